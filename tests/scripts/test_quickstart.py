@@ -29,7 +29,7 @@ from tests.measuring.probes.devices import SHORT
 every, few = calibrate.discovered, ("empty", "scale_add", "transpose", "tile_neighbours", "transpose_variants")
 calibrate.discovered = lambda *asked: [kernel for kernel in every(*asked) if kernel.name in few]
 sampling = calibrate.sampling
-calibrate.sampling = lambda campaign: (sampling(campaign)[0], sampling(campaign)[1][::50])
+calibrate.sampling = lambda campaign: (sampling(campaign)[0], sampling(campaign)[1][::150])
 calibrate.BRIEF = SHORT
 measuring.QUICK, calibrate.QUICK_CHECK = (
     replace(campaign, apart_s=0.0) for campaign in (measuring.QUICK, calibrate.QUICK_CHECK)

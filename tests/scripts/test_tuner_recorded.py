@@ -1,4 +1,4 @@
-"""Tables of recorded spaces: their predictions, and the committed ones beside the recorded times."""
+"""Tables of recorded spaces: their predictions, and the committed ones with the recorded times."""
 
 from __future__ import annotations
 
@@ -32,10 +32,6 @@ def test_a_space_is_predicted_for_each_card(monkeypatch: pytest.MonkeyPatch):
         assert source.fitted.scatter is not None
         assert source.fitted.scatter.model_dump() == table.scatter
     assert tables["convolution15-a100"].rows[0].predicted != tables["convolution15-w6600"].rows[0].predicted
-
-
-def test_lists_become_text():
-    assert {"a": 1, "b": "2 -1"} == tuner_recorded._flat({"a": 1, "b": [2, -1]})
 
 
 @pytest.mark.parametrize(("space", "card"), [("convolution15", "a100"), ("dedispersion", "w6600")])
