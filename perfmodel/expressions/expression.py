@@ -32,15 +32,7 @@ _SAME = ("max", "min", "abs")  # functions whose values have the unit of their a
 
 @dataclass(frozen=True)
 class Expression(FrozenValue):
-    """A checked expression, as :func:`parse` returns it; names are in the order of appearance.
-
-    Parameters
-    ----------
-    text, tree
-        The parsed text, and its pymbolic expression.
-    features, weights
-        Names that begin with ``w_`` are weights, all others are features.
-    """
+    """A checked expression, as :func:`parse` returns it, with its names in order of appearance."""
 
     text: str
     tree: Any = field(repr=False)
@@ -129,14 +121,7 @@ class Expressions(FrozenValue):
     weights: Mapping[str, float]
 
     def values(self, features: Mapping[str, Any]) -> list[Any]:
-        """Return the value of each expression, as of :meth:`Expression.value`.
-
-        Examples
-        --------
-        >>> both = Expressions((parse("w_a*launches"), parse("w_a*launches + w_b")), {"w_a": 2.0, "w_b": 1.0})
-        >>> both.values({"launches": 3.0})
-        [6.0, 7.0]
-        """
+        """Return the value of each expression, as of :meth:`Expression.value`."""
         given = [features.get(name, 0.0) for name in self._features]
         if _any_array(given):
             return [each.value(features, [self.weights[name] for name in each.weights]) for each in self.expressions]
@@ -173,20 +158,9 @@ def parse(
 ) -> Expression:
     """Check an expression and return it.
 
-    Parameters
-    ----------
-    text
-        The expression.
-    names
-        Names of numbers of a kernel other than features.
-    parts
-        Texts of named steps, each of which may use those before it.
-    sums
-        The features of each sum.
-    constants
-        Numbers that replace names or weights, such as facts of a device.
-    bounds
-        Bounds of weights; a weight without bounds is not negative.
+    It may use other `names` of a kernel than features; `parts`, texts of named steps, each of which may use those
+    before it; `sums` of features; and `constants` that replace names or weights, such as facts of a device. A weight
+    without `bounds` is not negative.
 
     Raises
     ------
@@ -201,8 +175,6 @@ def parse(
     ('w_add', 'w_load', 'w_sharpness')
     >>> expression.value({"op_float32_add": 3.0, "global_load_32_stride1": 2.0}, [1.0, 2.0, 2.0])
     5.0
-    >>> expression.linear
-    False
     """
     terms: dict[str, Subexpression] = {
         name: Subexpression(Variable(name), limits, True) for name, limits in (bounds or {}).items()
@@ -226,13 +198,7 @@ def parse(
 
 
 def linear(features: Collection[str]) -> Expression:
-    """Return the sum of features, each times a weight of its own.
-
-    Examples
-    --------
-    >>> linear(["launches", "work_groups"]).text
-    'w_launches*launches + w_work_groups*work_groups'
-    """
+    """Return the sum of features, each times a weight of its own."""
     text = " + ".join(f"w_{name}*{name}" for name in features)
     return parse(text, features)
 
@@ -269,7 +235,6 @@ def weight_units(expression: Expression) -> dict[str, str]:
 
 
 def _seconds(tree: Any, expression: Expression, units: dict[str, str]) -> None:
-    """Add the units of the weights in a tree whose value is in seconds."""
     match tree:
         case Sum():
             inside: tuple[Any, ...] = tree.children
@@ -306,7 +271,6 @@ def _factors(tree: Any, expression: Expression, units: dict[str, str]) -> None:
 
 
 def _flatten(tree: Any, above: list[Any], below: list[Any]) -> None:
-    """Collect the factors of a product or quotient, without numbers."""
     match tree:
         case int() | float():
             pass

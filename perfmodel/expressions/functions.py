@@ -17,19 +17,11 @@ EVERYTHING: Interval = (-math.inf, math.inf)
 
 @dataclass(frozen=True)
 class Function:
-    """A function that an expression may call.
+    """A function that an expression may call, of floats and of NumPy arrays.
 
-    Parameters
-    ----------
-    arguments
-        Their number; with `more` the least number, and they are taken from left to right, two at a time.
-    scalar, array
-        The function of floats, and of NumPy arrays.
-    derivatives
-        For each argument the function from arguments to the derivative, as expressions. None for a function that jumps,
-        whose arguments must not contain a weight.
-    interval
-        Function from the arguments' ranges to the range of the value.
+    `arguments` is their number; with `more` the least number, and they are taken from left to right, two at a time. For
+    each argument `derivatives` has the function from arguments to the derivative, as expressions; a function that jumps
+    has none, and its arguments must not contain a weight. `interval` returns the range of the value.
     """
 
     arguments: int
@@ -46,15 +38,7 @@ def call(name: str, *arguments: Any) -> Any:
 
 
 def smooth_max(a: Any, b: Any, sharpness: Any) -> Any:
-    r"""Return :math:`(a^s + b^s)^{1/s}` of arrays: the sum at s = 1, the maximum for large s.
-
-    Negative a and b count as zero; s is positive.
-
-    Examples
-    --------
-    >>> float(smooth_max(3.0, 4.0, 2.0)), float(smooth_max(3.0, 4.0, 1000.0))
-    (5.0, 4.0)
-    """
+    """Return :math:`(a^s + b^s)^{1/s}` for s > 0: the sum at s = 1, the maximum for large s; negative a, b are 0."""
     high, ratio = _sorted(a, b)
     value = high * (1 + ratio**sharpness) ** (1 / sharpness)
     return np.where(high > 0, value, 0.0)
@@ -172,7 +156,6 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "ceil": Function(1, np.ceil, np.ceil, None, _rounded(math.ceil)),
     }
 )  # fmt: skip
-"""The functions that an expression may call, by name."""
 
 ARRAY_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
@@ -187,7 +170,6 @@ ARRAY_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "opposite": np.logical_not,
     }
 )
-"""The functions that generated code for arrays may call."""
 
 
 def _power(base: float, exponent: float) -> float:
@@ -232,7 +214,6 @@ SCALAR_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "opposite": lambda part: not part,
     }
 )
-"""The functions that generated code for floats may call."""
 
 
 def _product(a: float, b: float) -> float:
@@ -240,13 +221,7 @@ def _product(a: float, b: float) -> float:
 
 
 def plus(a: Interval, b: Interval) -> Interval:
-    """Return the range of a sum.
-
-    Examples
-    --------
-    >>> plus((1.0, 2.0), (-1.0, 5.0))
-    (0.0, 7.0)
-    """
+    """Return the range of a sum."""
     return a[0] + b[0], a[1] + b[1]
 
 

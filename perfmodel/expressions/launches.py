@@ -19,13 +19,7 @@ MARK = "@"
 
 
 def in_launch(name: str, number: int) -> str:
-    """Return the name of a quantity in a launch; launches are numbered from 1.
-
-    Examples
-    --------
-    >>> in_launch("rounds", 1), in_launch("rounds", 3), quantity_of("rounds@3")
-    ('rounds', 'rounds@3', 'rounds')
-    """
+    """Return the name of a quantity in a launch; launches are numbered from 1."""
     return name if number == 1 else f"{name}{MARK}{number}"
 
 
@@ -35,13 +29,7 @@ def quantity_of(name: str) -> str:
 
 
 def each_launch(names: Collection[str], values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the values of each launch by plain names: all values of the first, those of `names` for the others.
-
-    Examples
-    --------
-    >>> list(each_launch(["a"], {"a": 1, "b": 2, "a@2": 3}))
-    [{'a': 1, 'b': 2, 'a@2': 3}, {'a': 3}]
-    """
+    """Yield the values of each launch by plain names: all values of the first, those of `names` for the others."""
     yield values
     for number in count(2):
         of_launch = {name: values[there] for name in names if (there := in_launch(name, number)) in values}

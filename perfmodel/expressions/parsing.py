@@ -48,7 +48,7 @@ class Subexpression:
 
 @dataclass
 class Parser:
-    """Parser of one text into a term.
+    """Parser of one text into a subexpression.
 
     `terms` are the values of names; `known` returns whether another name is a feature. After parsing, `sign_lost_at` is
     the first node that can be negative though its parts cannot.
@@ -60,7 +60,7 @@ class Parser:
     sign_lost_at: ast.expr | None = field(default=None, init=False)
 
     def parse(self) -> Subexpression:
-        """Return the term of the whole text."""
+        """Return the subexpression of the whole text."""
         if len(self.text) > MOST_CHARACTERS:
             self._refuse(f"this expression has {len(self.text)} characters; {MOST_CHARACTERS} are allowed at most")
         try:
@@ -245,13 +245,7 @@ def _applied(name: str, function: Function, given: Sequence[Subexpression]) -> S
 
 
 def unwieldy(body: ast.expr) -> str:
-    """Return why an expression is too deep or too large, or an empty text; a chain of sums is one level.
-
-    Examples
-    --------
-    >>> unwieldy(ast.parse("a + b + c*d", mode="eval").body)
-    ''
-    """
+    """Return why an expression is too deep or too large, or an empty text; a chain of sums is one level."""
     waiting, nodes = [(body, 1)], 0
     while waiting:
         node, depth = waiting.pop()

@@ -1,4 +1,4 @@
-"""Mappers over an expression's tree: its parts and variables, its derivatives, and Python functions that compute it."""
+"""Walks over an expression's tree: its variables, its derivatives, and Python functions that compute it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,7 @@ from perfmodel.expressions.functions import FUNCTIONS, call
 
 
 def variables(tree: Any) -> tuple[str, ...]:
-    """Return the names of a tree's variables in order of appearance, each once.
-
-    Examples
-    --------
-    >>> variables(prim.Sum((prim.Variable("b"), prim.Product((prim.Variable("a"), prim.Variable("b"))))))
-    ('b', 'a')
-    """
+    """Return the names of a tree's variables in order of appearance, each once."""
     found = _Names()
     found(tree)
     return tuple(found.names)
@@ -60,15 +54,7 @@ def children(tree: Any) -> tuple[Any, ...]:
 
 
 def extent(tree: Any) -> tuple[int, int]:
-    """Return the number of levels of a tree and of its nodes; a shared subtree counts each time.
-
-    Trees may be too deep for recursion here.
-
-    Examples
-    --------
-    >>> extent(prim.Sum((prim.Variable("b"), prim.Product((prim.Variable("a"), prim.Variable("b"))))))
-    (3, 5)
-    """
+    """Return the number of levels of a tree and of its nodes, without recursion; a shared subtree counts each time."""
     extents: dict[int, tuple[int, int]] = {}  # by identity: comparing equal trees recurses
     waiting = [tree]
     while waiting:
@@ -85,14 +71,7 @@ def extent(tree: Any) -> tuple[int, int]:
 
 
 class Derivative(CachedMapper):  # type: ignore[misc]
-    """The derivative by a variable, without the zeros and ones that pymbolic's own mapper keeps.
-
-    Examples
-    --------
-    >>> x = prim.Variable("x")
-    >>> str(Derivative("x")(prim.Sum((prim.Product((3, x)), 1))))
-    '3'
-    """
+    """The derivative by a variable, without the zeros and ones that pymbolic's own mapper keeps."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -161,17 +140,7 @@ def product(*trees: Any) -> Any:
 
 
 class Writer(CachedMapper):  # type: ignore[misc]
-    """Writes one assignment for each distinct subexpression, and returns its name.
-
-    Examples
-    --------
-    >>> writer = Writer({"a": "x[0]"})
-    >>> square = prim.Product((prim.Variable("a"), prim.Variable("a")))
-    >>> writer(prim.Sum((square, prim.Product((2, square)))))
-    't2'
-    >>> writer.lines
-    ['t0 = x[0]*x[0]', 't1 = 2*t0', 't2 = t0+t1']
-    """
+    """Writes one assignment for each distinct subexpression, and returns its name."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         super().__init__()
@@ -241,10 +210,7 @@ def function_of(
     weights: Sequence[str],
     library: Mapping[str, Callable[..., Any]],
 ) -> Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]]:
-    """Return the function that computes the trees from feature values and weights, both in order.
-
-    The code calls only functions of `library`.
-    """
+    """Return the function that computes the trees from feature values and weights, both in order."""
     names = {name: f"x{i}" for i, name in enumerate(features)}
     names.update({name: f"w{i}" for i, name in enumerate(weights)})
     writer = Writer(names)

@@ -35,19 +35,7 @@ Rows = npt.NDArray[np.int64]
 
 
 class Anchored(BaseModel):
-    """Errors of anchored predictions.
-
-    Parameters
-    ----------
-    conformal
-        Scores for their intervals.
-    scatter
-        Their errors between variants of one kernel; None where no kernel has two variants at the same sizes.
-    carried
-        b, the share of an anchor's error by which predictions at other sizes are scaled [1].
-    noise
-        Scores of one visit at the same size; None where no anchor had several visits.
-    """
+    """Errors of anchored predictions, of them between variants, the share b (`carried`), and the noise of one visit."""
 
     model_config = STRICT
     conformal: Conformal
@@ -58,20 +46,14 @@ class Anchored(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class AnchoredRows:
-    """Anchored predictions of the rows that are not anchors, with the numbers of these rows, ascending.
-
-    The prediction is NaN where the row or its anchor was withheld, or the anchor's prediction is not positive.
-    """
-
     rows: Rows
     unseen: Unseen
 
 
 def anchor_rows(rows: Sequence[Measurement], unseen: Unseen, carried: float = 1.0) -> AnchoredRows:
-    """Scale predictions of rows by the measured time at the smallest size of the same kernel and variant.
+    """Return the numbers of the rows that are not anchors but have one, and their anchored predictions.
 
-    `carried` is the share of the anchor's error by which they are scaled. Kernels and variants that were measured at
-    one size are left out.
+    `carried` is b. A prediction is NaN where the row or its anchor was withheld, or the anchor's is not positive.
     """
     anchors = anchors_of(rows)
     others = np.flatnonzero((anchors >= 0) & (anchors != np.arange(len(rows))))
@@ -83,10 +65,7 @@ def anchor_rows(rows: Sequence[Measurement], unseen: Unseen, carried: float = 1.
 
 
 def anchors_of(rows: Sequence[Measurement]) -> Rows:
-    """Return the number of each row's anchor; -1 where its kernel and variant have one size only.
-
-    The smallest size has the smallest product of all parameters; equal ones are ordered by their values.
-    """
+    """Return the number of each row's anchor, which has the smallest product of sizes; -1 where there is one size."""
     def text(values: Mapping[str, Any]) -> str:
         return repr(sorted(values.items()))
 
@@ -137,16 +116,9 @@ def anchored_errors(
 
 
 def carried_share(anchors: Floats, errors: Floats, groups: npt.NDArray[np.str_], used: npt.NDArray[np.bool_]) -> float:
-    """Return b from the used rows' errors of log time, of their anchors and of themselves; 1 without rows.
+    """Return b, the median of the ratios of errors of log time to their anchors' errors; 1 without rows.
 
-    It is the median of their ratios, each weighted by its anchor's error over the rows of its group. All arrays have
-    the shape (n_rows,).
-
-    Examples
-    --------
-    >>> of = np.array(["a", "b", "c"])
-    >>> carried_share(np.array([1.0, -2.0, 4.0]), np.array([0.9, -1.0, 1.0]), of, np.ones(3, dtype=bool))
-    0.25
+    Each ratio is weighted by its anchor's error over the rows of its group. All arrays have the shape (n_rows,).
     """
     used = used & (anchors != 0)
     if not used.any():
@@ -157,7 +129,6 @@ def carried_share(anchors: Floats, errors: Floats, groups: npt.NDArray[np.str_],
 
 
 def _noise(rows: Sequence[Measurement], groups: Sequence[str], times: Floats) -> Conformal | None:
-    """Return the errors of the first visit to an anchor against the time of all visits."""
     several = [i for i in np.unique(anchors_of(rows)) if i >= 0 and len(rows[i].kept_by_visit_s) > 1]
     scores = tuple(abs(math.log(one_visit_s(rows[i]) / times[i])) for i in several)
     return Conformal(scores=scores, groups=tuple(groups[i] for i in several)) if several else None

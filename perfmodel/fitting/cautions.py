@@ -9,33 +9,17 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-MISSING = "perfmodel measure --for KERNEL.PY"
-"""The command that measures what a kernel needs."""
-FAR = 10.0
-"""Values above this times the largest measured one, or below the smallest over this, get a caution."""
-SHARE = 0.01
-"""Features that make up less than this share of a predicted time get no caution."""
+MISSING = "perfmodel measure --for KERNEL.PY"  # the command that measures what a kernel needs
+FAR = 10.0  # a value is far outside above this times the largest measured one, or below the smallest over this
+SHARE = 0.01  # features that make up less than this share of a predicted time get no caution
 
 
 @dataclass(frozen=True)
 class FarOutside:
-    """A predicted time, or the value of a feature, far outside of the measured ones.
+    """A predicted time (an empty `feature`) [s], or the value of a feature, far outside of the measured ones.
 
-    Parameters
-    ----------
-    feature
-        Its name; empty for the predicted time [s].
-    values, measured
-        Smallest and largest value that is far outside, and that was measured.
-    sizes
-        For a prediction at an array of sizes, at how many of how many sizes; else None, and both values are equal.
-
-    Examples
-    --------
-    >>> print(FarOutside("launches", (1e9, 1e9), (10.0, 1e3)))
-    launches is 1e+09, measured were 10 to 1e+03
-    >>> print(FarOutside("", (0.02, 0.04), (1e-5, 1e-3), (2, 3)))
-    predicted time is 0.02 to 0.04 at 2 of 3 sizes, measured were 1e-05 to 0.001 [s]
+    For a prediction at an array of sizes, `sizes` has at how many of how many sizes. Both pairs are smallest and
+    largest.
     """
 
     feature: str
@@ -54,23 +38,10 @@ class FarOutside:
 
 @dataclass(frozen=True)
 class FromRelative:
-    """A quantity or feature with the cost of a relative times the ratio of both on other devices.
+    """A quantity whose cost is taken from a relative, times the ratio of both on `devices` other devices.
 
-    Parameters
-    ----------
-    quantity, relative
-        Their names.
-    ratio, spread
-        The ratio [1], and the factor by which it may be wrong at the prediction's level.
-    devices
-        Number of devices on which the ratio is known.
-    exercised
-        Whether measured kernels have the quantity, and its fitted cost is zero.
-
-    Examples
-    --------
-    >>> print(FromRelative("circular_64", "exponential_64", 2.0, 2.5, 4, exercised=False))
-    circular_64 was never measured on this device: taken as 2 times exponential_64 (0.8 to 5, by 4 other devices); ...
+    `spread` is the factor by which the ratio may be wrong at the prediction's level; `exercised` whether measured
+    kernels have the quantity, but its fitted cost is zero.
     """
 
     quantity: str
@@ -120,10 +91,7 @@ class Measured(BaseModel):
     def far_outside(
         self, seconds: Any, weights: Mapping[str, float], values: Mapping[str, Any]
     ) -> Iterator[FarOutside]:
-        """Yield a caution for the time and for each feature of a prediction that is far outside.
-
-        Predicted time [s] and feature values are numbers, or arrays of one shape; weights are seconds per unit.
-        """
+        """Yield a caution for the time [s] and for each feature that is far outside; numbers or arrays of one shape."""
         if far := _far("", seconds, self.seconds, seconds, 1.0):
             yield far
         limits_of = self.features.get

@@ -39,28 +39,17 @@ from perfmodel.fitting.local_scale import STRICT, Floats, LocalScale, fit_local_
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Score = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
-WIDEST = 600.0
-"""Half widths of log time above this count as infinite: their factors are near the largest double."""
-ROUNDING = 1e-12
-"""Rounding error of sums of shares."""
+WIDEST = 600.0  # half widths of log time above this count as infinite: their factors are near the largest double
+ROUNDING = 1e-12  # rounding error of sums of shares
 
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """Predictions of rows by fits that have not seen them, NaN where withheld.
+    """Predictions of rows [s], shape (n_rows,), by fits that have not seen them; NaN where withheld.
 
-    Parameters
-    ----------
-    seconds
-        The predictions [s], shape (n_rows,).
-    needs
-        For each row the features that it exercises and that no row of its fit exercises; empty where it is predicted.
-    by_weight
-        The seconds due to each weight of the design's model, shape (n_rows, n_weights), if known.
-    lack
-        Each prediction's lack of support in its fit, shape (n_rows,), if known.
-    private
-        Private data of a work-item [B], shape (n_rows,), if known.
+    `needs` are for each row the features that no row of its fit exercises. `by_weight` are the seconds due to each
+    weight, shape (n_rows, n_weights), `lack` the lack of support in the fit, and `private` the private data of a
+    work-item [B].
     """
 
     seconds: Floats
@@ -104,21 +93,11 @@ class Quantiles:
 
 
 class Conformal(BaseModel):
-    r"""Errors of measured rows, each by a fit without its own group, and their scales.
+    r"""Errors :math:`r = |\log(t/p)|` of measured rows, each by a fit without its own group, and their scales.
 
-    Parameters
-    ----------
-    scores
-        :math:`r = |\log(t/p)|` of each row that could be predicted, not yet divided by its scale.
-    groups
-        The group of each of these rows.
-    withheld
-        Number of rows without a score: only their own group exercises one of their features, or the prediction is not
-        positive.
-    scales
-        :math:`\sigma` of each of these rows, from the rows of the other groups; None where all are 1.
-    scale
-        Parameters of the scale of a new prediction; None where all scales are 1.
+    `withheld` is the number of rows without a score: only their own group exercises one of their features, or the
+    prediction is not positive. `scales` are :math:`\sigma` of each row, from the rows of the other groups, and `scale`
+    has the parameters for new predictions; both are None where all scales are 1.
     """
 
     model_config = STRICT
@@ -164,13 +143,7 @@ class Conformal(BaseModel):
         return Quantiles(tuple(reached.tolist()), tuple(scores[order].tolist()), len(sizes) / (len(sizes) + 1))
 
     def quantile(self, level: float) -> float:
-        """Return q, the half width of the interval of log time in scales, perhaps infinite.
-
-        Examples
-        --------
-        >>> Conformal(scores=(0.1, 0.3, 0.2), groups=("a", "a", "b")).quantile(0.5)
-        0.2
-        """
+        """Return q, the half width of the interval of log time in scales, perhaps infinite."""
         return self.quantiles.at(level)
 
     def half_width(self, q: float, by_weight: Mapping[str, Any], private: Any = 0.0, lack: Any = None) -> Any:
@@ -196,7 +169,7 @@ def calibrate(
 ) -> Conformal:
     """Return the scores of rows from their predictions without their group, measured times [s] and groups.
 
-    With the support of each weight in the fit to all rows, in the order of :attr:`Unseen.by_weight`, the scores have
+    With the support of each weight in the fit to all rows, in the order of ``unseen.by_weight``, the scores have
     scales, unless a common width for all is better.
     """
     known = unseen.known & (unseen.seconds > 0)

@@ -49,29 +49,10 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 class Design:
     """Feature values and times of measured cases.
 
-    Parameters
-    ----------
-    model
-        The family's run time as an expression.
-    matrix
-        Values of the expression's features and quantities, shape (n_rows, n_names), in each one's unit.
-    times
-        Measured times by the host's clock [s], shape (n_rows,): those that predictions are compared with.
-    labels
-        Kernel, variant and sizes of each row, as in ``copy n=1024``.
-    subgroup_size
-        Work-items in a sub-group, for which the kernels were counted; 0 without rows.
-    row_weights
-        Weight of each row in a fit [1], shape (n_rows,).
-    known
-        Weights of the family that the device's facts give.
-    private
-        Private data of a work-item [B], shape (n_rows,); 0 by default.
-    fitted_times
-        Times that weights are fitted to [s], shape (n_rows,): by the device's clock, or by default `times`.
-    launch_s
-        Difference between the clocks of host and device (:func:`launch_of`) [s]; None where weights are fitted to
-        `times`.
+    The matrix has the shape (n_rows, n_names), with a column for each feature or quantity of `model`, the family's run
+    time as an expression. `times` are by the host's clock [s], `fitted_times` those that weights are fitted to (by the
+    device's clock where all rows have it), and `launch_s` is the difference between the clocks, or None. `private` is
+    the private data of a work-item [B]. `known` are the weights that facts of the device give.
     """
 
     model: Expression
@@ -141,7 +122,7 @@ class RowValues(NamedTuple):
 
     @classmethod
     def of(cls, case: Case, family: Family) -> RowValues:
-        """Evaluate a case; raises as :meth:`perfmodel.models.Family.values` does."""
+        """Evaluate a case."""
         values = {name: value for name, value in family.values(case).items() if value != 0}
         return cls(case.counts.subgroup_size, case.counts.launch.private_bytes, values)
 
@@ -161,8 +142,8 @@ def build_design(
 ) -> Design:
     """Return the design of the measurements, in their order; `evaluate` returns the values of each row.
 
-    Raise a FitError for times that are not positive and finite, a StoreError for rows without counts, and errors for
-    facts that the family needs and the options do not let it fit.
+    Raise a FitError for times that are not positive and finite, a StoreError for rows without counts, and a FactsError
+    for facts that the family needs and the options do not let it fit.
     """
     asked, rows = options or FitOptions(), tuple(measurements)
     labels = tuple(label(row) for row in rows)
@@ -190,11 +171,7 @@ def build_design(
 
 
 def agreement_weights(measurements: Measurements) -> Floats:
-    r"""Return a weight for each measurement: 1, or :math:`(\alpha / d_j)^2` where its visits disagree.
-
-    :math:`d_j` is the relative difference of the two lowest visits, and :math:`\alpha` the largest that is accepted
-    (:data:`AGREEMENT`).
-    """
+    r"""Return the weight of each row: 1, or :math:`(\alpha/d)^2` where visits differ by :math:`d > \alpha`."""
     differences = np.array([row.disagreement for row in measurements], dtype=np.float64)
     return np.asarray((AGREEMENT / np.fmax(differences, AGREEMENT)) ** 2)
 
@@ -205,11 +182,6 @@ def launch_of(host: Floats, device: Floats) -> float | None:
     It is the :math:`o \ge 0` that minimises :math:`\sum_j |t_j - d_j - o| / t_j` over rows with the times :math:`t_j`
     by the host's clock and :math:`d_j` by the device's, shape (n_rows,): the median, weighted by :math:`1/t_j`. None
     unless every row has a positive time by the device's clock.
-
-    Examples
-    --------
-    >>> launch_of(np.array([4.0, 16.0, 512.0]), np.array([2.0, 8.0, 448.0]))  # in microseconds
-    2.0
     """
     if not len(device) or not np.all(device > 0):
         return None
@@ -238,8 +210,7 @@ def counts_of(measurements: Measurements, row: Measurement) -> KernelCounts:
 # {{{ fits
 
 _GIVEN: tuple[Mark, ...] = ("given",)
-DEFAULT_SHARPNESS = 3.0
-"""Sharpness of a maximum of resources where neither a fact nor cross-validation gives it."""
+DEFAULT_SHARPNESS = 3.0  # of a maximum of resources where neither a fact nor cross-validation gives it
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,22 +232,10 @@ class Given:
 
 @dataclass(frozen=True, eq=False)
 class DesignFit:
-    """The weights of a fit.
+    """The weights of a fit, shape (n_weights,), with their standard errors (infinite where unknown) and marks.
 
-    Parameters
-    ----------
-    names
-        The weights' names.
-    coefficients, errors
-        Their values and standard errors, infinite where unknown, shape (n_weights,).
-    marks
-        Their marks (:data:`~perfmodel.fitting.weights_file.MEANING`).
-    confounded
-        Groups of weights that the rows cannot distinguish.
-    estimator
-        The fitted estimator; where the device's facts give all weights, the model alone.
-    launch_s
-        Time that predictions add to the estimator's [s].
+    `confounded` are groups of weights that the rows cannot distinguish, `launch_s` what predictions add to the
+    estimator's [s].
     """
 
     names: tuple[str, ...]
@@ -292,10 +251,7 @@ class DesignFit:
         return self.estimator.predict(table.matrix) + self.launch_s
 
     def by_weight(self, table: Design) -> Floats:
-        r"""Return the seconds due to each fitted weight, :math:`w \, \partial T / \partial w`.
-
-        For a design's rows, shape (n_rows, n_weights), in the order of its model's weights.
-        """
+        r"""Return the seconds due to each weight of the design's model, :math:`w \, \partial T / \partial w`."""
         known = dict(zip(self.names, self.coefficients, strict=True))  # a sum's weights have their features' names
         values = np.array([known[w] if w in known else known[w.removeprefix("w_")] for w in table.model.weights])
         if isinstance(self.estimator, RelativeLeastSquares):
@@ -310,8 +266,7 @@ class DesignFit:
 def single_threaded() -> AbstractContextManager[Any]:
     """Return a context in which BLAS and LAPACK use one thread.
 
-    The number of threads changes the last bits of sums; and threads on busy cores wait for each other far longer than
-    the work takes.
+    The number of threads changes the last bits of sums; and threads on busy cores wait far longer than the work takes.
     """
     limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limits

@@ -27,7 +27,7 @@ def measured_folder(
 def recorded_folder(
     folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
 ) -> tuple[Measurements, Measurements | None]:
-    """Return the same as :func:`measured_folder`, with None for the test kernels if the folder has no such file."""
+    """Return the same as measured_folder, with None for the test kernels if the folder has no such file."""
     if (folder / tests).is_file():
         return measured_folder(folder, measured_facts, given, tests)
     return _measured(folder, measured_facts, given), None
@@ -46,10 +46,7 @@ def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -
 
 
 def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
-    """Return the test kernels of a file of the folder, with the facts of the measurements.
-
-    A campaign whose budget ended early leaves a file without rows.
-    """
+    """Return the test kernels of a file of the folder, perhaps without rows, with the facts of the measurements."""
     tests = store.read(folder / file)
     if tests.rows and tests.device != measured.device:
         raise other_device(folder / file, f"'{tests.device}'", f"'{measured.device}'")
@@ -64,8 +61,7 @@ def samples_of(folder: Path, measured: Measurements) -> Measurements | None:
 def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
     """Return the folders below `root` that hold measured test kernels; `wanted` are parts of the devices' names.
 
-    Simulated devices, and those whose times others recorded, are left out unless they are wanted by name. Raise an
-    OptionError if no folder matches.
+    Simulated devices, and those whose times others recorded, are left out unless they are wanted by name.
     """
     folders = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}"))}
     recorded = recorded_folders(root) if wanted else []

@@ -27,18 +27,14 @@ from perfmodel.quantities.case import Case
 from perfmodel.store import Measurement, Measurements
 
 FamilyKey: TypeAlias = tuple[str, tuple[FactValue | None, ...]]
-"""A family's name, and the facts that its fit chooses and its quantities may depend on."""
 RowKey: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
-"""The hash of a row's counts, and its sizes."""
-KERNELS = 12
-"""Counted kernels that one task of a process evaluates."""
-EVALUATED_S = 0.085
-"""Time to evaluate a counted kernel at its sizes for `bottleneck` and the linear model, on a common core [s]."""
+KERNELS = 12  # counted kernels that one task of a process evaluates
+EVALUATED_S = 0.085  # time to evaluate a counted kernel for `bottleneck` and the linear model, on a common core [s]
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """Values of rows by families, as a faster :func:`~perfmodel.fitting.design.evaluate_rows`.
+    """Values of rows by families; calling it is a faster evaluate_rows.
 
     Rows that could not be evaluated are left out.
     """
@@ -46,7 +42,6 @@ class Evaluated:
     values: Mapping[FamilyKey, Mapping[RowKey, RowValues]]
 
     def __call__(self, measurements: Measurements, family: Family) -> Sequence[RowValues]:
-        """Return the values of each row of measurements; where one is missing, all are evaluated again."""
         known = self.values.get(_family_key(family, measurements.facts), {})
         keys = [_row_key(row) for row in measurements]
         if any(key not in known for key in keys):
@@ -75,9 +70,9 @@ def evaluate_together(
 def evaluated_in_processes(
     parts: Iterable[Measurements], families: Sequence[Family], progress: Progress
 ) -> Evaluated | None:
-    """Evaluate families at all rows of measurements of one device, as :func:`evaluate_together`, on all cores.
+    """Evaluate families at all rows of measurements of one device, as evaluate_together, on all cores.
 
-    Return None, so that the caller evaluates the rows, on one core, for few rows, or if a process dies.
+    Return None, so that the caller evaluates the rows on one core, for few rows or if a process dies.
     """
     known = [(part, row) for part in parts for row in part]
     hashes = sorted({row.counts_hash for _, row in known})
@@ -147,7 +142,7 @@ def _family_key(family: Family, facts: DeviceFacts | None) -> FamilyKey:
 
 
 def _chosen(family: Family) -> list[str]:
-    """Return the facts that a family's fit chooses and that quantities may depend on: those that are not weights."""
+    """Return the facts that a family's fit chooses, without those that are weights."""
     given = {weight.fact for weight in family.weights}
     return [key for key in family.choices if key not in given]
 

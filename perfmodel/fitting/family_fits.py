@@ -1,8 +1,7 @@
 """Fits of a family to some of a device's measured rows, and their predictions of other rows.
 
-Feature values are evaluated once, in one :class:`~perfmodel.fitting.Design` for all rows; every fit uses some of its
-rows. A row is predicted only if each feature that it exercises is exercised by a row of the fit too; otherwise the
-missing features are reported.
+A row is predicted only if each feature that it exercises is exercised by a row of the fit too; otherwise the missing
+features are reported.
 """
 
 from __future__ import annotations
@@ -108,7 +107,6 @@ class Refits:
         return Unseen(seconds, tuple(needs), by_weight, lack, self.table.private)
 
     def _nothing(self, rows: int) -> tuple[Floats, Floats, Floats]:
-        """Return seconds, seconds by weight, and lack of support, all NaN."""
         return np.full(rows, np.nan), np.full((rows, len(self.table.model.weights)), np.nan), np.full(rows, np.nan)
 
 
@@ -116,7 +114,7 @@ def dealt(labels: Sequence[Hashable], folds: int | None) -> list[int | None]:
     """Return the fold of each row; rows of one label share a fold, and a row with the label None has none.
 
     The labels with the most rows come first, equal ones in the order of their text, each to the fold with the fewest
-    rows so far. Without a number of folds each label is a fold. Raise an OptionError for fewer than 2 folds.
+    rows so far. Without a number of folds each label is a fold.
 
     Examples
     --------
@@ -155,11 +153,11 @@ def with_chosen_facts(
     evaluate: Evaluate = evaluate_rows,
     samples: Measurements | None = None,
 ) -> Measurements:
-    r"""Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
+    """Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
 
-    They are chosen one after the other, in the family's order: each is the candidate with the smallest
-    :func:`error_of_kernels`, with the facts already chosen and the first candidate of the others. Each row is predicted
-    by a fit without its group (in `folds` folds, :func:`dealt`), and `samples` by the fit to all. Known facts stay.
+    They are chosen one after the other, in the family's order: each is the candidate with the smallest error of
+    kernels, with the facts already chosen and the first candidate of the others. Each row is predicted by a fit without
+    its group (in `folds` folds), and `samples` by the fit to all. Known facts stay.
     """
     facts = measurements.facts
     choices = {key: values for key, values in family.choices.items() if facts is None or key not in facts}
@@ -207,11 +205,6 @@ def error_of_kernels(errors: Floats, kernels: Sequence[str], measured: int) -> f
 
     Rows after the first `measured` ones are samples. With samples, the result is the mean of both parts, since a new
     kernel may resemble either.
-
-    Examples
-    --------
-    >>> error_of_kernels(np.array([0.1, 0.3, np.nan, 0.4, 0.6]), ["a", "a", "b", "s", "t"], measured=3)
-    0.35
     """
     by_kernel: tuple[dict[str, list[float]], ...] = defaultdict(list), defaultdict(list)
     for i, (error, kernel) in enumerate(zip(errors.tolist(), kernels, strict=True)):
@@ -233,22 +226,9 @@ def with_facts(measurements: Measurements, values: Mapping[str, FactValue]) -> M
 class FamilyFits(FrozenValue):
     """All fits of a family to rows of a device's measurements, each made when it is first needed.
 
-    Parameters
-    ----------
-    measured
-        Measured kernels of one device with their counts: the rows that fits use.
-    family, options
-        What to fit, and how.
-    tests
-        Measured kernels that no fit uses, such as test kernels.
-    samples
-        Measured samples (:mod:`perfmodel.kernels.samples`), which no fit uses either. Their errors widen intervals and
-        help to choose facts.
-    folds
-        Number of folds into which the groups are divided (:func:`dealt`) where groups are left out; by default one for
-        each.
-    evaluate
-        Function that returns the values of rows, such as :class:`perfmodel.fitting.evaluated.Evaluated`.
+    Fits use the rows `measured`; those of `tests` and `samples` widen intervals, and samples help to choose facts.
+    Where groups are left out, they are divided into so many `folds`, by default one for each. `evaluate` returns the
+    values of rows, as :class:`perfmodel.fitting.evaluated.Evaluated` does.
     """
 
     measured: Measurements
@@ -381,7 +361,7 @@ class FamilyFits(FrozenValue):
 
     @cached_property
     def _columns(self) -> dict[str, int]:
-        """The column of each weight that the measured rows determine, among the weights of the design of all rows."""
+        """The column of each weight that the measured rows determine, among those of all rows."""
         known, every = {*self.design.model.weights}, self.refits.table.model.weights
         return {weight_name(self.family, name): i for i, name in enumerate(every) if name in known}
 

@@ -1,4 +1,4 @@
-"""Linear least squares: solutions, how well each weight is determined, and fits of relative errors."""
+"""Linear least squares, and how well each weight is determined."""
 
 from __future__ import annotations
 
@@ -22,31 +22,19 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 Groups: TypeAlias = tuple[tuple[int, ...], ...]
 
 EPSILON = float(np.finfo(np.float64).eps)
-REFINEMENTS = 5
-"""Most steps of iterative refinement."""
+REFINEMENTS = 5  # most steps of iterative refinement
 
 
 # {{{ solutions
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A least-squares solution and how well it is determined.
+    """A least-squares solution, shape (n,), and how well it is determined.
 
-    Parameters
-    ----------
-    x
-        The solution, shape (n,).
-    rank, condition
-        Rank of the matrix with scaled columns, and its largest over its smallest singular value that is not zero.
-    confounded
-        Groups of columns that the rows cannot distinguish.
-    inverse
-        Derivative of the solution by the right-hand side, shape (n, m). Of a number that is held at zero it is the
-        derivative that it would have if only its bound were released.
-    free
-        Whether a number is not held at zero, shape (n,).
-    freedom
-        Degrees of freedom: rows minus the trace of the matrix that maps measured to fitted values.
+    Rank and condition are of the matrix with scaled columns; `confounded` are groups of columns that the rows cannot
+    distinguish. `inverse` is the derivative of the solution by the right-hand side, shape (n, m); of a number that is
+    held at zero (not `free`) the derivative that it would have if only its bound were released. `freedom` is the number
+    of rows minus the trace of the matrix that maps measured to fitted values.
     """
 
     x: Array
@@ -65,12 +53,6 @@ def solve_least_squares(matrix: Array, rhs: Array, nonnegative: bool = False) ->
     scaled columns, and from iterative refinement of solution and residual together (Björck, *Iterative refinement of
     linear least squares solutions*, BIT 7, 1967), in extended precision where NumPy has it. At a lower rank it is the
     solution of least norm in the scaled columns.
-
-    Examples
-    --------
-    >>> solution = solve_least_squares(np.array([[1., 2.], [2., 4.], [1., 2.]]), np.array([2., 4., 2.]))
-    >>> solution.rank, solution.confounded
-    (1, ((0, 1),))
     """
     rows, columns = matrix.shape
     scale = np.exp2(np.round(np.log2(np.linalg.norm(matrix, axis=0))))  # powers of two: scaling rounds nothing
@@ -146,11 +128,7 @@ def _null_groups(null_space: Array) -> Groups:
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """The rows of a fit.
-
-    Feature values have the shape (n_rows, n_features). Measured times [s] and the weights of the rows, positive and
-    1 on average, have the shape (n_rows,). The names of the columns are for messages.
-    """
+    """The rows of a fit; `names` are those of the columns, for messages."""
 
     matrix: Array
     times: Array
@@ -281,13 +259,7 @@ def fit_linear(rows: TrainingRows, nonnegative: bool = False) -> LinearFit:
 
 
 def proportional_groups(matrix: Array) -> Groups:
-    """Return the groups of columns that are positive multiples of one another.
-
-    Examples
-    --------
-    >>> proportional_groups(np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 6.0]]))
-    ((0, 2),)
-    """
+    """Return the groups of columns that are positive multiples of one another."""
     unit = matrix / np.linalg.norm(matrix, axis=0)
     near = np.linalg.norm(unit[:, :, None] - unit[:, None, :], axis=0) < 1e-10
     labels = connected_components(near, directed=False)[1]
@@ -327,15 +299,14 @@ def _members(groups: Groups, count: int) -> Flags:
 
 # {{{ how well weights are determined
 
-ONE_ROW = 0.9
-"""Share of one row from which on a weight is marked as determined by it alone."""
+ONE_ROW = 0.9  # share of one row from which on a weight is marked as determined by it alone
 
 
 def standard_errors(inverse: Array, residuals: Array, weights: Array, freedom: float) -> Array:
-    r"""Return the standard errors :math:`s_i = \sigma \|P_i\|_2` with :math:`\sigma^2 = \sum_j v_j r_j^2 / \nu`.
+    r"""Return :math:`s_i = \sigma \|P_i\|_2`, :math:`\sigma^2 = \sum_j v_j r_j^2/\nu`, with residuals r, row weights v.
 
-    :math:`P` is the derivative of the weights by the right-hand sides, shape (n, m); :math:`r` and :math:`v` are the
-    rows' residuals and weights. Without a degree of freedom :math:`\nu` the errors are infinite.
+    :math:`P` is the derivative of the weights by the right-hand sides, shape (n, m). Without a degree of freedom
+    :math:`\nu` the errors are infinite.
     """
     if freedom < 0.5:
         return np.full(len(inverse), np.inf)
@@ -346,9 +317,9 @@ def standard_errors(inverse: Array, residuals: Array, weights: Array, freedom: f
 def marks_of(
     coefficients: Array, errors: Array, inverse: Array, held: Flags, merged: Flags, undetermined: Flags
 ) -> tuple[tuple[Mark, ...], ...]:
-    r"""Return the marks of each weight (:data:`~perfmodel.fitting.weights_file.MEANING`).
+    r"""Return the marks of each weight.
 
-    The share of row j in what determines weight i is its partial leverage, :math:`P_{ij}^2 / \sum_k P_{ik}^2`.
+    The share of row j in weight i is its partial leverage, :math:`P_{ij}^2 / \sum_k P_{ik}^2`.
     """
     squares = inverse**2
     total = squares.sum(axis=1)

@@ -43,18 +43,12 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 STRICT = ConfigDict(frozen=True, extra="forbid")
 
-RIDGES = (0.3, 3.0)
-"""Strengths of the ridge that are tried [groups]."""
-REGISTERS = 1024.0
-"""Most bytes that the registers of a work-item hold: 256 of 4 bytes."""
-NEWTON_STEPS = 30
-"""Most Newton steps; about five are needed."""
-WIDE = 2.0
-"""Intervals with a larger scale get a caution; the geometric mean of measured kernels is 1."""
-LEAST_SUPPORT = 0.3
-"""Groups that are added to the support of each weight."""
-LEAST_ERROR = 1e-3
-"""Smaller errors count as this one, as in every other figure."""
+RIDGES = (0.3, 3.0)  # strengths of the ridge that are tried [groups]
+REGISTERS = 1024.0  # most bytes that the registers of a work-item hold: 256 of 4 bytes
+NEWTON_STEPS = 30  # about five are needed
+WIDE = 2.0  # intervals with a larger scale get a caution; the geometric mean of measured kernels is 1
+LEAST_SUPPORT = 0.3  # groups that are added to the support of each weight
+LEAST_ERROR = 1e-3  # smaller errors count as this one, as in every other figure
 
 
 def shares_of(by_weight: Floats) -> Floats:
@@ -66,10 +60,7 @@ def shares_of(by_weight: Floats) -> Floats:
 
 
 def support_of(by_weight: Floats, groups: Sequence[str]) -> Floats:
-    r"""Return the support :math:`h_j` of each weight, shape (n_weights,), in a fit to rows of some groups.
-
-    `by_weight` are the seconds due to each weight in these rows, shape (n_rows, n_weights).
-    """
+    """Return the support :math:`h_j` of each weight from its seconds in the fitted rows, shape (n_rows, n_weights)."""
     _, members, sizes = np.unique(np.array(groups), return_inverse=True, return_counts=True)
     return np.asarray((shares_of(by_weight) ** 2 / sizes[members][:, None]).sum(axis=0))
 
@@ -96,17 +87,7 @@ class WeightScale(BaseModel):
 
 
 class LocalScale(BaseModel):
-    r"""The parameters of the scale of a prediction.
-
-    Parameters
-    ----------
-    constant
-        c, which makes the geometric mean of the scales of measured kernels 1.
-    lack, private
-        The slopes :math:`b_l` and :math:`b_v`.
-    weights
-        Slope and support of each fitted weight, by its name.
-    """
+    """The parameters of the scale: the constant c, the slopes :math:`b_l` and :math:`b_v`, and those of each weight."""
 
     model_config = STRICT
     constant: Finite
@@ -117,15 +98,7 @@ class LocalScale(BaseModel):
     def of(self, by_weight: Mapping[str, Any], private: Any = 0.0, lack: Any = None) -> Any:
         """Return the scale of predictions from the seconds due to each weight, numbers or arrays of one shape.
 
-        Weights that no fit determined, such as known facts of the device, do not count. `private` is the private data
-        of a work-item [B], `lack` the lack of support, by default in the fit to all rows.
-
-        Examples
-        --------
-        >>> launches = WeightScale(slope=-0.5, support=0.7)
-        >>> scale = LocalScale(constant=0.5, lack=1.0, private=1.0, weights={"launches": launches})
-        >>> round(scale.of({"launches": 2e-6}, private=512), 3)  # exp(-0.5 + log(1) + 1/2 - 0.5)
-        0.607
+        `private` is the private data of a work-item [B], `lack` the lack of support, by default in the fit to all rows.
         """
         total: Any = 0.0
         slopes: Any = 0.0
@@ -159,14 +132,7 @@ class LocalScale(BaseModel):
         return by_shares + self.lack * log_lack + self.private * private - self.constant
 
     def reason(self, by_weight: Mapping[str, float], private: float = 0.0) -> str:
-        """Return as text what increases the scale of a prediction most: a weight, little support, or private data.
-
-        Examples
-        --------
-        >>> known = {"gathers": WeightScale(slope=2, support=0.7), "launches": WeightScale(slope=-1, support=2)}
-        >>> LocalScale(constant=0, lack=1.0, private=0.0, weights=known).reason({"gathers": 3.0, "launches": 1.0})
-        'kernels whose time depends on gathers are predicted badly'
-        """
+        """Return as text what increases the scale of a prediction most: a weight, little support, or private data."""
         parts = {name: abs(by_weight.get(name, 0.0)) for name in self.weights}
         total = sum(parts.values()) or 1.0
         support = [weight.support + LEAST_SUPPORT for weight in self.weights.values()]
@@ -187,9 +153,9 @@ def fit_local_scale(
 ) -> tuple[LocalScale, Floats] | None:
     """Return the parameters of the scale, and the scale of each row by slopes without its group.
 
-    None where one scale for all predictions is best. The errors of log time, of predictions without the row's group,
-    have the shape (n_rows,), the columns are :attr:`~perfmodel.fitting.conformal.Unseen.scale_columns`. `support` is
-    the support of each weight in the fit to all rows, in the same order.
+    None where one scale for all predictions is best. The errors of log time, shape (n_rows,), are of predictions
+    without the row's group; `support` has the support of each weight in the order of the columns
+    (:attr:`~perfmodel.fitting.conformal.Unseen.scale_columns`).
     """
     labels, members = np.unique(np.array(groups), return_inverse=True)
     if len(labels) < 2:

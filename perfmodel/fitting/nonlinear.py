@@ -24,12 +24,9 @@ from perfmodel.fitting.least_squares import (
 from perfmodel.fitting.weights_file import Mark
 from perfmodel.values import FrozenValue
 
-DECADES = 1.5
-"""Most powers of ten between a varied starting point and the first one."""
+DECADES = 1.5  # most powers of ten between a varied starting point and the first one
 SEARCH = (1e-5, 60)
 POLISH = (1e-12, 300)
-"""Relative gain in the cost at which a run ends, and most evaluations of the model: from each starting point, and then
-from the best result."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +58,9 @@ def start_points(
 ) -> Iterator[Array]:
     """Yield `count` starting points: first one at which all terms take a similar time, then variations of it.
 
-    `slopes` returns the derivatives of the relative times by the weights, shape (n_rows, n_weights); `given` has the
-    known starting values, NaN for the others. A variation multiplies each weight by a power of ten, drawn uniformly
-    between -1.5 and 1.5, and by a tenth of that power where the starting value is known.
+    `slopes` returns the derivatives of the relative times by the weights; `given` has the known starting values, NaN
+    for the others. A variation multiplies each weight by a power of ten, drawn uniformly between -1.5 and 1.5, and by a
+    tenth of that power where the starting value is known.
     """
     known = np.isfinite(given)
     middle = balanced(slopes, given, bounds)
@@ -164,10 +161,7 @@ class NonlinearFit:
 def fit_nonlinear(
     model: Expression, rows: TrainingRows, bounds: WeightBounds, start: Array, starts: int = 8, seed: Any = 0
 ) -> NonlinearFit:
-    """Fit times by a model from several starting points and keep the best result; `start` is as in start_points.
-
-    Raise a FitError if the model is finite at none of the starting points.
-    """
+    """Fit times by a model from several starting points (:func:`start_points`) and keep the best result."""
     problem = Problem(model, rows, bounds)
     best, attempts = None, []
     for point in start_points(problem.slopes, start, bounds, starts, np.random.default_rng(seed)):

@@ -27,30 +27,19 @@ from perfmodel.fitting.least_squares import Array, Flags, marks_of, solve_least_
 from perfmodel.fitting.weights_file import Mark
 from perfmodel.values import FrozenValue
 
-PASSES = 20
-"""Passes of the search, and most steps after it."""
-HALVINGS = 6
-"""Most halvings of a step that does not lower the loss."""
-BEND = 0.2
-"""Error of log time from which Huber's loss is linear."""
-RESTING = 1e-9
-"""Relative gain in the loss below which the steps end."""
-RESTARTS = (0.5, 0.1)
-"""Where the steps start again: each weight makes up at least this share of the row that it could fill first [1]."""
-BETTER = 1e-6
-"""Relative gain in the loss above which the weights of a restart are taken."""
-LEAST = 1e-12
-"""Least predicted over measured time."""
-MOST_KEPT = 1024
-"""Number of cached fits: choosing facts and calibrating intervals leave out the same groups."""
+PASSES = 20  # passes of the search, and most steps after it
+HALVINGS = 6  # of a step that does not lower the loss
+BEND = 0.2  # error of log time from which Huber's loss is linear
+RESTING = 1e-9  # relative gain in the loss below which the steps end
+RESTARTS = (0.5, 0.1)  # where the steps start again: each weight's least share of the row that it could fill first
+BETTER = 1e-6  # relative gain in the loss above which the weights of a restart are taken
+LEAST = 1e-12  # least predicted over measured time
+MOST_KEPT = 1024  # cached fits: choosing facts and calibrating intervals leave out the same groups
 
 
 @dataclass(frozen=True, eq=False)
 class ResourceModel:
-    """The form of a family: the column numbers of each resource, and the sharpness of the maximum.
-
-    Columns of no resource are overheads.
-    """
+    """The column numbers of each resource, and the sharpness of the maximum; other columns are overheads."""
 
     resources: Mapping[str, tuple[int, ...]]
     sharpness: float
@@ -73,7 +62,6 @@ class _ResourceColumns(FrozenValue):
 
     @cached_property
     def _parts(self) -> list[tuple[list[int], Array]]:
-        """The numbers and values of each resource's columns; the overheads are the last."""
         resources = [list(columns) for columns in self.model.resources.values()]
         inside = {column for columns in resources for column in columns}
         overheads = [column for column in range(self.matrix.shape[1]) if column not in inside]
@@ -87,7 +75,6 @@ class _ResourceColumns(FrozenValue):
         return numbers
 
     def times(self, weights: Array) -> tuple[Array, Array]:
-        """Return the times and their derivatives, as :meth:`ResourceModel.times`."""
         times, parts, maximum = self.combined(weights)
         slopes = np.ones((len(parts) + 1, len(times)))
         share = parts / np.where(maximum > 0, maximum, 1.0)
@@ -108,10 +95,7 @@ class _ResourceColumns(FrozenValue):
 
 @dataclass(frozen=True, eq=False)
 class ResourceFit:
-    """Weights of all columns, shape (n,), with their errors and marks (:mod:`perfmodel.fitting.least_squares`).
-
-    The weight of a column of zeros is zero and undetermined.
-    """
+    """Weights of all columns, shape (n,), with their errors and marks. A column of zeros has the weight zero."""
 
     model: ResourceModel
     coef_: Array
@@ -136,10 +120,7 @@ _kept: dict[bytes, ResourceFit] = {}
 
 
 def fit_resources(model: ResourceModel, matrix: Array, times: Array, row_weights: Array) -> ResourceFit:
-    """Fit the weights of a model's columns, shape (n_rows, n) and not negative, to measured times [s], shape (n_rows,).
-
-    Fits are cached (:data:`MOST_KEPT`).
-    """
+    """Fit the weights of a model's columns, shape (n_rows, n), to measured times [s]; fits are cached."""
     form = repr((matrix.shape, [*model.resources.items()], model.sharpness)).encode()
     key = sha256(b"".join([form, *(part.tobytes() for part in (matrix, times, row_weights))])).digest()
     fit = _kept.get(key)
@@ -233,7 +214,6 @@ class _Problem(FrozenValue):
 
 
 def _solved(matrix: Array, target: Array) -> Array:
-    """Return the non-negative least-squares solution, from columns scaled to length 1."""
     lengths = np.linalg.norm(matrix, axis=0)
     lengths[lengths == 0] = 1.0
     return np.asarray(nnls(matrix / lengths, target, maxiter=100 * matrix.shape[1])[0] / lengths)
@@ -247,7 +227,6 @@ def _huber(errors: Array) -> Array:
 def _diagnosed(
     problem: _Problem, best: Array, scale: Array, used: Flags, resting: bool, loss: float
 ) -> ResourceFit:
-    """Return the fit with the errors and marks of its weights, from the derivatives of log time at the solution."""
     predicted, slopes = problem.expected(best)
     residuals = np.log(problem.times / predicted)
     root = np.sqrt(problem.share * _huber(residuals))

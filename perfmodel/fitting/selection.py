@@ -41,22 +41,15 @@ from perfmodel.values import FrozenValue
 if TYPE_CHECKING:
     from perfmodel.store import Measurement
 
-REACH = 12.0
-"""The integrals end where arsinh of an error has this value: at 81,000 standard deviations."""
-NORMAL_REACH = 4.5
-"""The same for normal errors: 45 standard deviations."""
-STEP = 0.08
-"""Distance of two nodes in arsinh."""
-CHUNK = 1 << 17
-"""Most values that one step of the integration holds."""
-SMALLEST = 1e-300
-"""Least survival probability whose logarithm is taken."""
-ROUNDING = 1e-9
-"""Least scatter [1], and the rounding error of a sum of probabilities."""
+REACH = 12.0  # the integrals end where arsinh of an error has this value: at 81,000 standard deviations
+NORMAL_REACH = 4.5  # the same for normal errors: 45 standard deviations
+STEP = 0.08  # distance of two nodes in arsinh
+CHUNK = 1 << 17  # most values that one step of the integration holds
+SMALLEST = 1e-300  # least survival probability whose logarithm is taken
+ROUNDING = 1e-9  # least scatter [1], and the rounding error of a sum of probabilities
+# degrees of freedom that are tried; None is the normal distribution
 FREEDOMS: tuple[Literal[2, 4, 8] | None, ...] = (None, 8, 4, 2)
-"""Degrees of freedom that are tried; None is the normal distribution."""
-LEAST = 1e-12
-"""Least probability in the score of a choice."""
+LEAST = 1e-12  # least probability in the score of a choice
 
 Function: TypeAlias = Callable[[Floats], Floats]
 
@@ -66,9 +59,9 @@ Function: TypeAlias = Callable[[Floats], Floats]
 def probabilities_of_best(seconds: npt.ArrayLike, deviation: float, freedom: int | None = None) -> Floats:
     r"""Return the probability of each variant to be the fastest, shape (n_variants,); they add up to 1.
 
-    The predicted times [s] are positive, shape (n_variants,); `deviation` is the scale :math:`\sigma` of the errors of
-    log time; `freedom`, an even number, gives Student's distribution, None a normal one. The integral is computed by
-    the trapezoid rule in :math:`\operatorname{arsinh}(x - \min z)`, where it converges exponentially.
+    The predicted times [s] are positive; `deviation` is the scale :math:`\sigma` of the errors of log time; `freedom`,
+    an even number, gives Student's distribution, None a normal one. The integral is computed by the trapezoid rule in
+    :math:`\operatorname{arsinh}(x - \min z)`, where it converges exponentially.
 
     Examples
     --------
@@ -90,26 +83,14 @@ def probabilities_of_best(seconds: npt.ArrayLike, deviation: float, freedom: int
 
 
 def smallest_set(probabilities: npt.ArrayLike, level: float) -> int:
-    """Return how many variants, in the given order, hold the best one with the probability `level`.
-
-    Examples
-    --------
-    >>> smallest_set([0.6, 0.25, 0.1, 0.05], 0.9)
-    3
-    """
+    """Return how many variants, in the given order, hold the best one with the probability `level`."""
     reached = np.cumsum(np.asarray(probabilities, dtype=np.float64))
     return min(int(np.searchsorted(reached, level - ROUNDING)) + 1, len(reached))
 
 
 @lru_cache(maxsize=256)
 def difference_quantile(freedom: int | None, share: float) -> float:
-    """Return the quantile of the difference of two errors, in units of their scale.
-
-    Examples
-    --------
-    >>> round(difference_quantile(None, 0.9), 4)  # the square root of 2 times 1.2816
-    1.8124
-    """
+    """Return the quantile of the difference of two errors, in units of their scale."""
     density, survival = distribution(freedom)
     nodes, widths = _nodes(freedom)
     mass = widths * density(nodes)
@@ -163,15 +144,8 @@ def _nodes(freedom: int | None) -> tuple[Floats, Floats]:
 class Scatter(BaseModel):
     r"""Errors of the log time of a kernel's variants, without their common offset.
 
-    Parameters
-    ----------
-    deviation
-        Their scale :math:`\sigma` [1], the standard deviation if they are normal; at most
-        :data:`~perfmodel.fitting.conformal.WIDEST`.
-    freedom
-        Degrees of freedom of Student's distribution; None for a normal one.
-    cells
-        Number of kernels at given sizes with two variants or more.
+    Their scale :math:`\sigma` is the standard deviation if they are normal, else that of Student's distribution with
+    `freedom`. `cells` is the number of kernels at given sizes with two variants or more.
     """
 
     model_config = STRICT
@@ -182,10 +156,7 @@ class Scatter(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class VariantErrors(FrozenValue):
-    """Variants of one kernel at the same sizes.
-
-    `logs` are of the measured times [log s], `errors` of measured over predicted times [1], shape (n_variants,).
-    """
+    """Variants of one kernel at the same sizes: logs of measured times, and of measured over predicted times."""
 
     kernel: str
     group: str
@@ -200,10 +171,7 @@ class VariantErrors(FrozenValue):
 
 
 def cells_of(rows: Sequence[Measurement], times: Floats, predicted: Floats) -> tuple[VariantErrors, ...]:
-    """Return the cells of measured rows with two variants or more, from measured and predicted times [s].
-
-    Rows whose prediction is NaN or not positive are left out.
-    """
+    """Return the cells of rows with two variants or more; rows whose predicted time is not positive are left out."""
     cells: dict[tuple[str, tuple[tuple[str, int], ...]], list[int]] = {}
     for number, row in enumerate(rows):
         if predicted[number] > 0:

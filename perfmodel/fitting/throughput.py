@@ -52,6 +52,7 @@ from perfmodel.store.measurement import LOADED
 
 # {{{ latency and bandwidth
 
+# the microbenchmark of each operation: kernel class, and its variant's ``memory``
 CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "memory": ("spt_throughput", "global"),
@@ -61,7 +62,6 @@ CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
         "launch": ("launch_sequence", ""),
     }
 )
-"""The microbenchmark of each operation: kernel class, and its variant's ``memory``."""
 
 _KEYS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
     {
@@ -72,8 +72,7 @@ _KEYS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
         "launch": ("launch_s", "", ""),
     }
 )
-CLEAR = 1.01
-"""Smaller factors are rounding errors of the fit."""
+CLEAR = 1.01  # smaller factors are rounding errors of the fit
 LATENCY_BOUND = "bandwidth was reached nowhere: it is a lower bound"
 BANDWIDTH_BOUND = "bandwidth was reached everywhere: the latency is an upper bound"
 ONE_MULTIPLICITY = "one multiplicity in all rows: latency and bandwidth are bounds, since either may bind"
@@ -84,20 +83,9 @@ NOT_HIDDEN = "time for an operation does not fall with oversubscription: M = M_I
 class Throughput:
     """How fast a device performs an operation, one of :data:`CLASSES`.
 
-    Parameters
-    ----------
-    latency_s
-        Latency of one operation alone [s].
-    bandwidth_per_s
-        Peak rate of the whole device [operations/s]; for memory, words a second.
-    r_squared
-        Share of the relative squared deviation from a constant time that the regression explains [1].
-    rows
-        Number of measurements.
-    oversubscription
-        Whether more work-items on a core hide the latency.
-    note
-        Which number is only a bound; empty if none is.
+    The bandwidth is the peak rate of the whole device [operations/s; words/s for memory], `r_squared` the share of the
+    relative squared deviation from a constant time that the regression explains, and `oversubscription` whether more
+    work-items on a core hide the latency. `note` says which number is only a bound.
     """
 
     operation: str
@@ -240,20 +228,14 @@ def _line(rows: _Rows, multiplicity: Array, bend: float) -> _Line | None:
 
 # {{{ roofs
 
-CACHE_KEY = "cache_bandwidth_bytes_per_s"
-"""Fact of the roof for data in the second-level cache."""
-BEYOND = 2.0
-"""The memory roof uses rows that move this times more bytes than the caches hold."""
-PLAIN = 0.9
-"""Least share of additions and products among the operations of a row for the peak of operations [1]."""
+CACHE_KEY = "cache_bandwidth_bytes_per_s"  # fact of the roof for data in the second-level cache
+BEYOND = 2.0  # the memory roof uses rows that move this times more bytes than the caches hold
+PLAIN = 0.9  # least share of additions and products among the operations of a row for the peak of operations
 
 
 @dataclass(frozen=True)
 class Roof:
-    """The highest measured rate, in ``B/s`` or ``operation/s``, of so many `rows`.
-
-    `key` is its fact of the device; `kernel`, with variant and sizes, reached it.
-    """
+    """The highest measured rate of so many `rows`, the fact that it gives, and the kernel that reached it."""
 
     key: str
     rate: float
@@ -338,8 +320,8 @@ def _plain_operations(case: Case, dtype: str) -> float:
 
 # {{{ all facts
 
+# latencies, and the plateaus of the pointer chase that give them (perfmodel.facts.probed)
 CHASED: Mapping[str, str] = MappingProxyType({"l2_latency_s": "l2_load_s", "memory_latency_s": "memory_load_s"})
-"""Latencies, and the plateaus of the pointer chase that give them (:mod:`perfmodel.facts.probed`)."""
 
 
 def chased_facts(facts: DeviceFacts) -> dict[str, Fact]:

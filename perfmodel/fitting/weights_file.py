@@ -38,11 +38,9 @@ class FitOptions(BaseModel):
     Parameters
     ----------
     nonnegative
-        Whether weights of a linear family must not be negative. In a family with an expression they never are, and its
-        own weights have their own bounds.
+        Whether weights of a linear family must not be negative. Those of an expression have their own bounds.
     fit_facts
-        Whether a weight is fitted where the device's facts do not give it; otherwise a family that needs such a fact
-        is refused.
+        Whether a weight is fitted where the device's facts do not give it; otherwise the family is refused.
     starts, seed
         Number of starting points and their seed (families with an expression).
     clock
@@ -59,6 +57,7 @@ class FitOptions(BaseModel):
 
 Mark: TypeAlias = Literal["barely", "one row", "at bound", "merged", "undetermined", "given"]
 
+# the meaning of each mark of a weight
 MEANING: dict[Mark, str] = {
     "barely": "its standard error is larger than the weight",
     "one row": "one measurement determines more than 90 % of it",
@@ -67,21 +66,10 @@ MEANING: dict[Mark, str] = {
     "given": "a fact of the device, not fitted",
     "undetermined": "the measurements do not determine it separately; it is the smallest that fits",
 }
-"""The meaning of each mark of a weight."""
 
 
 class FittedWeight(BaseModel):
-    """The value of a weight on a device, such as the cost of one unit of a feature.
-
-    Parameters
-    ----------
-    value, unit
-        The value, and its unit as in ``s/operation``.
-    standard_error
-        Standard error of the value, in ``unit``; None where unknown.
-    marks
-        Warnings about it (:data:`MEANING`).
-    """
+    """The value of a weight on a device, its unit as in ``s/operation``, its standard error and marks."""
 
     model_config = STRICT
     value: Finite
@@ -100,30 +88,17 @@ def intervals(coefficients: Any, standard_errors: Any, freedom: float, level: fl
     return np.column_stack([coefficients - half, coefficients + half])
 
 
-LEAST_ERROR = 1e-3
-"""Smaller relative errors count as this one, so that one lucky row does not dominate a geometric mean."""
+LEAST_ERROR = 1e-3  # smaller errors count as this one, so that one lucky row does not dominate a geometric mean
 
 
 def relative_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return :math:`|p - t| / t` for predicted and measured times of one shape [s].
-
-    Examples
-    --------
-    >>> relative_errors([1.5, 3.0], [1.0, 4.0]).tolist()
-    [0.5, 0.25]
-    """
+    """Return :math:`|p - t| / t` for predicted and measured times of one shape [s]."""
     p, t = np.asarray(predicted, dtype=np.float64), np.asarray(measured, dtype=np.float64)
     return np.asarray(np.abs(p - t) / t)
 
 
 def geometric_mean_error(errors: npt.ArrayLike) -> float:
-    """Return the geometric mean of relative errors, each at least 0.1 %; NaN without errors.
-
-    Examples
-    --------
-    >>> round(geometric_mean_error([0.1, 0.4]), 12), round(geometric_mean_error([0.0, 0.1]), 12)
-    (0.2, 0.01)
-    """
+    """Return the geometric mean of relative errors, each at least 0.1 %; NaN without errors."""
     floored = np.maximum(np.asarray(errors, dtype=np.float64), LEAST_ERROR)
     return float(np.exp(np.mean(np.log(floored)))) if floored.size else float("nan")
 
@@ -138,43 +113,26 @@ class Residuals(BaseModel):
 
 
 class FittedWeights(BaseModel):
-    """The weights of a family on a device.
+    """The weights of a family on a device: the content of a weights file.
 
-    Parameters
-    ----------
-    family, device
-        Names of the family and the device.
-    subgroup_size
-        Work-items in a sub-group, for which the measured kernels were counted.
-    options
-        Options of the fit.
-    rows, measurements
+    Parameters ---------- rows, measurements
         Number of fitted rows, and their SHA-256 (:func:`perfmodel.fitting.design.rows_hash`).
-    rank, condition, degrees_of_freedom, converged
-        As of :class:`~perfmodel.fitting.RelativeLeastSquares`.
-    residuals
-        Errors of the fit on its own rows.
+    rank, condition, degrees_of_freedom, converged, residuals
+        Of the fit: as of :class:`~perfmodel.fitting.RelativeLeastSquares`, and its errors on its own rows.
     launch_s
-        Difference between the clocks of host and device (:func:`perfmodel.fitting.design.launch_of`) [s]; None where
-        weights are fitted to the host's times.
-    notes
-        Warnings about the weights, one sentence each.
+        Difference between the clocks of host and device [s]; None where weights are fitted to the host's times.
     features
         Names of all weights, to detect a missing one.
-    weights
-        Each weight by its name.
     conformal, scatter, anchored
         Errors for the intervals of predictions, between variants of one kernel, and of anchored predictions.
-    measured
-        Range of the measured times and features.
     definition, definition_sha256
         Source of a user's own family (:attr:`perfmodel.models.Family.definition`), and the SHA-256 of its file, else
         empty. In a file, the path of a family's file is relative to the folder of the weights.
     facts
         Facts of the device as the fit knew them, a document ``perfmodel.device/1``; None for a plain sum.
     transferred_from
-        Name of the device that the weights were fitted on, if facts transferred them from there
-        (:func:`perfmodel.transferred`); else empty. Data about the fit then belong to that device.
+        Name of the device that the weights were fitted on, if facts transferred them (:func:`perfmodel.transferred`);
+        else empty. Data about the fit then belong to that device.
     """
 
     model_config = STRICT
@@ -246,15 +204,8 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
     """Read a weights file and check it against its family.
 
     The family must be given if it cannot be found by its name, or is in a Python file. With `device`, the weights must
-    belong to the device of that name.
-
-    Raises
-    ------
-    WeightsError
-        If the file is missing or is not a weights file of this schema; if weights are missing, unknown, in another
-        unit or outside of their bounds; or if it belongs to another device or another version of the family.
-    UnknownNameError, FamilyError
-        If its family does not exist or cannot be used.
+    belong to the device of that name. Raise a WeightsError for anything else than a weights file of this schema,
+    family, version and device.
     """
     fitted = _read(path)
     if problem := _bad_names(fitted):
@@ -300,7 +251,7 @@ def _bad_names(fitted: FittedWeights) -> str:
 
 
 def _other_family(fitted: FittedWeights, given: Family) -> str:
-    """Return how a given family differs from the fitted one; a family without a source is the caller's own code."""
+    """Return how a given family differs from the fitted one; one without a source is the caller's own code."""
     if given.name != fitted.family:
         return f"was fitted with the family '{fitted.family}', not with '{given.name}'"
     then, now = fitted.definition_sha256 or fitted.definition, given.sha256 or given.definition

@@ -28,13 +28,7 @@ __all__ = ["Family", "families", "find_family", "named_family"]
 
 @cache
 def families() -> Mapping[str, Family]:
-    """Return every model family by name, sorted.
-
-    Examples
-    --------
-    >>> "stevens_kloeckner_2016" in families()
-    True
-    """
+    """Return every model family by name, sorted."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     values = (value for module in modules for value in vars(module).values() if isinstance(value, Family))
     return MappingProxyType(dict(sorted((family.name, family) for family in values)))
@@ -43,18 +37,9 @@ def families() -> Mapping[str, Family]:
 def find_family(name: str | Family) -> Family:
     """Return the family of that name; a family itself is returned unchanged.
 
-    Parameters
-    ----------
-    name
-        A family's name, or its definition: ``expr:`` and an expression over features and weights
-        (:meth:`Family.from_expression`), or the path of a ``.py`` file with a ``FAMILY``, which is run.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such family.
-    FamilyError
-        If the expression or the file cannot be used.
+    The name may be a definition: ``expr:`` and an expression over features and weights
+    (:meth:`Family.from_expression`), or the path of a ``.py`` file with a ``FAMILY``, which is run. Raise an
+    UnknownNameError if there is no such family, and a FamilyError if the expression or the file cannot be used.
     """
     if isinstance(name, Family):
         return name
@@ -72,13 +57,7 @@ def named_family(name: str) -> Family:
 
 
 def is_definition(text: str) -> bool:
-    """Return whether a text is the definition of a family, not a name.
-
-    Examples
-    --------
-    >>> is_definition("expr:w_a*launches"), is_definition("mine/toy.py"), is_definition("toy")
-    (True, True, False)
-    """
+    """Return whether a text is the definition of a family, not a name."""
     return text.startswith(EXPRESSION) or text.endswith(".py")
 
 

@@ -35,8 +35,7 @@ from perfmodel.quantities.hints import (
     SMALLER_TILES,
 )
 
-SHARPNESS = (3.0, 1.5, 2.0, 5.0, 8.0)
-"""Sharpness that a fit tries; with the first it chooses the other facts."""
+SHARPNESS = (3.0, 1.5, 2.0, 5.0, 8.0)  # values that a fit tries; with the first it chooses the other facts
 
 
 def _sum(names: Iterable[str]) -> str:

@@ -24,10 +24,8 @@ from perfmodel.features import HOST_LAUNCH, PLAIN, Classes, Values, matches, rat
 from perfmodel.quantities.case import Case, computed, missing_fact
 from perfmodel.values import FrozenValue
 
-EXPRESSION = "expr:"
-"""Prefix of a family's definition that is an expression."""
-TOTAL = "total"
-"""The sum over a family's features; the run time of a family without an expression."""
+EXPRESSION = "expr:"  # prefix of a family's definition that is an expression
+TOTAL = "total"  # the sum over a family's features; the run time of a family without an expression
 
 Quantities: TypeAlias = Callable[[Case], Mapping[str, Any]]
 
@@ -47,8 +45,7 @@ class Weight:
     start, lower, upper
         Starting value of a fit and bounds, in `unit`. None starts where all terms take a similar time.
     fact
-        Key of the device's fact that gives the number. The weight is fitted only if the fact is unknown and the options
-        of the fit allow it.
+        Key of the device's fact that gives the number. The weight is fitted only if the fact is unknown.
     words, counted
         For reports: what one unit of it is charged for, or what the number is, as in ``a cache line stored to``; and
         the unit of its rate, as in ``line``, or empty.
@@ -144,22 +141,11 @@ class Family(FrozenValue):
     def from_expression(
         cls, expression: str, name: str = "expression", *, citation: str = "", weights: Iterable[Weight] = ()
     ) -> Family:
-        """Make a family from an expression over features and weights.
+        """Make a family from an expression over features and weights (:mod:`perfmodel.expressions.expression`).
 
-        Parameters
-        ----------
-        expression
-            Run time [s] from features and weights ``w_*`` (:mod:`perfmodel.expressions.expression`).
-        name, citation
-            Identifier and source of the family.
-        weights
-            Weights whose unit, start or bounds do not follow from the expression, or that a fact of the device gives.
-
-        Raises
-        ------
-        FamilyError
-            If the expression has no weight, no feature, an unknown name, or lacks a weight of `weights`; if it is not
-            differentiable or can be negative. The message points to the characters at fault.
+        Give `weights` whose unit, start or bounds do not follow from the expression, or that a fact of the device
+        gives. Raise a FamilyError, which points to the characters at fault, if the expression has no weight, no
+        feature, an unknown name, or lacks a weight of `weights`; if it is not differentiable or can be negative.
 
         Examples
         --------
@@ -206,14 +192,7 @@ class Family(FrozenValue):
         return case.features_by(self.classes)
 
     def takes(self, feature: str) -> bool:
-        """Return whether the family has a weight for a feature.
-
-        Examples
-        --------
-        >>> family = Family("toy", "nowhere", ("op_float*_add", "launches"))
-        >>> family.takes("op_float64_add"), family.takes("op_int32_add")
-        (True, False)
-        """
+        """Return whether the family has a weight for a feature."""
         return matches(self.patterns, feature)
 
     def select(self, features: Iterable[str]) -> tuple[str, ...]:
@@ -221,24 +200,12 @@ class Family(FrozenValue):
         return tuple(sorted(name for name in set(features) if self.takes(name)))
 
     def weight_unit(self, weight: str) -> str:
-        """Return the unit of a weight.
-
-        Examples
-        --------
-        >>> Family("toy", "nowhere", ("launches",)).weight_unit("launches")
-        's/launch'
-        """
+        """Return the unit of a weight."""
         units = {w.name: w.unit for w in self.weights}
         return units[weight] if weight in units else f"s/{unit(weight)}"
 
     def scale(self, weight: str) -> str:
-        """Return the name of the rate that a weight is a multiple of, or an empty text.
-
-        Examples
-        --------
-        >>> Family("toy", "nowhere", ("launches",)).scale("launches")
-        'launch'
-        """
+        """Return the name of the rate that a weight is a multiple of, or an empty text."""
         scales = {w.name: w.scale for w in self.weights}
         return scales[weight] if weight in scales else rate(weight)
 
@@ -308,20 +275,16 @@ def bind(family: Family, features: Collection[str], known: Mapping[str, float] |
 
 @dataclass(frozen=True, eq=False)
 class RunTime(FrozenValue):
-    """A family with the value of each weight, by its name outside of expressions (:func:`weight_name`).
-
-    `launch_s` is the time that the host's clock adds [s]; None where weights are fitted to the host's times.
-    """
+    """A family with the value of each weight, and the time that the host's clock adds, if it is known [s]."""
 
     family: Family
     weights: Mapping[str, float]
     launch_s: float | None = None
 
     def evaluate(self, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-        """Return the run time and its terms by name [s]: by features in a plain sum, else by parts.
+        """Return the run time and its terms by name [s]: by feature in a plain sum, else by part, and HOST_LAUNCH.
 
         `values` are features and quantities (:meth:`perfmodel.models.Family.values`), numbers or arrays of one shape.
-        The launch is the term :data:`HOST_LAUNCH`.
         """
         seconds, terms = self._on_device(values)
         if self.launch_s is None:
@@ -367,10 +330,7 @@ class RunTime(FrozenValue):
         return seconds + terms.get(HOST_LAUNCH, 0.0)
 
     def by_weight(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        r"""Return the seconds due to each weight, :math:`w \, \partial T / \partial w`, by its name.
-
-        In a plain sum they are the terms. `values` are as in :meth:`evaluate`.
-        """
+        r"""Return the seconds due to each weight, :math:`w \, \partial T / \partial w`, by its name."""
         if self.family.plain_sum:
             return self.family.terms(self.weights, values)
         expression, weights = self._whole
@@ -378,7 +338,6 @@ class RunTime(FrozenValue):
         return {name: w * slope for name, w, slope in zip(self._names, weights, slopes, strict=True)}
 
     def _over_launches(self, numbers: Callable[[Mapping[str, Any]], Sequence[Any]], values: Mapping[str, Any]) -> Any:
-        """Return the numbers of the values; for a formula of one launch their sums over launches."""
         if not self.family.of_one_launch:
             return numbers(values)
         launches = map(numbers, each_launch(self.family.units, values))
@@ -390,10 +349,7 @@ class RunTime(FrozenValue):
 
     @cached_property
     def charged(self) -> frozenset[str]:
-        """Names in the expression that must have been measured.
-
-        Features without a weight of their name, and in a family of resources its quantities.
-        """
+        """Names in the expression that must have been measured: those without a weight of their name."""
         free = () if self.family.resources else self.family.units
         return frozenset(self._whole[0].features) - {*free} - {*self.weights}
 
@@ -416,7 +372,6 @@ class RunTime(FrozenValue):
         return Expressions(tuple(each for each, _ in every), known)
 
     def _with_weights(self, family: Family) -> tuple[Expression, list[float]]:
-        """Return a family's expression and the values of its weights."""
         expression = bind(family, self.weights)
         return expression, [self.weights[weight_name(self.family, name)] for name in expression.weights]
 
@@ -427,10 +382,7 @@ def _scaled(part: Any, before: Any, after: Any) -> Any:
 
 
 def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = False) -> dict[str, float]:
-    """Return the weights that the device's facts give.
-
-    Raise a FactsError for an unknown fact, unless `fit_facts` allows to fit its weight.
-    """
+    """Return the weights that the device's facts give; `fit_facts` allows to fit those of unknown facts."""
     known = {}
     for weight in family.weights:
         if not weight.fact:
@@ -443,12 +395,6 @@ def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = F
 
 
 def weight_name(family: Family, variable: str) -> str:
-    """Return the name of a weight outside of expressions: the weight of a feature in a sum has the feature's name.
-
-    Examples
-    --------
-    >>> weight_name(Family("toy", "nowhere", ("launches",)), "w_launches")
-    'launches'
-    """
+    """Return the name of a weight outside of expressions: the weight of a feature in a sum has the feature's name."""
     names = {weight.name for weight in family.weights}
     return variable if variable in names else variable.removeprefix("w_")

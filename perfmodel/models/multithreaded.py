@@ -22,8 +22,8 @@ from perfmodel.models.model import Family, Weight
 from perfmodel.quantities.hints import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_LOCAL_MEMORY, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, multithreaded_resources
 
+# values that a fit tries; sharper ones predict the TITAN V's einsums no better, and order variants worse
 SHARPNESS = (2.0, 1.25, 1.5, 3.0)
-"""Sharpness that a fit tries; sharper ones predict the TITAN V's einsums no better, and order variants worse."""
 
 OVERHEADS = ("started", "dealt_groups")
 RESOURCES = {

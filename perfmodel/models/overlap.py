@@ -36,27 +36,10 @@ def overlap(
     *,
     name: str = "overlap",
 ) -> Family:
-    """Return the model for a choice of features.
+    """Return the model for a choice of features, given by patterns as for file names; give it a name of its own.
 
-    Parameters
-    ----------
-    on_chip, memory
-        Patterns (as for file names) of the features whose times overlap each other.
-    overhead
-        Patterns of the features whose time is added.
-    name
-        Identifier; give a choice of your own a name of its own.
-
-    Raises
-    ------
-    FamilyError
-        If a feature matches the patterns of two of the sums.
-
-    Examples
-    --------
-    >>> family = overlap(on_chip=("op_float32_*",), memory=("global_*_32_stride1",), name="flops_and_copies")
-    >>> family.takes("op_float32_add"), family.takes("local_load_32")
-    (True, False)
+    The times of the features on the chip and of memory overlap each other, and those of the overhead are added. Raise a
+    FamilyError if a feature matches the patterns of two of the sums.
     """
     sums = {"on_chip": tuple(on_chip), "memory": tuple(memory), "overhead": tuple(overhead)}
     for feature in (*FEATURE_NAMES, *sums["on_chip"], *sums["memory"]):

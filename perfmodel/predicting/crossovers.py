@@ -20,8 +20,7 @@ from perfmodel.progress import Progress, Silent, task
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
-WINDOW = 1 << 16
-"""Number of sizes at each end of a range that are tested against the variants' assumptions."""
+WINDOW = 1 << 16  # number of sizes at each end of a range that are tested against the variants' assumptions
 
 
 class Effort(NamedTuple):
@@ -32,10 +31,8 @@ class Effort(NamedTuple):
     step: int
 
 
-ARRAYS = Effort(1 << 17, 1 << 14, 1 << 17)
-"""For models that are evaluated at arrays of sizes."""
-ONE_BY_ONE = Effort(512, 512, 16)
-"""For models of resources, whose traffic is evaluated at one size after the other."""
+ARRAYS = Effort(1 << 17, 1 << 14, 1 << 17)  # for models that are evaluated at arrays of sizes
+ONE_BY_ONE = Effort(512, 512, 16)  # for models of resources, whose traffic is evaluated at one size after the other
 
 
 @dataclass(frozen=True)
@@ -73,13 +70,11 @@ def crossover(
     a, b
         Loopy ``TranslationUnit`` values, or their counts (``pm.count``), which is quicker.
     model, allow_unmeasured
-        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`, also for the errors that are raised.
     parameter, low, high
         The size parameter that varies, and its range, both ends included.
     fixed, **more_fixed
         The other size parameters.
-    names
-        Names of the variants.
 
     Returns
     -------
@@ -91,8 +86,6 @@ def crossover(
     ------
     SizeError
         If no size in the range meets the assumptions of both variants.
-    UnmeasuredFeatureError, SizeError
-        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     """
     asked = Predicting(model, allow_unmeasured=allow_unmeasured)
     compared = _Compared(asked, (model.counted(a), model.counted(b)), parameter, {**(fixed or {}), **more_fixed})
@@ -135,14 +128,7 @@ def leads_of(
 
 
 def leads_at(rankings: Sequence[Ranking], parameter: str) -> tuple[Lead, ...]:
-    """Return which variant is the fastest from which of the rankings' ascending sizes on.
-
-    Examples
-    --------
-    >>> from perfmodel import RankedVariant, Ranking
-    >>> leads_at([Ranking([RankedVariant("a", 1.0)], sizes={"n": n}) for n in (4, 8)], "n")
-    (Lead(name='a', low=4, high=8),)
-    """
+    """Return which variant is the fastest from which of the rankings' ascending sizes on."""
     return _leads((ranking[0].name, ranking.sizes[parameter]) for ranking in rankings if ranking)
 
 
@@ -168,7 +154,6 @@ def leads_between(
 
 
 def _leads(winners: Iterable[tuple[str, int]]) -> tuple[Lead, ...]:
-    """Return the leads from the winners' names at ascending sizes."""
     groups = (list(group) for _, group in groupby(winners, key=lambda winner: winner[0]))
     return tuple(Lead(*group[0], group[-1][1]) for group in groups)
 

@@ -41,10 +41,8 @@ if TYPE_CHECKING:
 
     from perfmodel.store import Measurements
 
-MATTERS = 0.01
-"""Relative change of a prediction from which on an uncertain fact or ratio gets a caution."""
-LEAST_SHARE = 1e-6
-"""Least share of a quantity that a kernel has [1]."""
+MATTERS = 0.01  # relative change of a prediction from which on an uncertain fact or ratio gets a caution
+LEAST_SHARE = 1e-6  # least share of a quantity that a kernel has
 
 
 @dataclass(frozen=True)
@@ -53,10 +51,8 @@ class FittedModel(FrozenValue):
 
     Parameters
     ----------
-    fitted
-        The weights, and data about their fit.
-    facts
-        Facts of the device, for families that need them.
+    fitted, facts
+        The weights, and the facts of the device, for families that need them.
     given
         The family, if it is a user's own value that cannot be found by its name.
     path
@@ -65,9 +61,7 @@ class FittedModel(FrozenValue):
         The clock of its predictions (:meth:`by_clock`).
     strict
         Whether predictions that need a quantity which no measurement exercised are refused. Else its cost is taken
-        from a relative (:mod:`perfmodel.predicting.relatives`).
-    related
-        Weights that are taken from relatives, by their names.
+        from a relative (:mod:`perfmodel.predicting.relatives`): `related` are such weights, by their names.
     anchor
         A run of the kernel that it predicts, which scales the predictions (:meth:`anchored_by`).
 
@@ -237,11 +231,6 @@ class FittedModel(FrozenValue):
             cost of the nearest relative times the ratio of both on other devices: the scatter of these ratios widens
             the interval, and a caution names both.
 
-        Returns
-        -------
-        Prediction
-            Its ``seconds`` and the bounds of its ``interval`` are numbers [s], or arrays of the sizes' shape.
-
         Raises
         ------
         UnmeasuredFeatureError
@@ -252,8 +241,6 @@ class FittedModel(FrozenValue):
             If its work-groups have more work-items or local memory than the device is known to allow.
         SizeError, AssumptionError
             If a size is missing, unknown, negative, not an integer, or breaks an assumption of the kernel.
-        OptionError
-            If the level is not between 0 and 1.
         FactsError, FamilyError
             If the family needs an unknown fact of the device, or does not compute the quantities that it declares.
         """
@@ -283,7 +270,6 @@ class FittedModel(FrozenValue):
     def _predicted(
         self, counts: KernelCounts, at: Mapping[str, Any], level: float, allow_unmeasured: bool
     ) -> Prediction:
-        """Return the prediction by the host's clock, for indices as the counts have them."""
         case = Case(counts, at, self.facts, self.family.name)
         features = self.family.features_of(case)  # first, since they check all sizes of an array at once
         values = self.family.values(case) if self.family.resources else features
@@ -304,7 +290,6 @@ class FittedModel(FrozenValue):
         self, counts: KernelCounts, case: Case, features: Mapping[str, Any], values: Mapping[str, Any], level: float,
         unmeasured: tuple[str, ...],
     ) -> Prediction:  # fmt: skip
-        """Return the prediction of a case from its features and quantities."""
         seconds, terms = self._run_time.evaluate(values)
         if seconds < 0 if isinstance(seconds, float) else np.any(seconds < 0):
             raise _negative_time(counts.name, self.family.name, seconds, terms)
@@ -330,9 +315,8 @@ class FittedModel(FrozenValue):
     ) -> tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], Any]]:
         """Return the terms of a prediction [s] by name, and the function from such terms to the run time [s].
 
-        It gives the time with other seconds for a term, also where terms overlap
-        (:meth:`perfmodel.models.model.RunTime.with_terms`). Features that were never measured and have no relative are
-        free. It raises as :meth:`predict` for sizes and facts.
+        It gives the time with other seconds for a term, also where terms overlap. Features that were never measured and
+        have no relative are free.
         """
         values = self._values(counts, sizes)
         run_time = self._with_relatives(values, self._unmeasured(values))._run_time
@@ -393,9 +377,8 @@ class FittedModel(FrozenValue):
     def half_width(self, level: float, values: Mapping[str, Any], private: float) -> Any:
         """Return h of the interval from p/exp(h) to p exp(h) of a prediction p; None if the model has none.
 
-        h has the shape of `values`, the features and quantities of the prediction
-        (:meth:`perfmodel.models.Family.values`); `private` is the private data of a work-item [B]. h is an infinite
-        float if the interval is unbounded at the level (:mod:`perfmodel.fitting.conformal`).
+        h has the shape of `values`, the features and quantities of the prediction; `private` is the private data of a
+        work-item [B]. h is an infinite float if the interval is unbounded at the level.
         """
         conformal, quantiles = self.fitted.conformal, self._quantiles
         if conformal is None or quantiles is None:
@@ -465,7 +448,6 @@ class FittedModel(FrozenValue):
 
     @cached_property
     def _doubted(self) -> tuple[tuple[ContradictingFacts, FittedModel], ...]:
-        """The contradictions between facts of the device, each with the model by the other number."""
         if self.facts is None or self.family.plain_sum:
             return ()
         return tuple((each, self.with_facts({each.key: other})) for each, other in doubted_facts(self.facts))
@@ -482,7 +464,6 @@ class FittedModel(FrozenValue):
         return self._extended(names) if names else self
 
     def _extended(self, names: tuple[str, ...]) -> FittedModel:
-        """Return the model with weights of relatives for those quantities that have relatives."""
         if names not in self._kept_extended:
             related = {name: weight for each in names if (weight := self._related(each))
                        for name in [self._weight_of(each)]}  # fmt: skip
@@ -516,7 +497,6 @@ class FittedModel(FrozenValue):
 
     @cached_property
     def _reliable_weights(self) -> Mapping[str, float]:
-        """The weights by quantity from which others may be taken."""
         return relatives.known_weights(self.fitted.weights)
 
     @cached_property
@@ -569,7 +549,6 @@ class FittedModel(FrozenValue):
 
 
 def _negative_time(kernel: str, family: str, seconds: Any, terms: Mapping[str, Any]) -> PredictionError:
-    """Return the error for a negative time, with the negative terms where the time is lowest."""
     times = np.atleast_1d(seconds)
     lowest, below = int(np.argmin(times)), int(np.count_nonzero(times < 0))
     at = {name: float(np.broadcast_to(term, times.shape).flat[lowest]) for name, term in terms.items()}

@@ -21,10 +21,8 @@ from perfmodel.store.measurement import Clock
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-LOCALITY_MATTERS = 1.05
-"""Largest factor between the times with local and with random indices that gets no caution."""
-ADDS_UP = 1e-6
-"""Largest relative difference between the time and the sum of its terms for terms that add up."""
+LOCALITY_MATTERS = 1.05  # largest factor between the times with local and with random indices that gets no caution
+ADDS_UP = 1e-6  # largest relative difference between the time and the sum of its terms for terms that add up
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,10 +61,7 @@ class Prediction:
     clock: Clock = "host"
 
     def by_device(self) -> Prediction:
-        """Return the prediction by the device's clock: seconds and bounds without the launch.
-
-        Raise an OptionError if the weights do not separate the launch from the kernel.
-        """
+        """Return the prediction by the device's clock: seconds and bounds without the launch."""
         if self.clock == "device":
             return self
         if HOST_LAUNCH not in self.terms:
@@ -80,10 +75,7 @@ class Prediction:
         return replace(self, seconds=seconds, terms=terms, interval=interval, clock="device")
 
     def averaged_with(self, local: Prediction, arrays: tuple[str, ...]) -> Prediction:
-        """Return the geometric mean of this prediction and one where the indices into arrays are local.
-
-        The interval contains the intervals of both.
-        """
+        """Return the geometric mean of this prediction and one with local indices; the interval contains both."""
         longest, shortest = np.maximum(self.seconds, local.seconds), np.minimum(self.seconds, local.seconds)
         if not np.all(shortest > 0):
             return self
@@ -195,22 +187,18 @@ def union(interval: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class Anchor:
-    """A kernel's measured and predicted time at one size, which scales its predictions at other sizes.
+    """A kernel's measured and predicted time [s] at one size, which scales its predictions at other sizes.
 
     Parameters
     ----------
-    kernel
-        Name of the kernel, or of its variant.
-    device
-        Name of the device on which it ran.
-    sizes
-        Its size parameters.
+    kernel, device, sizes
+        Name of the kernel, or of its variant, the device on which it ran, and the size parameters.
     measured
-        Measured time [s]: the minimum of one visit, or of several if the first was suspicious.
+        The minimum of one visit, or of several if the first was suspicious.
     predicted
-        Predicted time [s], positive.
+        Positive.
     flags
-        Words for what is suspicious about the measured time (:mod:`perfmodel.measuring.timing`).
+        What is suspicious about the measured time (:mod:`perfmodel.measuring.timing`).
     errors
         Errors of anchored predictions from the weights, if they have them.
     """

@@ -34,8 +34,7 @@ from perfmodel.values import FrozenValue
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
-ROWS = 50_000
-"""About how many predictions are sent between processes at once."""
+ROWS = 50_000  # about how many predictions are sent between processes at once
 TITLE = "counting and predicting"
 #: Every size by its name: an integer, or for several sizes an array, shape (n_sizes,).
 Sizes: TypeAlias = Mapping[str, Any]
@@ -64,13 +63,7 @@ def length_of(sizes: Sizes) -> int:
 
 
 def together(points: Sequence[Mapping[str, int]]) -> dict[str, Any]:
-    """Return points as one array of sizes for each name.
-
-    Examples
-    --------
-    >>> together([{"n": 8}, {"n": 16}])
-    {'n': array([ 8, 16])}
-    """
+    """Return points as one array of sizes for each name."""
     return {name: np.array([point[name] for point in points], dtype=np.int64) for name in points[0]}
 
 
@@ -78,20 +71,10 @@ def together(points: Sequence[Mapping[str, int]]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """One variant at all sizes.
+    """One variant at all sizes: numbers, or arrays of shape (n_sizes,), NaN where the kernel's assumptions do not hold.
 
-    Parameters
-    ----------
-    prediction
-        Its prediction: numbers, or arrays of shape (n_sizes,), NaN where ``allowed`` is false.
-    allowed
-        At which sizes the kernel's assumptions hold, shape (n_sizes,).
-    problem
-        Why there is no prediction at the others; empty if all are allowed.
-    broken
-        The error of the last size that breaks an assumption, where none of the sizes predicted together is allowed.
-    counts
-        The variant's counts, if they were made in this process.
+    `problem` is why there is no prediction there. `broken` is the error of the last size that breaks an assumption,
+    where none of the sizes predicted together is allowed. `counts` are kept if they were made in this process.
     """
 
     prediction: Prediction
@@ -107,20 +90,10 @@ class Predicted:
 
 @dataclass(frozen=True, eq=False)
 class Predictions(FrozenValue):
-    """Variants of a kernel at sizes.
+    """Variants of a kernel at sizes, in the given order, and the errors of those that cannot be predicted, by name.
 
-    Parameters
-    ----------
-    sizes
-        The size parameters.
-    variants, errors
-        Each variant that can be predicted, in the given order, and the errors of the others, by name.
-    level
-        Probability of the intervals.
-    scatter
-        The scatter of errors between these variants (:func:`scatter_of`), if the weights have it.
-    anchors
-        The runs that scale the predictions, by name; empty without them.
+    `scatter` is that of errors between these variants (:func:`scatter_of`), if the weights have it, and `anchors` are
+    the runs that scale the predictions, by name.
     """
 
     sizes: Sizes
@@ -194,19 +167,7 @@ class Predicting:
 
     @statistics_of_variants()
     def predicted(self, variants: Mapping[str, Variant], sizes: Sizes) -> Predictions:
-        """Return all variants at all sizes.
-
-        Raises
-        ------
-        OptionError
-            If the level is not between 0 and 1.
-        SizeError
-            If sizes are missing, unknown, negative or not integers, since they are wrong for all variants.
-        AnchorError
-            If there are anchors, but not for a variant.
-        PerfModelError
-            The first error that is not skipped.
-        """
+        """Return all variants at all sizes; raise an error of sizes, or the first error that is not skipped."""
         check_level(self.level)
         if any(map(np.ndim, sizes.values())):
             sizes = columns_of(sizes)
@@ -293,7 +254,6 @@ class _Task:
     here: bool
 
     def __call__(self, kernel: TranslationUnit | KernelCounts) -> Predicted:
-        """Return the variant at all sizes."""
         counts = kernel if isinstance(kernel, KernelCounts) else count(kernel, **self.asked._counting)
         if not self.here:
             counts = replace(counts)  # the counts in the cache stay small
@@ -326,8 +286,6 @@ class _Task:
                 numbers = np.delete(numbers, list(error.indices))
 
     def _joined(self, parts: Sequence[tuple[NDArray[np.int64], Prediction]], length: int) -> Prediction:
-        """Return predictions at some sizes as one at all sizes."""
-
         def column(values: Iterator[Any]) -> NDArray[np.float64]:
             whole = np.full(length, np.nan)
             for (numbers, _), value in zip(parts, values, strict=True):
@@ -353,8 +311,7 @@ def scatter_of(
     r"""Return the scatter of a model's errors between variants of one kernel, if its weights have it.
 
     Its scale is that of kernels of groups left out, times the geometric mean of the predictions' scales :math:`\sigma`
-    (:mod:`perfmodel.fitting.local_scale`) where that is above 1. (Of 147 kernels at some size on a CPU by PoCL, half of
-    the errors between variants differ by up to 7 % where :math:`\sigma` is below 0.7, by 34 % where it is 1 to 1.5.)
+    (:mod:`perfmodel.fitting.local_scale`) where that is above 1.
     """
     if anchored:
         scatter, model = model.fitted.anchored.scatter if model.fitted.anchored else None, model.to_be_anchored()

@@ -27,28 +27,17 @@ from perfmodel.progress import Progress
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-ROUNDING = 1e-12
-"""Largest relative difference of equal times."""
+ROUNDING = 1e-12  # largest relative difference of equal times
+# columns of Ranking.to_frame, before those of the terms
 COLUMNS = ("variant", "seconds", "low_s", "high_s", "fastest", "tied", "to_measure", "unmeasured")
-"""Columns of :meth:`Ranking.to_frame`, before those of the terms."""
 
 
 @dataclass(frozen=True, repr=False)
 class RankedVariant:
-    """A variant of a kernel with its predicted time.
+    """A variant of a kernel with its prediction at one size, and its ties, which are None where they are unknown.
 
-    Parameters
-    ----------
-    name
-        Name of the variant.
-    seconds, interval, cautions, terms, unmeasured
-        As of :class:`perfmodel.predicting.model.Prediction`, at one size.
-    fastest
-        Probability that it is the fastest of all [1]; None where ties are unknown (:func:`with_ties`).
-    tied
-        Whether it is tied with the one predicted fastest, or None.
-    to_measure
-        Whether it is in the smallest set that contains the fastest with the given probability, or None.
+    `fastest` is the probability that it is the fastest of all [1], `tied` whether it is tied with the one predicted
+    fastest, and `to_measure` whether it is in the smallest set that contains the fastest with the given probability.
     """
 
     name: str
@@ -86,14 +75,8 @@ class RankedVariant:
 class Ranking(tuple[RankedVariant, ...]):
     """Variants of a kernel, the one predicted fastest first: a tuple that shows itself as a table.
 
-    Attributes
-    ----------
-    errors : mapping of str to PerfModelError
-        By name why others cannot be ranked (:func:`perfmodel.rank` with `jobs`).
-    sizes : mapping of str to int
-        The size parameters.
-    broken : tuple of str
-        The variants whose assumptions these sizes break.
+    `errors` are by name why others cannot be ranked (:func:`perfmodel.rank` with `jobs`), `sizes` the size parameters,
+    and `broken` the variants whose assumptions these sizes break.
     """
 
     errors: Mapping[str, PerfModelError]
@@ -107,7 +90,6 @@ class Ranking(tuple[RankedVariant, ...]):
         sizes: Mapping[str, int] | None = None,
         broken: Iterable[str] = (),
     ) -> Ranking:
-        """Make the tuple and set the attributes."""
         ranking = super().__new__(cls, variants)
         ranking.errors, ranking.sizes, ranking.broken = dict(errors or {}), dict(sizes or {}), tuple(broken)
         return ranking
@@ -117,7 +99,6 @@ class Ranking(tuple[RankedVariant, ...]):
         return one_line(f"<Ranking of {len(self)} variants, fastest first: {names}>")
 
     def __str__(self) -> str:
-        """Return the ranking as a table."""
         return columns_text(self.table)
 
     @property
@@ -133,16 +114,12 @@ class Ranking(tuple[RankedVariant, ...]):
         return rows
 
     def _repr_html_(self) -> str:
-        """Return the ranking as a table for a notebook, warnings below it."""
         notes = [f"{variant.name}: {warning}" for variant in self for warning in variant.warnings]
         notes += [f"{name}: {error}" for name, error in self.errors.items()]
         return html_table(self.table, "variants, the one predicted fastest first", notes)
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each variant as a pandas table, with :data:`COLUMNS` and ``term.<name>``.
-
-        Times are in seconds.
-        """
+        """Return a row for each variant as a pandas table, times in seconds, each term as ``term.<name>``."""
         rows = []
         for variant in self:
             values = (
@@ -176,7 +153,7 @@ def rank(
         Name to a Loopy ``TranslationUnit``, a function without arguments that makes one, or its counts; or a
         :class:`perfmodel.Space`.
     model, allow_unmeasured, strict
-        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`, also for the errors that are raised.
     sizes, **more_sizes
         The size parameters, integers.
     level
@@ -195,16 +172,10 @@ def rank(
 
     Raises
     ------
-    UnmeasuredFeatureError
-        If a variant needs a feature that no measurement exercised.
-    SizeError, AssumptionError
-        If a size is missing, unknown, not an integer, or not allowed by a variant.
     AnchorError
         If anchors are given, but not for some variant.
     PerfModelError
         The first error, if `jobs` is given and no variant can be ranked.
-    OptionError
-        If `jobs` is 0 or not an integer.
     """
     variants = variants.variants if isinstance(variants, Space) else variants
     named = isinstance(variants, Mapping) and all(isinstance(name, str) for name in variants)
@@ -223,15 +194,7 @@ def rank(
 
 
 def rankings(predictions: Predictions) -> tuple[Ranking, ...]:
-    """Return the ranking at each of the sizes, with ties (:func:`with_ties`).
-
-    Examples
-    --------
-    The fastest variant at each of several sizes::
-
-        made = Predicting(model).predicted(variants, {"n": numpy.array([256, 512, 1024])})
-        [(ranking.sizes["n"], ranking[0].name) for ranking in rankings(made)]
-    """
+    """Return the ranking at each of the sizes, with ties (:func:`with_ties`)."""
     columns = [
         [RankedVariant.of(name, prediction) if allowed else name for allowed, prediction in variant.at_each_size()]
         for name, variant in predictions.variants.items()

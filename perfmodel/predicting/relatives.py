@@ -37,12 +37,9 @@ from perfmodel.quantities.relatives import GROUPS, are_related, groups_of, relat
 from perfmodel.values import FrozenValue
 
 RELATIVES_FILE = Path(__file__).with_name("relatives.json")
-PRIOR = 3.0
-"""Number of devices that the scatter of all pairs counts as."""
-LEAST_SCATTER = 0.15
-"""Least scale of a logarithm of a ratio."""
-USELESS = frozenset({"undetermined", "barely", "at bound"})
-"""Marks of weights that are not used in ratios."""
+PRIOR = 3.0  # number of devices that the scatter of all pairs counts as
+LEAST_SCATTER = 0.15  # least scale of a logarithm of a ratio
+USELESS = frozenset({"undetermined", "barely", "at bound"})  # marks of weights that are not used in ratios
 
 Weights: TypeAlias = Mapping[str, float]
 Group: TypeAlias = tuple[str, ...]
@@ -59,13 +56,7 @@ def known_weights(weights: Mapping[str, FittedWeight]) -> dict[str, float]:
 
 @cache
 def student_deviation(freedom: int, level: float) -> float:
-    """Return the t with P(|T| <= t) = level for Student's distribution.
-
-    Examples
-    --------
-    >>> round(student_deviation(3, 0.9), 4), round(student_deviation(4, 0.9), 4)
-    (2.3534, 2.1318)
-    """
+    """Return the t with P(|T| <= t) = level for Student's distribution."""
     from scipy.special import stdtrit  # slow to import
 
     return float(stdtrit(freedom, (1 + level) / 2))
@@ -192,13 +183,7 @@ class Ratios(FrozenValue):
 
 
 def _of_other_type(name: str, other: str) -> bool:
-    """Return whether two names differ only in numbers, such as the width of a type.
-
-    Examples
-    --------
-    >>> _of_other_type("op_float32_pow", "op_float64_pow"), _of_other_type("op_float32_pow", "op_float32_div")
-    (True, False)
-    """
+    """Return whether two names differ only in numbers, such as the width of a type."""
     return name != other and re.sub(r"\d+", "", name) == re.sub(r"\d+", "", other)
 
 

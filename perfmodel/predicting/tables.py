@@ -19,8 +19,7 @@ from perfmodel.predicting.predictions import ROWS, Predicted, Predicting, Sizes,
 from perfmodel.processes.variants import Variant
 from perfmodel.progress import Progress
 
-TIMES = ("seconds", "low_s", "high_s")
-"""Columns after ``variant`` and the sizes, before ``problem``."""
+TIMES = ("seconds", "low_s", "high_s")  # columns after ``variant`` and the sizes, before ``problem``
 
 
 def table(
@@ -54,17 +53,11 @@ def table(
         For an empty array the table has no rows.
     path
         Write a Parquet file there, and return its path. Needs pyarrow.
-    jobs, progress
-        As of :func:`perfmodel.count_all`.
+    jobs, progress, **options
+        As of :func:`perfmodel.count_all` and :func:`perfmodel.count`.
     rows
         Rows at once. In addition to the table, the caller's process needs about 1 kB for each of these and 100 B for
         each size, for any number of variants. With ``jobs=1``, isl adds up to half a megabyte for each kernel.
-    **options
-        As of :func:`perfmodel.count`.
-
-    Returns
-    -------
-    pandas.DataFrame, or pathlib.Path
 
     Raises
     ------
@@ -72,12 +65,6 @@ def table(
         The first error, if nothing can be predicted. Nothing is written then.
     SizeError
         If a size is missing, unknown, negative or not an integer, or arrays cannot be broadcast.
-    OptionError
-        If `rows` is not positive.
-    MissingExtraError
-        If pandas or pyarrow is needed and not installed.
-    OutputError
-        If the file cannot be written.
     """
     if rows < 1:
         raise OptionError(f"rows is {rows!r}", "give a positive integer, such as 50000")
@@ -208,7 +195,6 @@ def _parquet_file(path: Path, rows: int) -> _Finish:
 
 
 def _grouped(parts: Iterator[Any], rows: int) -> Iterator[list[Any]]:
-    """Yield parts of a table in groups of about so many rows."""
     waiting, count = list[Any](), 0
     for part in parts:
         waiting.append(part)

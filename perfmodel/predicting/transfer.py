@@ -46,21 +46,15 @@ from perfmodel.predicting.model import FittedModel, facts_beside
 
 ERRORS_FILE = Path(__file__).with_name("transfers.json")
 TYPE, LANES = "device_type", "subgroup_size"
+# the best family with transferable weights for each type of device; ``bottleneck`` has no rates
 ADVISED = {"gpu": "multithreaded", "cpu": "roofline"}
-"""The best family with transferable weights for each type of device; ``bottleneck`` has no rates."""
 
 
 class TransferErrors(BaseModel):
     """Errors of predictions by transferred weights.
 
-    Parameters
-    ----------
-    conformal
-        Scores for their intervals; each group is a device that weights were transferred to.
-    scatter
-        Their errors between variants of one kernel; None where no kernel has two variants at the same sizes.
-    foreign
-        The devices whose platform is of another vendor than the platform of the weights' device.
+    Each group of `conformal` is a device that weights were transferred to; `foreign` are those whose platform is of
+    another vendor than the platform of the weights' device.
     """
 
     model_config = STRICT
@@ -69,7 +63,7 @@ class TransferErrors(BaseModel):
     foreign: tuple[str, ...] = ()
 
     def scores(self, foreign: bool | None) -> Conformal:
-        r"""Return the scores for a device whose platform is of another vendor, of the same one, or unknown (None).
+        """Return the scores for a device whose platform is of another vendor, of the same one, or unknown (None).
 
         Examples
         --------
@@ -135,12 +129,6 @@ def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
         If weights of the family have no rate, or the devices are not of the same type.
     FactsError
         If a rate needs a fact that one of the devices lacks.
-
-    Examples
-    --------
-    >>> from perfmodel.facts import published
-    >>> model = transferred(load("nvidia-titan-v/multithreaded.json"), published("a100"))  # doctest: +SKIP
-    >>> model.predict(counts, n=2**20).seconds  # doctest: +SKIP
     """
     require(isinstance(model, FittedModel), "transferred: model", model, "what fit or load returned")
     require(isinstance(facts, DeviceFacts), "transferred: facts", facts, "what facts.published returned")
@@ -172,7 +160,6 @@ def _known(model: FittedModel) -> DeviceFacts:
 
 
 def _moved(model: FittedModel, name: str, known: DeviceFacts, facts: DeviceFacts) -> FittedWeight:
-    """Return a weight on the new device."""
     weight = model.fitted.weights[name]
     if (fact := _fact(model, name)) and fact in facts:
         given = {"value": float(facts.value(fact)), "standard_error": None, "marks": ("given",)}
@@ -192,7 +179,6 @@ def _moved(model: FittedModel, name: str, known: DeviceFacts, facts: DeviceFacts
 def _notes(
     model: FittedModel, known: DeviceFacts, facts: DeviceFacts, errors: TransferErrors | None
 ) -> Iterator[str]:
-    """Yield assumptions about the weights, and the source of their intervals."""
     scales = {weight.unit and model.family.scale(name): None for name, weight in model.fitted.weights.items()}
     for scale in filter(None, scales):
         if (other := known_rate(scale, known, facts)) != scale:
@@ -209,12 +195,10 @@ def _notes(
 
 
 def _fact(model: FittedModel, name: str) -> str:
-    """Return the key of the fact that gives a weight, or an empty text."""
     return next((weight.fact for weight in model.family.weights if weight.name == name), "")
 
 
 def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
-    """Raise a FactsError for unknown facts."""
     needs: dict[tuple[str, str], list[str]] = defaultdict(list)
     for key, device, weight in _lacking(model, known, facts):
         needs[key, device].append(weight)
@@ -247,7 +231,6 @@ def _advised(facts: DeviceFacts) -> str:
 
 
 def _few(names: Sequence[str], most: int = 3) -> str:
-    """Return the first names, and the number of the others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} others" if len(names) > most else "")
 
 
