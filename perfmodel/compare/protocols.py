@@ -191,9 +191,8 @@ def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], 
     measured, tests = tuple(fits.measured), tuple(fits.tests or ())
     if protocol in _UNSCALED:
         rows, unseen = _predict(fits, _UNSCALED[protocol])
-        anchored = anchor_rows(rows, unseen, fits.anchored.carried if fits.anchored else 1.0)
-        kept = tuple(rows[place] for place in anchored.rows)
-        return kept, anchored.unseen if protocol == "C" else unseen.of(anchored.rows)
+        numbers, anchored = anchor_rows(rows, unseen, fits.anchored.carried if fits.anchored else 1.0)
+        return tuple(rows[number] for number in numbers), anchored if protocol == "C" else unseen.of(numbers)
     if protocol == "A":
         return tests, fits.predict_tests()
     if protocol == "B":

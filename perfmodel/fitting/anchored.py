@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -44,13 +44,7 @@ class Anchored(BaseModel):
     noise: Conformal | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class AnchoredRows:
-    rows: Rows
-    unseen: Unseen
-
-
-def anchor_rows(rows: Sequence[Measurement], unseen: Unseen, carried: float = 1.0) -> AnchoredRows:
+def anchor_rows(rows: Sequence[Measurement], unseen: Unseen, carried: float = 1.0) -> tuple[Rows, Unseen]:
     """Return the numbers of the rows that are not anchors but have one, and their anchored predictions.
 
     `carried` is b. A prediction is NaN where the row or its anchor was withheld, or the anchor's is not positive.
@@ -61,7 +55,7 @@ def anchor_rows(rows: Sequence[Measurement], unseen: Unseen, carried: float = 1.
     measured = np.array([one_visit_s(rows[anchor]) for anchor in anchors], dtype=np.float64)
     predicted = np.where(unseen.seconds[anchors] > 0, unseen.seconds[anchors], np.nan)
     needs = (tuple(sorted({*unseen.needs[i], *unseen.needs[j]})) for i, j in zip(others, anchors, strict=True))
-    return AnchoredRows(others, Unseen(unseen.seconds[others] * (measured / predicted) ** carried, tuple(needs)))
+    return others, Unseen(unseen.seconds[others] * (measured / predicted) ** carried, tuple(needs))
 
 
 def anchors_of(rows: Sequence[Measurement]) -> Rows:
@@ -96,17 +90,16 @@ def anchored_errors(
     `every` has the group of each row, `times` its measured time [s], `unseen` its prediction by a fit without its
     group. The scatter comes from the first `measured` rows, of measurement kernels.
     """
-    whole = anchor_rows(rows, unseen)
-    numbers = whole.rows
+    numbers, whole = anchor_rows(rows, unseen)
     if not len(numbers):
         return None
     plain, groups = unseen.seconds[numbers], np.array([every[number] for number in numbers])
     with np.errstate(invalid="ignore", divide="ignore"):
-        anchors, errors = np.log(whole.unseen.seconds / plain), np.log(times[numbers] / plain)
+        anchors, errors = np.log(whole.seconds / plain), np.log(times[numbers] / plain)
     used = np.isfinite(anchors) & np.isfinite(errors) & (numbers < measured)
     shares = {group: carried_share(anchors, errors, groups, used & (groups != group)) for group in {*groups.tolist()}}
     seconds = plain * np.exp(anchors * np.array([shares[group] for group in groups.tolist()]))
-    conformal = calibrate(replace(whole.unseen, seconds=seconds), times[numbers], groups.tolist())
+    conformal = calibrate(replace(whole, seconds=seconds), times[numbers], groups.tolist())
     kernels = numbers[numbers < measured]
     cells = cells_of([rows[number] for number in kernels], times[kernels], seconds[: len(kernels)])
     return Anchored(

@@ -22,8 +22,8 @@ from perfmodel.errors import PerfModelWarning, StoreError
 from perfmodel.expressions import Expression
 from perfmodel.expressions.launches import quantity_of
 from perfmodel.fitting.cautions import Measured
-from perfmodel.fitting.estimators import RelativeLeastSquares, RelativeNonlinearLeastSquares
-from perfmodel.fitting.least_squares import refuse_bad_times, too_few_rows
+from perfmodel.fitting.least_squares import RelativeLeastSquares, refuse_bad_times, too_few_rows
+from perfmodel.fitting.nonlinear import NonlinearFit, fit_nonlinear
 from perfmodel.fitting.resources import ResourceFit, ResourceModel, fit_resources
 from perfmodel.fitting.selection import weighted_median
 from perfmodel.fitting.weights_file import (
@@ -214,23 +214,6 @@ DEFAULT_SHARPNESS = 3.0  # of a maximum of resources where neither a fact nor cr
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
-    """A model without weights to fit, with the attributes of an estimator."""
-
-    model: Expression
-    degrees_of_freedom_: float
-    rank_: int = 0
-    condition_: float = 1.0
-    converged_: bool = True
-
-    def predict(self, X: Floats) -> Floats:  # noqa: N803
-        """Return the times [s] of rows of feature values, shape (n_rows,)."""
-        columns = dict(zip(self.model.features, X.T, strict=True))
-        times: Floats = np.zeros(len(X)) + self.model.value(columns, [])
-        return times
-
-
-@dataclass(frozen=True, eq=False)
 class DesignFit:
     """The weights of a fit, shape (n_weights,), with their standard errors (infinite where unknown) and marks.
 
@@ -243,7 +226,7 @@ class DesignFit:
     errors: Floats
     marks: tuple[tuple[Mark, ...], ...]
     confounded: tuple[tuple[str, ...], ...]
-    estimator: RelativeLeastSquares | RelativeNonlinearLeastSquares | ResourceFit | Given
+    estimator: RelativeLeastSquares | NonlinearFit | ResourceFit
     launch_s: float = 0.0
 
     def predict(self, table: Design) -> Floats:
@@ -290,7 +273,7 @@ def _fitted(table: Design, family: Family, options: FitOptions) -> DesignFit:
         return _fit_resources(table, family)
     if table.known and not table.model.weights and len(table.times):
         values, marks = np.array(list(table.known.values())), (_GIVEN,) * len(table.known)
-        done = Given(table.model, len(table.times))
+        done = NonlinearFit(model=table.model, degrees_of_freedom_=len(table.times))
         return DesignFit(tuple(table.known), values, np.zeros(len(values)), marks, (), done)
     return _fit_nonlinear(table, family, options)
 
@@ -322,14 +305,11 @@ def _fit_nonlinear(table: Design, family: Family, options: FitOptions) -> Design
     model, given = table.model, table.known
     if not 0 < len(model.weights) <= len(table.times):
         raise too_few_rows(len(table.times), model.weights)
-    bounded = [weight for weight in family.weights if weight.name in model.weights]
-    fit = RelativeNonlinearLeastSquares(
-        expression=model,
-        nonnegative=True,
-        start={weight.name: weight.start for weight in bounded if weight.start is not None},
-        bounds={weight.name: (weight.lower, weight.upper) for weight in bounded},
-        starts=options.starts, random_state=options.seed, names=table.names,
-    ).fit(table.matrix, table.fitted_times, table.row_weights)  # fmt: skip
+    bounds = {weight.name: (weight.lower, weight.upper) for weight in family.weights}
+    start = {weight.name: weight.start for weight in family.weights if weight.start is not None}
+    fit = fit_nonlinear(
+        model, table.matrix, table.fitted_times, table.row_weights, bounds, start, options.starts, options.seed
+    )
     names = tuple(weight_name(family, name) for name in model.weights)
     groups = tuple(tuple(names[i] for i in group) for group in fit.confounded_)
     return DesignFit(

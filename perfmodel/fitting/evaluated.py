@@ -42,6 +42,7 @@ class Evaluated:
     values: Mapping[FamilyKey, Mapping[RowKey, RowValues]]
 
     def __call__(self, measurements: Measurements, family: Family) -> Sequence[RowValues]:
+        """Return the values of each row; where one is missing, all are evaluated again."""
         known = self.values.get(_family_key(family, measurements.facts), {})
         keys = [_row_key(row) for row in measurements]
         if any(key not in known for key in keys):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy.typing as npt
 from scipy.linalg import qr, solve_triangular
 from scipy.optimize import nnls
 from scipy.sparse.csgraph import connected_components
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from perfmodel.errors import FitError, listed
 from perfmodel.fitting.weights_file import Mark
@@ -124,27 +125,113 @@ def _null_groups(null_space: Array) -> Groups:
 # }}}
 
 
-# {{{ rows
+# {{{ the linear fit
 
-@dataclass(frozen=True, eq=False)
-class TrainingRows:
-    """The rows of a fit; `names` are those of the columns, for messages."""
+class RelativeLeastSquares(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Weights that minimise :math:`\sum_j v_j (1 - \sum_i w_i X_{ji} / y_j)^2`, as an estimator of scikit-learn.
 
-    matrix: Array
-    times: Array
-    weights: Array
-    names: tuple[str, ...]
+    Features that are proportional in all rows share a weight: each gets an equal part of their common time. Of other
+    features that the rows cannot distinguish, the weights are those of least norm (in scaled columns). Rows whose
+    ``sample_weight`` is zero are left out.
+
+    Parameters
+    ----------
+    nonnegative
+        Whether weights must not be negative.
+    names
+        Names of the columns for messages.
+
+    Attributes
+    ----------
+    coef_, standard_errors_ : ndarray of shape (n_features,)
+        The weights, 0 for a feature that is zero in every row; their standard errors from the residuals, infinite where
+        the rows do not determine a weight.
+    marks_ : tuple of tuple of str
+        Warnings about each weight (:data:`perfmodel.fitting.weights_file.MEANING`).
+    degrees_of_freedom_ : float
+        Rows minus the fitted degrees of freedom.
+    rank_, condition_ : int, float
+        Of the matrix with rows divided by time and columns of about unit length.
+    confounded_ : tuple of tuple of int
+        Groups of features that the rows cannot distinguish.
+
+    Notes
+    -----
+    Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, section 4.3.
+    """
+
+    coef_: Array
+    standard_errors_: Array
+    marks_: tuple[tuple[Mark, ...], ...]
+    degrees_of_freedom_: float
+    rank_: int
+    condition_: float
+    confounded_: Groups
+    converged_: bool
+
+    def __init__(self, *, nonnegative: bool = False, names: tuple[str, ...] | None = None) -> None:
+        self.nonnegative = nonnegative
+        self.names = names
+
+    def fit(
+        self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None  # noqa: N803
+    ) -> RelativeLeastSquares:
+        """Find the weights from feature values X, shape (n_rows, n_features), and times y [s], shape (n_rows,).
+
+        Raise a FitError for times that are not positive, negative feature values, or fewer rows than features.
+        """
+        matrix, times, weights = training_rows(self, X, y, sample_weight)
+        count = matrix.shape[1]
+        columns = np.flatnonzero(np.any(matrix != 0, axis=0))
+        if not 0 < columns.size <= len(times):
+            names = column_names(self)
+            raise too_few_rows(len(times), [names[i] for i in columns])
+        matrix = matrix[:, columns] / times[:, None]
+        groups = proportional_groups(matrix)
+        shares = merged_shares(matrix, groups)
+        system, root = matrix @ shares, np.sqrt(weights)
+        solution = solve_least_squares(system * root[:, None], root, self.nonnegative)
+        confounded = tuple(
+            tuple(np.flatnonzero(np.any(shares[:, list(group)] != 0, axis=1)).tolist()) for group in solution.confounded
+        )
+        coefficients, inverse = shares @ solution.x, shares @ solution.inverse
+        errors = standard_errors(inverse, 1 - system @ solution.x, weights, solution.freedom)
+        undetermined = _members(confounded, columns.size)
+        errors[undetermined] = np.inf
+        held = (shares != 0) @ ~solution.free
+        marks = marks_of(coefficients, errors, inverse, held, _members(groups, columns.size), undetermined)
+        self.coef_, self.standard_errors_ = np.zeros(count), np.full(count, np.inf)
+        self.coef_[columns], self.standard_errors_[columns] = coefficients, errors
+        of_column = dict(zip(columns.tolist(), marks, strict=True))
+        self.marks_ = tuple(of_column.get(i, ()) for i in range(count))
+        self.confounded_ = tuple(sorted(tuple(columns[list(group)].tolist()) for group in (*groups, *confounded)))
+        self.degrees_of_freedom_, self.converged_ = solution.freedom, True
+        self.rank_, self.condition_ = solution.rank, solution.condition
+        return self
+
+    def predict(self, X: npt.ArrayLike) -> Array:  # noqa: N803
+        """Return the times [s] of rows of feature values, shape (n_rows,)."""
+        check_is_fitted(self)
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's description: counts and times are positive."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = tags.target_tags.positive_only = True
+        return tags
 
 
-def training_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> TrainingRows:  # noqa: N803
-    """Check the arguments of an estimator's `fit`, and set its ``n_features_in_``; rows of weight zero are left out."""
-    _check_times(y)
+def training_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array]:  # noqa: N803
+    """Return the checked matrix, times and row weights (1 on average) of a fit, without rows of weight zero."""
+    given = np.asarray(y)
+    if given.dtype.kind in "biuf" and given.ndim == 1:  # scikit-learn's own check reports the others
+        refuse_bad_times(given.astype(np.float64))
     matrix, times = validate_data(
         estimator, X, y, dtype=np.float64, y_numeric=True, ensure_all_finite=False, ensure_min_samples=0
     )
-    names = column_names(estimator)
     rows, columns = np.nonzero(~(np.isfinite(matrix) & (matrix >= 0)))
     if rows.size:
+        names = column_names(estimator)
         bad, named = np.unique(rows).tolist(), [names[i] for i in np.unique(columns)]
         raise FitError(
             f"{len(bad)} rows, first row {bad[0]}, hold a value of {listed(named)} that is negative, NaN or inf",
@@ -161,28 +248,17 @@ def training_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Trainin
             raise FitError(f"sample_weight has the shape {weights.shape}", f"give one of {times.shape}")
         if len(weights) and not weights.any():
             raise FitError("all values of sample_weight are zero", "give a positive one")
-    counts = weights > 0
-    kept = weights[counts]
-    return TrainingRows(
-        matrix[counts], np.asarray(times, dtype=np.float64)[counts], kept / kept.mean() if kept.size else kept, names
-    )
+    kept = weights > 0
+    weights = weights[kept]
+    return matrix[kept], np.asarray(times, dtype=np.float64)[kept], weights / weights.mean() if kept.any() else weights
 
 
 def column_names(estimator: Any) -> tuple[str, ...]:
     """Return the names of columns: the estimator's ``names``, else a data frame's, else numbers."""
     given = estimator.names
     if given is None:
-        given = getattr(estimator, "feature_names_in_", None)
-    if given is None:
-        given = [f"column {i}" for i in range(estimator.n_features_in_)]
-    return tuple(str(name) for name in given)
-
-
-def _check_times(times: Any) -> None:
-    given = np.asarray(times)
-    if given.dtype.kind not in "biuf" or given.ndim != 1:
-        return  # scikit-learn's own check reports it
-    refuse_bad_times(given.astype(np.float64))
+        given = getattr(estimator, "feature_names_in_", [f"column {i}" for i in range(estimator.n_features_in_)])
+    return tuple(map(str, given))
 
 
 def refuse_bad_times(times: Array, labels: Sequence[str] = ()) -> None:
@@ -201,60 +277,6 @@ def too_few_rows(rows: int, names: Sequence[str]) -> FitError:
     return FitError(
         f"{rows} usable measurements cannot determine {len(names)} weights ({listed(names)})",
         "measure more kernels or sizes (perfmodel measure)",
-    )
-
-# }}}
-
-
-# {{{ the fit
-
-@dataclass(frozen=True, eq=False)
-class LinearFit:
-    """Weights of the columns that are not zero throughout, and how well they are determined.
-
-    The numbers of these columns, their weights and standard errors have the shape (n,). The solution is for merged
-    columns. `confounded` are all groups of columns that the rows cannot distinguish, `merged` those that are
-    proportional and share a weight.
-    """
-
-    columns: npt.NDArray[np.intp]
-    coefficients: Array
-    errors: Array
-    marks: tuple[tuple[Mark, ...], ...]
-    solution: Solution
-    confounded: Groups
-    merged: Groups
-
-
-def fit_linear(rows: TrainingRows, nonnegative: bool = False) -> LinearFit:
-    """Fit times by a linear form with least relative errors.
-
-    Proportional columns share a weight. Of other columns that the rows cannot distinguish, the weights are those of
-    least norm, without a standard error. Raise a FitError for fewer rows than columns that are not zero.
-    """
-    columns = np.flatnonzero(np.any(rows.matrix != 0, axis=0))
-    if not 0 < columns.size <= len(rows.times):
-        raise too_few_rows(len(rows.times), [rows.names[i] for i in columns])
-    matrix = rows.matrix[:, columns] / rows.times[:, None]
-    groups = proportional_groups(matrix)
-    shares = merged_shares(matrix, groups)
-    system, root = matrix @ shares, np.sqrt(rows.weights)
-    solution = solve_least_squares(system * root[:, None], root, nonnegative)
-    confounded = tuple(
-        tuple(np.flatnonzero(np.any(shares[:, list(group)] != 0, axis=1)).tolist()) for group in solution.confounded
-    )
-    coefficients, inverse = shares @ solution.x, shares @ solution.inverse
-    errors = standard_errors(inverse, 1 - system @ solution.x, rows.weights, solution.freedom)
-    undetermined = _members(confounded, columns.size)
-    errors[undetermined] = np.inf
-    held = (shares != 0) @ ~solution.free
-    marks = marks_of(coefficients, errors, inverse, held, _members(groups, columns.size), undetermined)
-
-    def numbered(groups: Groups) -> Groups:
-        return tuple(sorted(tuple(int(columns[i]) for i in group) for group in groups))
-
-    return LinearFit(
-        columns, coefficients, errors, marks, solution, numbered((*groups, *confounded)), numbered(groups)
     )
 
 
@@ -277,14 +299,12 @@ def merged_shares(matrix: Array, groups: Groups) -> Array:
     >>> merged_shares(np.array([[3.0, 1.0, 6.0], [4.0, 0.0, 8.0]]), ((0, 2),)).tolist()
     [[0.2, 0.0], [0.0, 1.0], [0.1, 0.0]]
     """
-    of_group = {i: group for group in groups for i in group}
-    heads = [i for i in range(matrix.shape[1]) if of_group.get(i, (i,))[0] == i]
-    shares = np.zeros((matrix.shape[1], len(heads)))
-    for merged, head in enumerate(heads):
-        for i in of_group.get(head, ()):
-            shares[i, merged] = 1 / np.linalg.norm(matrix[:, i])
-        if head not in of_group:
-            shares[head, merged] = 1.0
+    inside = {i for group in groups for i in group}
+    merged = sorted([*groups, *((i,) for i in range(matrix.shape[1]) if i not in inside)])
+    shares = np.zeros((matrix.shape[1], len(merged)))
+    for number, group in enumerate(merged):
+        for i in group:
+            shares[i, number] = 1 / np.linalg.norm(matrix[:, i]) if len(group) > 1 else 1.0
     return shares
 
 
@@ -298,6 +318,44 @@ def _members(groups: Groups, count: int) -> Flags:
 
 
 # {{{ how well weights are determined
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fit:
+    """Weights of a model, shape (n,), with the attributes of :class:`RelativeLeastSquares`; by default none at all."""
+
+    coef_: Array = field(default_factory=lambda: np.zeros(0))
+    converged_: bool = True
+    standard_errors_: Array = field(default_factory=lambda: np.zeros(0))
+    marks_: tuple[tuple[Mark, ...], ...] = ()
+    rank_: int = 0
+    condition_: float = 1.0
+    degrees_of_freedom_: float = 0.0
+    confounded_: Groups = ()
+
+
+def diagnosis(weights: Array, slopes: Array, residuals: Array, moves: Flags, held: Flags) -> dict[str, Any]:
+    """Return the attributes of a fit that say how well its weights are determined.
+
+    The residuals and the derivatives of fitted values by the weights, shape (n_rows, n), are weighted. `moves` are
+    weights that change some row, `held` those at a bound.
+    """
+    free, count, groups = moves & ~held, float(residuals.size), ()
+    columns, inverse = np.flatnonzero(free), np.zeros((weights.size, residuals.size))
+    rank, condition, freedom = 0, 1.0, count
+    if columns.size:
+        solution = solve_least_squares(slopes[:, free], residuals)
+        inverse[free] = solution.inverse
+        rank, condition, freedom = solution.rank, solution.condition, solution.freedom
+        groups = tuple(tuple(columns[list(group)].tolist()) for group in solution.confounded)
+    undetermined = ~moves | _members(groups, weights.size)
+    errors = standard_errors(inverse, residuals, np.ones(residuals.size), freedom)
+    errors[undetermined | held] = np.inf
+    marks = marks_of(weights, errors, inverse, held, np.zeros_like(held), undetermined)
+    return {
+        "standard_errors_": errors, "marks_": marks, "rank_": rank, "condition_": condition,
+        "degrees_of_freedom_": freedom, "confounded_": groups,
+    }  # fmt: skip
+
 
 ONE_ROW = 0.9  # share of one row from which on a weight is marked as determined by it alone
 

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult, least_squares as minimise
 
-from perfmodel.errors import FitError
+from perfmodel.errors import FitError, OptionError
 from perfmodel.expressions import Expression
-from perfmodel.fitting.least_squares import (
-    Array,
-    Groups,
-    Solution,
-    TrainingRows,
-    marks_of,
-    solve_least_squares,
-    standard_errors,
-)
-from perfmodel.fitting.weights_file import Mark
-from perfmodel.values import FrozenValue
+from perfmodel.fitting.least_squares import Array, Fit, diagnosis
 
 DECADES = 1.5  # most powers of ten between a varied starting point and the first one
-SEARCH = (1e-5, 60)
-POLISH = (1e-12, 300)
+# Relative gain in the cost that ends a run, and most evaluations: from each starting point, and from the best result.
+SEARCH, POLISH = (1e-5, 60), (1e-12, 300)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,16 +29,6 @@ class WeightBounds:
         width = self.upper - self.lower
         margin = np.where(np.isfinite(width), 1e-3 * width, 0.0)
         return np.asarray(np.clip(point, self.lower + margin, self.upper - margin))
-
-
-def bounds_of(
-    names: tuple[str, ...], given: Mapping[str, tuple[float, float]] | None, nonnegative: bool
-) -> WeightBounds:
-    """Return the given bounds of the weights, else from 0 up or none."""
-    lowest = 0.0 if nonnegative else -np.inf
-    pairs = [(given or {}).get(name, (lowest, np.inf)) for name in names]
-    lower, upper = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
-    return WeightBounds(lower, upper)
 
 
 def start_points(
@@ -92,30 +70,22 @@ def balanced(slopes: Callable[[Array], Array], given: Array, bounds: WeightBound
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(FrozenValue):
-    r"""Relative residuals :math:`\sqrt{v_j} (1 - T_j(w) / t_j)` and their derivatives."""
+class Problem:
+    r"""Relative residuals :math:`\sqrt{v_j} (1 - T_j(w) / t_j)` and their derivatives, with `roots` :math:`\sqrt{v_j}`."""
 
     model: Expression
-    rows: TrainingRows
+    features: Mapping[str, Array]
+    times: Array
+    roots: Array
     bounds: WeightBounds
-
-    @cached_property
-    def features(self) -> Mapping[str, Array]:
-        """The columns by name."""
-        return dict(zip(self.model.features, self.rows.matrix.T, strict=True))
-
-    @cached_property
-    def roots(self) -> Array:
-        """Square roots of the rows' weights."""
-        return np.sqrt(self.rows.weights)
 
     def residuals(self, weights: Array) -> Array:
         """Return the weighted residuals, shape (n_rows,)."""
-        return np.asarray(self.roots * (1 - self.model.value(self.features, weights) / self.rows.times))
+        return np.asarray(self.roots * (1 - self.model.value(self.features, weights) / self.times))
 
     def slopes(self, weights: Array) -> Array:
         """Return the derivatives of weighted relative times, shape (n_rows, n_weights)."""
-        return self.model.jacobian(self.features, weights) * (self.roots / self.rows.times)[:, None]
+        return self.model.jacobian(self.features, weights) * (self.roots / self.times)[:, None]
 
     def solve(self, start: Array, effort: tuple[float, int] = POLISH) -> OptimizeResult | None:
         """Run from one starting point, in weights divided by it; return None where the squares are not finite there."""
@@ -135,49 +105,54 @@ class Problem(FrozenValue):
         return run
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """The run from one starting point; the cost is half the sum of squares, infinite where it could not start."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NonlinearFit(Fit):
+    """The best weights of all runs."""
 
-    start: tuple[float, ...]
-    cost: float
-    evaluations: int
-    converged: bool
+    model: Expression
 
-
-@dataclass(frozen=True, eq=False)
-class NonlinearFit:
-    """The best weights of all runs, and how well they are determined."""
-
-    weights: Array
-    errors: Array
-    marks: tuple[tuple[Mark, ...], ...]
-    solution: Solution
-    confounded: Groups
-    attempts: tuple[Attempt, ...]
-    converged: bool
+    def predict(self, X: Array) -> Array:  # noqa: N803
+        """Return the times [s] of rows of feature values, shape (n_rows,)."""
+        columns = dict(zip(self.model.features, X.T, strict=True))
+        times: Array = np.zeros(len(X)) + self.model.value(columns, self.coef_)
+        return times
 
 
 def fit_nonlinear(
-    model: Expression, rows: TrainingRows, bounds: WeightBounds, start: Array, starts: int = 8, seed: Any = 0
+    model: Expression,
+    matrix: Array,
+    times: Array,
+    row_weights: Array,
+    bounds: Mapping[str, tuple[float, float]],
+    start: Mapping[str, float],
+    starts: int = 8,
+    seed: int = 0,
 ) -> NonlinearFit:
-    """Fit times by a model from several starting points (:func:`start_points`) and keep the best result."""
-    problem = Problem(model, rows, bounds)
-    best, attempts = None, []
-    for point in start_points(problem.slopes, start, bounds, starts, np.random.default_rng(seed)):
-        run, begin = problem.solve(point, SEARCH), tuple(float(value) for value in point)
-        if run is None:
-            attempts.append(Attempt(begin, float("inf"), 1, False))
-            continue
-        attempts.append(Attempt(begin, float(run.cost), int(run.nfev), run.status > 0))
-        if best is None or run.cost < best.cost:
-            best = run
-    if best is None:
+    """Fit times [s] by a model from several starting points (:func:`start_points`) and keep the best result.
+
+    The matrix has a column for each feature of the model. Weights without bounds are not negative.
+    """
+    if starts < 1:
+        raise OptionError(f"{starts} starting points were asked for", "give 1 or more")
+    features = dict(zip(model.features, matrix.T, strict=True))
+    lower, upper = np.array([bounds.get(name, (0.0, np.inf)) for name in model.weights], dtype=np.float64).T
+    roots = np.sqrt(row_weights / row_weights.mean())
+    problem = Problem(model, features, times, roots, WeightBounds(lower, upper))
+    given = np.array([start.get(name, np.nan) for name in model.weights], dtype=np.float64)
+    points = start_points(problem.slopes, given, problem.bounds, starts, np.random.default_rng(seed))
+    runs = [run for point in points if (run := problem.solve(point, SEARCH)) is not None]
+    if not runs:
         raise FitError(
-            f"none of {len(attempts)} starting points gives finite times for '{model.text}'",
+            f"none of {starts} starting points gives finite times for '{model.text}'",
             "give start values (start={'w_...': ...}), or bounds that keep divisors away from zero",
         )
-    return _diagnosed(problem, _moved_to_bounds(problem, problem.solve(best.weights) or best), tuple(attempts))
+    best = min(runs, key=lambda run: run.cost)
+    run = _moved_to_bounds(problem, problem.solve(best.weights) or best)
+    weights, slopes = run.weights, problem.slopes(run.weights)
+    moves = np.any(slopes != 0, axis=0)
+    held = moves & ((weights <= lower) | (weights >= upper))
+    determined = diagnosis(weights, slopes, problem.residuals(weights), moves, held)
+    return NonlinearFit(model=model, coef_=weights, converged_=run.status > 0, **determined)
 
 
 def _moved_to_bounds(problem: Problem, run: OptimizeResult) -> OptimizeResult:
@@ -192,26 +167,3 @@ def _moved_to_bounds(problem: Problem, run: OptimizeResult) -> OptimizeResult:
     if cost <= run.cost * (1 + 1e-9) + 1e-24:
         run.weights, run.cost = moved, min(cost, run.cost)
     return run
-
-
-def _diagnosed(problem: Problem, run: OptimizeResult, attempts: tuple[Attempt, ...]) -> NonlinearFit:
-    weights, bounds = run.weights, problem.bounds
-    slopes = problem.slopes(weights)
-    moves = np.any(slopes != 0, axis=0)
-    held = moves & ((weights <= bounds.lower) | (weights >= bounds.upper))
-    free = moves & ~held
-    residuals = problem.residuals(weights)
-    inverse, none = np.zeros((weights.size, residuals.size)), np.zeros(0)
-    solution = Solution(none, 0, 1.0, (), inverse[:0], none.astype(np.bool_), float(residuals.size))
-    if free.any():
-        solution = solve_least_squares(slopes[:, free], residuals)
-    inverse[free] = solution.inverse
-    errors = standard_errors(inverse, residuals, np.ones(residuals.size), solution.freedom)
-    columns = np.flatnonzero(free)
-    confounded = tuple(tuple(int(columns[i]) for i in group) for group in solution.confounded)
-    undetermined = ~moves
-    for group in confounded:
-        undetermined[list(group)] = True
-    errors[undetermined | held] = np.inf
-    marks = marks_of(weights, errors, inverse, held, np.zeros(weights.size, dtype=np.bool_), undetermined)
-    return NonlinearFit(weights, errors, marks, solution, confounded, attempts, run.status > 0)

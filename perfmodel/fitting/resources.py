@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
-from perfmodel.fitting.least_squares import Array, Flags, marks_of, solve_least_squares, standard_errors
-from perfmodel.fitting.weights_file import Mark
+from perfmodel.fitting.least_squares import Array, Fit, diagnosis
 from perfmodel.values import FrozenValue
 
 PASSES = 20  # passes of the search, and most steps after it
@@ -46,15 +45,11 @@ class ResourceModel:
 
     def times(self, matrix: Array, weights: Array) -> tuple[Array, Array]:
         """Return the times, shape (n_rows,), and their derivatives by ``weights*matrix``, of the matrix's shape."""
-        return _ResourceColumns(self, matrix).times(weights)
-
-    def seconds(self, matrix: Array, weights: Array) -> Array:
-        """Return the times alone."""
-        return _ResourceColumns(self, matrix).combined(weights)[0]
+        return _Columns(self, matrix).times(weights)
 
 
 @dataclass(frozen=True, eq=False)
-class _ResourceColumns(FrozenValue):
+class _Columns(FrozenValue):
     """A matrix, shape (n_rows, n), whose columns are grouped by resource once for many weights."""
 
     model: ResourceModel
@@ -62,9 +57,9 @@ class _ResourceColumns(FrozenValue):
 
     @cached_property
     def _parts(self) -> list[tuple[list[int], Array]]:
+        """The numbers and values of each resource's columns; the overheads are the last."""
         resources = [list(columns) for columns in self.model.resources.values()]
-        inside = {column for columns in resources for column in columns}
-        overheads = [column for column in range(self.matrix.shape[1]) if column not in inside]
+        overheads = sorted({*range(self.matrix.shape[1])}.difference(*resources))
         return [(columns, self.matrix[:, columns]) for columns in (*resources, overheads)]
 
     @cached_property
@@ -93,23 +88,15 @@ class _ResourceColumns(FrozenValue):
         return np.asarray(overhead + maximum), stacked, maximum
 
 
-@dataclass(frozen=True, eq=False)
-class ResourceFit:
-    """Weights of all columns, shape (n,), with their errors and marks. A column of zeros has the weight zero."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ResourceFit(Fit):
+    """Weights of all columns; that of a column of zeros is zero."""
 
     model: ResourceModel
-    coef_: Array
-    standard_errors_: Array
-    marks_: tuple[tuple[Mark, ...], ...]
-    rank_: int
-    condition_: float
-    degrees_of_freedom_: float
-    converged_: bool
-    loss_: float
 
     def predict(self, X: Array) -> Array:  # noqa: N803
         """Return the times [s] of rows of quantities, shape (n_rows,)."""
-        return self.model.seconds(X, self.coef_)
+        return _Columns(self.model, X).combined(self.coef_)[0]
 
     def by_weight(self, X: Array) -> Array:  # noqa: N803
         r"""Return the seconds due to each weight, :math:`w \, \partial T / \partial w`, of X's shape."""
@@ -134,14 +121,21 @@ def fit_resources(model: ResourceModel, matrix: Array, times: Array, row_weights
 def _fit(model: ResourceModel, matrix: Array, times: Array, row_weights: Array) -> ResourceFit:
     scale = matrix.max(axis=0, initial=0.0)
     used = scale > 0
-    problem = _Problem(model, matrix / np.where(used, scale, 1.0), times, row_weights / row_weights.mean())
+    scale = np.where(used, scale, 1.0)
+    problem = _Problem(model, matrix / scale, times, row_weights / row_weights.mean())
     weights, loss, resting = problem.polished(*problem.searched())
     for share in RESTARTS:
         start = np.maximum(weights, share * problem.largest)
         other = problem.polished(start, problem.loss(start))
         if other[1] < loss * (1 - BETTER):
             weights, loss, resting = other
-    return _diagnosed(problem, weights, np.where(used, scale, 1.0), used, resting, loss)
+    predicted, slopes = problem.expected(weights)
+    residuals = np.log(times / predicted)
+    root = np.sqrt(problem.share * _huber(residuals))
+    slopes = problem.matrix * slopes / predicted[:, None] * root[:, None]  # of log time
+    determined = diagnosis(weights, slopes, residuals * root, used, used & (weights <= 0))
+    determined["standard_errors_"] /= scale
+    return ResourceFit(model=model, coef_=weights / scale, converged_=resting, **determined)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +148,8 @@ class _Problem(FrozenValue):
     share: Array
 
     @cached_property
-    def _columns(self) -> _ResourceColumns:
-        return _ResourceColumns(self.model, self.matrix)
+    def _columns(self) -> _Columns:
+        return _Columns(self.model, self.matrix)
 
     @property
     def largest(self) -> Array:
@@ -222,29 +216,3 @@ def _solved(matrix: Array, target: Array) -> Array:
 def _huber(errors: Array) -> Array:
     """Return the weights of rows in least squares that are equivalent to Huber's loss."""
     return np.minimum(1.0, BEND / np.maximum(np.abs(errors), 1e-300))
-
-
-def _diagnosed(
-    problem: _Problem, best: Array, scale: Array, used: Flags, resting: bool, loss: float
-) -> ResourceFit:
-    predicted, slopes = problem.expected(best)
-    residuals = np.log(problem.times / predicted)
-    root = np.sqrt(problem.share * _huber(residuals))
-    free = used & (best > 0)
-    rows = problem.matrix[:, free] * slopes[:, free] / predicted[:, None] * root[:, None]
-    inverse, errors = np.zeros((best.size, residuals.size)), np.full(best.size, np.inf)
-    rank, condition, freedom = 0, 1.0, float(residuals.size)
-    undetermined = ~used
-    if free.any():
-        solved = solve_least_squares(rows, residuals * root)
-        inverse[free] = solved.inverse
-        rank, condition, freedom = solved.rank, solved.condition, solved.freedom
-        errors = standard_errors(inverse, residuals, root**2, freedom) / scale
-        columns = np.flatnonzero(free)
-        for group in solved.confounded:
-            undetermined[columns[list(group)]] = True
-    errors[undetermined | ~free] = np.inf
-    held, none = used & ~free, np.zeros(best.size, dtype=np.bool_)
-    weights = best / scale
-    marks = marks_of(weights, errors, inverse, held, none, undetermined)
-    return ResourceFit(problem.model, weights, errors, marks, rank, condition, freedom, resting, loss)

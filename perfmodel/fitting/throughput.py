@@ -30,7 +30,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,25 +52,19 @@ from perfmodel.store.measurement import LOADED
 # {{{ latency and bandwidth
 
 # the microbenchmark of each operation: kernel class, and its variant's ``memory``
-CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "memory": ("spt_throughput", "global"),
-        "local": ("spt_throughput", "local"),
-        "register": ("spt_throughput", "register"),
-        "barrier": ("barriers", ""),
-        "launch": ("launch_sequence", ""),
-    }
-)
-
-_KEYS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
-    {
-        "memory": ("memory_latency_s", "memory_bandwidth_bytes_per_s", "B/s"),
-        "local": ("local_latency_s", "local_bandwidth_bytes_per_s", "B/s"),
-        "register": ("register_latency_s", "peak_flops_float32", "operation/s"),
-        "barrier": ("barrier_latency_s", "barriers_per_s", "operation/s"),
-        "launch": ("launch_s", "", ""),
-    }
-)
+# The microbenchmark of each operation: kernel class, and its variant's `memory`.
+CLASSES: Mapping[str, tuple[str, str]] = {
+    "memory": ("spt_throughput", "global"), "local": ("spt_throughput", "local"),
+    "register": ("spt_throughput", "register"), "barrier": ("barriers", ""), "launch": ("launch_sequence", ""),
+}  # fmt: skip
+# The facts of its latency and of its rate, with the unit of the rate.
+_KEYS: Mapping[str, tuple[str, str, str]] = {
+    "memory": ("memory_latency_s", "memory_bandwidth_bytes_per_s", "B/s"),
+    "local": ("local_latency_s", "local_bandwidth_bytes_per_s", "B/s"),
+    "register": ("register_latency_s", "peak_flops_float32", "operation/s"),
+    "barrier": ("barrier_latency_s", "barriers_per_s", "operation/s"),
+    "launch": ("launch_s", "", ""),
+}
 CLEAR = 1.01  # smaller factors are rounding errors of the fit
 LATENCY_BOUND = "bandwidth was reached nowhere: it is a lower bound"
 BANDWIDTH_BOUND = "bandwidth was reached everywhere: the latency is an upper bound"
@@ -97,19 +90,21 @@ class Throughput:
     note: str = ""
 
     def facts(self) -> dict[str, Fact]:
-        """Return latency and bandwidth as facts of the device, in SI units."""
+        """Return latency, bandwidth and ``oversubscription`` as facts of the device, in SI units."""
         latency, rate, unit = _KEYS[self.operation]
         note = f"; {self.note}" if self.note else ""
         source = f"measured, {CLASSES[self.operation][0]}, r2={self.r_squared:.3f}{note}"
-        facts = {latency: Fact(self.latency_s, "s", source)}
+        facts = {
+            latency: Fact(self.latency_s, "s", source),
+            "oversubscription": Fact(int(self.oversubscription), "", "measured, spt_throughput: what fits better"),
+        }
         if rate:
             facts[rate] = Fact(self.bandwidth_per_s * PER_OPERATION[self.operation], unit, source)
         return facts
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The microbenchmark of one operation: times, fixed costs, amounts and waits."""
+class _Rows(NamedTuple):
+    """The microbenchmark of one operation."""
 
     times: Array
     fixed: Array
@@ -117,8 +112,7 @@ class _Rows:
     waits: Array
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(NamedTuple):
     seconds: float
     latency: float
     squares: float
@@ -146,11 +140,7 @@ def throughput(measurements: Measurements) -> tuple[Throughput, ...]:
 
 def throughput_facts(fits: Iterable[Throughput]) -> dict[str, Fact]:
     """Return latencies, bandwidths and ``oversubscription`` as facts by key."""
-    facts: dict[str, Fact] = {}
-    for fit in fits:
-        facts.update(fit.facts())
-        facts["oversubscription"] = Fact(int(fit.oversubscription), "", "measured, spt_throughput: what fits better")
-    return facts
+    return {key: fact for fit in fits for key, fact in fit.facts().items()}
 
 
 def _lines(measurements: Measurements, hides: bool) -> dict[str, tuple[_Line, _Rows]]:
@@ -233,30 +223,17 @@ BEYOND = 2.0  # the memory roof uses rows that move this times more bytes than t
 PLAIN = 0.9  # least share of additions and products among the operations of a row for the peak of operations
 
 
-@dataclass(frozen=True)
-class Roof:
-    """The highest measured rate of so many `rows`, the fact that it gives, and the kernel that reached it."""
-
-    key: str
-    rate: float
-    unit: str
-    kernel: str
-    rows: int
-
-    @property
-    def fact(self) -> Fact:
-        """The roof as a fact of the device."""
-        return Fact(self.rate, self.unit, f"measured, best median of {self.rows} rows: {self.kernel}")
-
-
 class _Rate(NamedTuple):
     rate: float
     amount: float
     row: Measurement
 
 
-def roofs(measurements: Measurements, samples: Measurements | None = None) -> tuple[Roof, ...]:
-    """Return the roofs of one device's measured kernels and samples; roofs without rows are left out."""
+def roofs(measurements: Measurements, samples: Measurements | None = None) -> dict[str, Fact]:
+    """Return the roofs of one device's measured kernels and samples, as facts by key; those without rows are left out.
+
+    The source of each fact names the kernel that reached it.
+    """
 
     def best(rates: Sequence[_Rate]) -> float:
         return max((rate.rate for rate in rates), default=0.0)
@@ -269,28 +246,24 @@ def roofs(measurements: Measurements, samples: Measurements | None = None) -> tu
     beyond = [stream for stream in streams if stream.amount >= large]
     within = [stream for stream in streams if BEYOND * stream.amount <= large]
     rates = {
-        ("memory_bandwidth_bytes_per_s", "B/s"): beyond or streams,
-        (CACHE_KEY, "B/s"): within if best(within) > best(beyond) > 0 else [],
+        "memory_bandwidth_bytes_per_s": beyond or streams,
+        CACHE_KEY: within if best(within) > best(beyond) > 0 else [],
+        "peak_flops_float32": every(partial(_plain_operations, dtype="float32")),
+        "peak_flops_float64": every(partial(_plain_operations, dtype="float64")),
+        "local_bandwidth_bytes_per_s": _rates(measurements, local_bytes),
     }
-    for dtype in ("float32", "float64"):
-        rates[f"peak_flops_{dtype}", "operation/s"] = every(partial(_plain_operations, dtype=dtype))
-    rates["local_bandwidth_bytes_per_s", "B/s"] = _rates(measurements, local_bytes)
-    highest_rates = []
-    for (key, unit), of_roof in rates.items():
+    facts = {}
+    for key, of_roof in rates.items():
         if of_roof:
             highest = max(of_roof, key=lambda rate: rate.rate)
-            highest_rates.append(Roof(key, highest.rate, unit, label(highest.row), len(of_roof)))
-    return tuple(highest_rates)
-
-
-def roof_facts(measured: tuple[Roof, ...]) -> Mapping[str, Fact]:
-    """Return roofs as facts by key, each with the kernel that reached it as its source."""
-    return {roof.key: roof.fact for roof in measured}
+            source = f"measured, best median of {len(of_roof)} rows: {label(highest.row)}"
+            facts[key] = Fact(highest.rate, "operation/s" if "flops" in key else "B/s", source)
+    return facts
 
 
 def save_roofs(measurements: Measurements, folder: Path, samples: Measurements | None = None) -> None:
     """Write the roofs of measured rows into :data:`ROOFS_FILE` of a folder, where predictions find them."""
-    facts = {key: asdict(fact) for key, fact in roof_facts(roofs(measurements, samples)).items()}
+    facts = {key: asdict(fact) for key, fact in roofs(measurements, samples).items()}
     write_whole(folder / ROOFS_FILE, f"{json_text({'facts': facts}, indent=2)}\n".encode())
 
 
@@ -321,7 +294,7 @@ def _plain_operations(case: Case, dtype: str) -> float:
 # {{{ all facts
 
 # latencies, and the plateaus of the pointer chase that give them (perfmodel.facts.probed)
-CHASED: Mapping[str, str] = MappingProxyType({"l2_latency_s": "l2_load_s", "memory_latency_s": "memory_load_s"})
+CHASED: Mapping[str, str] = {"l2_latency_s": "l2_load_s", "memory_latency_s": "memory_load_s"}
 
 
 def chased_facts(facts: DeviceFacts) -> dict[str, Fact]:
@@ -357,7 +330,7 @@ def with_measured_facts(
     if family is not None and not takes_regression(family):
         derived = derived.updated(chased_facts(known))
     with suppress(*_UNKNOWN):
-        derived = derived.updated(roof_facts(roofs(measurements, samples)))
+        derived = derived.updated(roofs(measurements, samples))
     return measurements.with_facts(derived.updated(dict(known.facts)))
 
 # }}}

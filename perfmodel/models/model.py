@@ -307,28 +307,6 @@ class RunTime(FrozenValue):
         (seconds,) = self._over_launches(lambda own: [expression.value(own, weights)], values)
         return seconds if self.launch_s is None else seconds + self.launch_s
 
-    def with_terms(self, values: Mapping[str, Any], terms: Mapping[str, Any]) -> Any:
-        """Return the run time [s] with other seconds for its terms; `values` and names of terms as in evaluate.
-
-        In a plain sum it is their sum. Else each part takes the given seconds, and the rest of the expression is as in
-        :meth:`evaluate`. A part of several launches changes by the same factor in all of them; one that took no time
-        takes the given time in each.
-        """
-        if self.family.plain_sum:
-            return sum(terms.values(), 0.0)
-        expression, weights = self._over_parts
-        if not self.family.of_one_launch:
-            return expression.value({**values, **terms}, weights) + terms.get(HOST_LAUNCH, 0.0)
-        before = self._on_device(values)[1]
-
-        def changed(own: Mapping[str, Any]) -> list[Any]:
-            parts = dict(zip(self.family.parts, self._together.values(own)[1:], strict=True))
-            scaled = {name: _scaled(part, before[name], terms[name]) for name, part in parts.items()}
-            return [expression.value({**own, **scaled}, weights)]
-
-        (seconds,) = self._over_launches(changed, values)
-        return seconds + terms.get(HOST_LAUNCH, 0.0)
-
     def by_weight(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         r"""Return the seconds due to each weight, :math:`w \, \partial T / \partial w`, by its name."""
         if self.family.plain_sum:
@@ -358,12 +336,6 @@ class RunTime(FrozenValue):
         return self._with_weights(self.family)
 
     @cached_property
-    def _over_parts(self) -> tuple[Expression, list[float]]:
-        """The expression with its parts as numbers, and the weights that it still contains."""
-        family = replace(self.family, parts={}, units={**self.family.units, **dict.fromkeys(self.family.parts, "s")})
-        return self._with_weights(family)
-
-    @cached_property
     def _together(self) -> Expressions:
         """The expression and each part of it."""
         names = (self.family.expression, *self.family.parts)
@@ -374,11 +346,6 @@ class RunTime(FrozenValue):
     def _with_weights(self, family: Family) -> tuple[Expression, list[float]]:
         expression = bind(family, self.weights)
         return expression, [self.weights[weight_name(self.family, name)] for name in expression.weights]
-
-
-def _scaled(part: Any, before: Any, after: Any) -> Any:
-    """Return a launch's part if the part of all launches changes from `before` to `after`."""
-    return np.where(before > 0, part * after / np.where(before > 0, before, 1.0), after)[()]
 
 
 def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = False) -> dict[str, float]:

@@ -310,19 +310,6 @@ class FittedModel(FrozenValue):
             seconds, terms, interval, unmeasured, (*cautions, *doubts), counts.name, case.parameters, level
         )
 
-    def by_terms(
-        self, counts: KernelCounts, sizes: Mapping[str, Any]
-    ) -> tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], Any]]:
-        """Return the terms of a prediction [s] by name, and the function from such terms to the run time [s].
-
-        It gives the time with other seconds for a term, also where terms overlap. Features that were never measured and
-        have no relative are free.
-        """
-        values = self._values(counts, sizes)
-        run_time = self._with_relatives(values, self._unmeasured(values))._run_time
-        _, terms = run_time.evaluate(values)
-        return terms, lambda changed: run_time.with_terms(values, changed)
-
     def lacking(self, counts: KernelCounts, sizes: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the features and quantities that a kernel needs at some sizes and no measurement exercised, sorted."""
         return self._unmeasured(self._values(counts, sizes))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,12 +70,12 @@ def table(
         raise OptionError(f"rows is {rows!r}", "give a positive integer, such as 50000")
     named = variants.variants if isinstance(variants, Space) else variants
     at = columns_of(sizes)
-    finish = _frame(len(named)) if path is None else _parquet_file(Path(path), rows)
     asked = Predicting(
         model, level, allow_unmeasured, skipped=PerfModelError, jobs=jobs, progress=progress, options=options
     )
     with closing(asked.stream(named if length_of(at) else {}, at, rows)) as outcomes:
-        return finish(_columns(outcomes, length_of(at)), at)
+        columns = _columns(outcomes, length_of(at))
+        return _frame(columns, at, len(named)) if path is None else _parquet_file(Path(path), columns, at, rows)
 
 
 class _Columns(NamedTuple):
@@ -85,10 +85,6 @@ class _Columns(NamedTuple):
     times: Mapping[str, NDArray[np.float64]]
     allowed: NDArray[np.bool_]
     problem: str
-
-
-#: Makes a table of variants at sizes.
-_Finish: TypeAlias = Callable[[Iterator[_Columns], Sizes], Any]
 
 
 def _columns(outcomes: Iterator[tuple[str, Predicted | PerfModelError]], length: int) -> Iterator[_Columns]:
@@ -107,91 +103,69 @@ def _columns(outcomes: Iterator[tuple[str, Predicted | PerfModelError]], length:
         raise failed
 
 
-def _frame(count: int) -> _Finish:
-    """Return the function that makes a pandas table of so many variants."""
+def _frame(variants: Iterator[_Columns], at: Sizes, count: int) -> Any:
+    """Return a pandas table of so many variants."""
     try:
         import pandas as pd
     except ImportError as error:
         raise extra_needed("pandas", "pandas") from error
 
-    def text(codes: NDArray[np.int32], words: Sequence[str]) -> Any:
-        """Return the column of words with these numbers."""
-        distinct = {word: number for number, word in enumerate(dict.fromkeys(words))}
-        numbers = np.array([distinct[word] for word in words], dtype=np.int32)
+    def text(codes: NDArray[np.int32], texts: Sequence[str]) -> Any:
+        """Return the column of texts with these numbers."""
+        distinct = {each: number for number, each in enumerate(dict.fromkeys(texts))}
+        numbers = np.array([distinct[each] for each in texts], dtype=np.int32)
         return pd.Categorical.from_codes(numbers[codes], list(distinct))
 
-    def finish(variants: Iterator[_Columns], at: Sizes) -> Any:
-        length = length_of(at)
-        times = {name: np.empty(count * length) for name in TIMES}
-        problems, texts, names = np.zeros(count * length, dtype=np.int32), [""], []
-        for number, variant in enumerate(variants):
-            here = slice(number * length, (number + 1) * length)
-            for name, values in variant.times.items():
-                times[name][here] = values
-            names.append(variant.name)
-            if variant.problem:
-                problems[here] = np.where(variant.allowed, 0, len(texts))
-                texts.append(variant.problem)
-        columns = {
-            "variant": text(np.repeat(np.arange(count, dtype=np.int32), length), names),
-            **{name: np.tile(values, count) for name, values in at.items()}, **times, "problem": text(problems, texts),
-        }  # fmt: skip
-        return pd.DataFrame(columns, copy=False)
-
-    return finish
+    length = length_of(at)
+    times = {name: np.empty(count * length) for name in TIMES}
+    problems, texts, names = np.zeros(count * length, dtype=np.int32), [""], []
+    for number, variant in enumerate(variants):
+        here = slice(number * length, (number + 1) * length)
+        for name, values in variant.times.items():
+            times[name][here] = values
+        names.append(variant.name)
+        if variant.problem:
+            problems[here] = np.where(variant.allowed, 0, len(texts))
+            texts.append(variant.problem)
+    columns = {
+        "variant": text(np.repeat(np.arange(count, dtype=np.int32), length), names),
+        **{name: np.tile(values, count) for name, values in at.items()}, **times, "problem": text(problems, texts),
+    }  # fmt: skip
+    return pd.DataFrame(columns, copy=False)
 
 
-def _parquet_file(path: Path, rows: int) -> _Finish:
-    """Return the function that writes a Parquet file in groups of so many rows, atomically, and returns its path."""
+def _parquet_file(path: Path, variants: Iterator[_Columns], at: Sizes, rows: int) -> Path:
+    """Write a Parquet file in groups of so many rows, atomically, and return its path."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
         raise extra_needed("pyarrow", "scale") from error
+    text = pa.dictionary(pa.int32(), pa.string())
+    numbers = [*((name, pa.int64()) for name in at), *((name, pa.float64()) for name in TIMES)]
+    schema = pa.schema([("variant", text), *numbers, ("problem", text)])
+    slices = [slice(first, first + rows) for first in range(0, length_of(at), rows)]
 
-    @contextmanager
-    def writing() -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise output_error(path, error) from error
-
-    def part(variant: _Columns, at: Sizes, here: slice, schema: Any) -> Any:
+    def part(variant: _Columns, here: slice) -> Any:
         codes = np.where(variant.allowed[here], 0, 1).astype(np.int32)
         name = pa.DictionaryArray.from_arrays(pa.array(np.zeros_like(codes)), pa.array([variant.name]))
         problem = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["", variant.problem]))
-        numbers = {column: values[here] for column, values in {**at, **variant.times}.items()}
-        return pa.table({"variant": name, **numbers, "problem": problem}, schema=schema)
+        columns = {column: values[here] for column, values in {**at, **variant.times}.items()}
+        return pa.table({"variant": name, **columns, "problem": problem}, schema=schema)
 
-    def finish(variants: Iterator[_Columns], at: Sizes) -> Path:
-        text = pa.dictionary(pa.int32(), pa.string())
-        numbers = [*((name, pa.int64()) for name in at), *((name, pa.float64()) for name in TIMES)]
-        schema = pa.schema([("variant", text), *numbers, ("problem", text)])
-        slices = [slice(first, first + rows) for first in range(0, length_of(at), rows)]
-        temporary = path.with_name(f".{secrets.token_hex(8)}.new")
-        try:
-            with writing():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                writer = parquet.ParquetWriter(temporary, schema)
-            try:
-                parts = (part(variant, at, here, schema) for variant in variants for here in slices)
-                for group in _grouped(parts, rows):
-                    table = pa.concat_tables(group).unify_dictionaries()
-                    with writing():
-                        writer.write_table(table, row_group_size=rows)
-            except BaseException:
-                with suppress(Exception):  # closing writes too and may fail; the first error is raised
-                    writer.close()
-                raise
-            with writing():
-                writer.close()
-                temporary.replace(path)
-        finally:
-            with suppress(OSError):
-                temporary.unlink()
-        return path
-
-    return finish
+    temporary = path.with_name(f".{secrets.token_hex(8)}.new")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with parquet.ParquetWriter(temporary, schema) as writer:
+            for group in _grouped((part(variant, here) for variant in variants for here in slices), rows):
+                writer.write_table(pa.concat_tables(group).unify_dictionaries(), row_group_size=rows)
+        temporary.replace(path)
+    except OSError as error:
+        raise output_error(path, error) from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+    return path
 
 
 def _grouped(parts: Iterator[Any], rows: int) -> Iterator[list[Any]]:

@@ -22,9 +22,10 @@ import argparse
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
+from typing import Any, TypeAlias
 
 from perfmodel import store
 from perfmodel.analyses.descriptions import term_words
@@ -34,10 +35,16 @@ from perfmodel.compare import Comparison, Comparisons, compare
 from perfmodel.compare.comparison import withheld_note
 from perfmodel.display import in_words, percent, seconds_text
 from perfmodel.errors import OptionError, PerfModelError, WeightsError
+from perfmodel.expressions.launches import each_launch
+from perfmodel.features import HOST_LAUNCH
+from perfmodel.models.model import RunTime, bind, weight_name
 from perfmodel.predicting import load
 from perfmodel.predicting.model import FittedModel
+from perfmodel.quantities.case import Case
 from perfmodel.store import Measurements
 from scripts.lab.markdown import markdown_table
+
+_Time: TypeAlias = Callable[[Mapping[str, float]], float]
 
 MOST = 20.0
 """A term that would have to cost more times as much is not named [1]."""
@@ -103,7 +110,7 @@ class _Priced:
 
     case: Comparison
     terms: Mapping[str, float]
-    time: Callable[[Mapping[str, float]], float]
+    time: _Time
 
     def if_costs(self, term: str, factor: float) -> float:
         """Return the predicted time if a term cost so many times as much."""
@@ -126,14 +133,53 @@ def explained_outliers(model: FittedModel, measured: Measurements, factor: float
     far = outliers_of(cases, between)
     if not far:
         return Outliers((), cases, between)
+    terms_and_time = by_terms(RunTime(model.family, model.weights, model.fitted.launch_s))
     rows = {(row.kernel, in_words(row.variant), in_words(row.parameters)): row for row in measured}
 
     def priced(case: Comparison) -> _Priced:
         row = rows[case.kernel, case.form, case.sizes]
-        return _Priced(case, *model.by_terms(measured.counts[row.counts_hash], row.parameters))
+        counts = measured.counts[row.counts_hash]
+        values = model.family.values(Case(counts, row.parameters, model.facts, model.family.name))
+        return _Priced(case, *terms_and_time(values))
 
     well = [priced(case) for case in cases if case.predicted is not None and case not in far]
     return Outliers(tuple(_explained(priced(case), well, between) for case in far), cases, between)
+
+
+def by_terms(run_time: RunTime) -> Callable[[Mapping[str, Any]], tuple[Mapping[str, float], _Time]]:
+    """Return the function from values to the terms of a run time [s], and from changed terms to the run time [s].
+
+    Each part of the expression takes the given seconds. A part of several launches changes by the same factor in all
+    of them; one that took no time takes the given time in each.
+    """
+    family = run_time.family
+    numbered = replace(
+        family, parts={}, of_one_launch=False, units={**family.units, **dict.fromkeys(family.parts, "s")}
+    )
+    expression = bind(numbered, run_time.weights)
+    weights = [run_time.weights[weight_name(family, name)] for name in expression.weights]
+    of_launch = RunTime(replace(family, of_one_launch=False), run_time.weights)
+
+    def terms_and_time(values: Mapping[str, Any]) -> tuple[Mapping[str, float], _Time]:
+        _, terms = run_time.evaluate(values)
+        launches = [*each_launch(family.units, values)] if family.of_one_launch else [values]
+        parts = [of_launch.evaluate(own)[1] for own in launches]
+
+        def time(changed: Mapping[str, float]) -> float:
+            if family.plain_sum:
+                return sum(changed.values(), 0.0)
+            total = changed.get(HOST_LAUNCH, 0.0)
+            for own, of_own in zip(launches, parts, strict=True):
+                scaled = {
+                    name: seconds * changed[name] / terms[name] if terms[name] > 0 else changed[name]
+                    for name, seconds in of_own.items()
+                }
+                total += expression.value({**own, **scaled}, weights)
+            return total
+
+        return terms, time
+
+    return terms_and_time
 
 
 def _explained(outlier: _Priced, well: Sequence[_Priced], between: tuple[float, float]) -> Outlier:

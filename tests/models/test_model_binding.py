@@ -66,20 +66,3 @@ def test_what_rests_on_each_weight_is_the_change_of_the_time_with_it(sharpness):
 
 def test_weights_of_sums_bear_the_names_of_features():
     assert ("launches", "w_share") == (weight_name(TOY, "w_launches"), weight_name(TOY, "w_share"))
-
-
-def test_a_time_with_other_terms():
-    """Parts take the seconds given; weights that stand beside them in the expression stay."""
-    family = Family(
-        "toy", "nowhere", sums={"chip": ("op_*",)}, parts={"half": "chip*w_share", "memory": "w_load*launches"},
-        weights=(Weight("w_share", ""), Weight("w_load", "s/launch"), Weight("w_sharp", "", lower=1.0, upper=64.0)),
-        expression="smooth_max(half, memory, w_sharp)",
-    )  # fmt: skip
-    run_time = RunTime(family, {"op_float32_add": 1.0, "w_share": 0.5, "w_load": 4.0, "w_sharp": 2.0})
-    values = {"op_float32_add": 6.0, "launches": 1.0}
-    seconds, terms = run_time.evaluate(values)
-    assert (5.0, {"half": 3.0, "memory": 4.0}) == (pytest.approx(seconds), terms)
-    assert pytest.approx(5.0) == run_time.with_terms(values, terms)
-    assert pytest.approx(13.0) == run_time.with_terms(values, {"half": 5.0, "memory": 12.0})
-    plain = RunTime(find_family("stevens_kloeckner_2016"), {"launches": 1.0})
-    assert 7.0 == plain.with_terms({"launches": 2.0}, {"launches": 7.0})

@@ -54,17 +54,6 @@ class TestFamily:
         for name, seconds in run.by_weight(values(family, *PARTS)).items():
             assert pytest.approx(sum(of_one[name] for of_one in apart)) == seconds
 
-    def test_a_term_that_changes_does_so_in_each_launch(self, family):
-        run, whole = run_time(family), values(family, *PARTS)
-        seconds, terms = run.evaluate(whole)
-        assert pytest.approx(seconds) == run.with_terms(whole, terms)
-        tripled = 0.0
-        for part in PARTS:
-            own = values(family, part)
-            _, of_one = run.evaluate(own)
-            tripled += run.with_terms(own, {**of_one, "compute": 3 * of_one["compute"]})
-        assert pytest.approx(tripled) == run.with_terms(whole, {**terms, "compute": 3 * terms["compute"]})
-
     def test_a_fit_sees_rows_of_one_launch_and_of_several(self, family):
         forms = (PARTS, PARTS[:1], PARTS[1:], PARTS[:1] * 2)
         rows = tuple(Row("k", counted(*parts).hash, {}, 1.0) for parts in forms)

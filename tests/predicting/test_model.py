@@ -50,16 +50,6 @@ def test_terms_by_hand():
     assert () == found.unmeasured
 
 
-def test_a_time_by_other_terms():
-    """In a sum, a term that takes twice as long adds its seconds."""
-    terms, time = MODEL.by_terms(KERNELS["tile"], {"n": 100})
-    found = MODEL.predict(KERNELS["tile"], n=100)
-    assert found.terms == terms
-    assert pytest.approx(found.seconds) == time(terms)
-    more = {**terms, "local_load_32": 2 * terms["local_load_32"]}
-    assert pytest.approx(found.seconds + 9e6 * PLANTED["local_load_32"]) == time(more)
-
-
 def test_many_sizes_at_once():
     sizes = np.arange(1, 2000)
     found = MODEL.predict(KERNELS["add"], n=sizes)

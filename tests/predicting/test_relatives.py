@@ -173,8 +173,6 @@ def test_a_family_by_features():
     assert "op_float64_special" == caution.quantity
     assert found.terms["op_float64_special"] > 0
     assert found.interval[0] < true.seconds < found.interval[1]
-    terms, seconds = model.by_terms(counts, {"n": 1 << 14})
-    assert pytest.approx(found.seconds) == seconds(terms)
 
 
 def test_integers_are_divided_at_the_cost_of_a_relative_until_they_are_measured():
