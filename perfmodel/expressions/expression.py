@@ -71,27 +71,6 @@ class Expression(FrozenValue):
         with np.errstate(all="ignore"):
             return tuple(self._columns(given, weights))
 
-    def derivative(self, weight: str) -> Any:
-        """Return the derivative by a weight, as a pymbolic expression."""
-        derivative: Any = Derivative(weight)(self.tree)
-        return derivative
-
-    @cached_property
-    def linear(self) -> bool:
-        """Whether the value is a sum of weights times values without a weight."""
-        weights = set(self.weights)
-        free = all(weights.isdisjoint(variables(self.derivative(name))) for name in self.weights)
-        return free and not self._constant
-
-    @property
-    def _constant(self) -> bool:
-        """Whether a part has no weight: the value at random features and weights of zero is not zero."""
-        if not self.weights:
-            return True
-        draw = np.random.default_rng(0).uniform(1, 2, (len(self.features), 16))
-        left = self.value(dict(zip(self.features, draw, strict=True)), [0.0] * len(self.weights))
-        return bool(np.any(left != 0))
-
     @cached_property
     def _floats(self) -> Callable[..., Any]:
         return function_of([self.tree], self.features, self.weights, SCALAR_NAMES)
@@ -110,7 +89,7 @@ class Expression(FrozenValue):
 
     @cached_property
     def _derivatives(self) -> list[Any]:
-        return [self.derivative(name) for name in self.weights]
+        return [Derivative(name)(self.tree) for name in self.weights]
 
 
 @dataclass(frozen=True)

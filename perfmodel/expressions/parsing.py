@@ -20,7 +20,7 @@ from perfmodel.features import nearest_names
 
 MOST_CHARACTERS = 20_000
 MOST_LEVELS = 100  # mappers of trees recurse
-MOST_NODES = 1_200  # numbers, names and operations: the size of derivatives is the square of it
+MOST_NODES = 1_600  # the size of derivatives is the square of it
 MOST_WITH_PARTS = 12_000  # the same with parts and sums written out
 
 _COMPARISONS = {
@@ -66,6 +66,10 @@ class Parser:
         try:
             # Parentheses let an expression run over several lines.
             body = ast.parse(f"({self.text or '?'}\n)", mode="eval").body
+            nodes = sum(isinstance(node, ast.expr) for node in ast.walk(body))
+            if nodes > MOST_NODES:
+                self._refuse(f"this expression has {nodes} names and operations; {MOST_NODES} are allowed at most")
+            term = self.term(body)
         except SyntaxError as error:
             at = self._place(error.lineno or 1, max(0, (error.offset or 1) - 1))
             at = min(max(at, 0), max(0, len(self.text) - 1))
@@ -73,9 +77,6 @@ class Parser:
             raise expression_error(self.text, at, at + 1, problem, _LANGUAGE) from error
         except (RecursionError, MemoryError):
             self._refuse("this expression nests too deep")
-        if problem := unwieldy(body):
-            self._refuse(problem)
-        term = self.term(body)
         levels, nodes = extent(term.tree)
         if levels > MOST_LEVELS or nodes > MOST_WITH_PARTS:
             self._refuse(
@@ -244,21 +245,6 @@ def _applied(name: str, function: Function, given: Sequence[Subexpression]) -> S
     return reduce(applied, given) if function.more else applied(*given)
 
 
-def unwieldy(body: ast.expr) -> str:
-    """Return why an expression is too deep or too large, or an empty text; a chain of sums is one level."""
-    waiting, nodes = [(body, 1)], 0
-    while waiting:
-        node, depth = waiting.pop()
-        if depth > MOST_LEVELS:
-            return f"this expression nests more than {MOST_LEVELS} levels deep"
-        nodes += 1
-        deeper = max(1, len(node.args) - 1) if isinstance(node, ast.Call) else 1  # max takes two at a time
-        waiting += [(child, depth + deeper) for child in _below(node)]
-    if nodes > MOST_NODES:
-        return f"this expression has {nodes} numbers, names and operations; {MOST_NODES} are allowed at most"
-    return ""
-
-
 def chain(node: ast.expr) -> tuple[ast.expr, list[ast.BinOp]]:
     """Return the first operand of a chain of sums and differences, and the nodes that add the others to it."""
     links: list[ast.BinOp] = []
@@ -266,11 +252,3 @@ def chain(node: ast.expr) -> tuple[ast.expr, list[ast.BinOp]]:
         links.append(node)
         node = node.left
     return node, links[::-1]
-
-
-def _below(node: ast.expr) -> list[ast.expr]:
-    """Return the expressions directly below a node; a chain of sums and differences is one node."""
-    first, links = chain(node)
-    if links:
-        return [first, *(link.right for link in links)]
-    return [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]

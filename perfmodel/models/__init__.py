@@ -7,20 +7,18 @@ expression, or a file with a ``FAMILY``.
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Mapping
-from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any
 
 from perfmodel.documents import require
-from perfmodel.errors import FamilyError, PerfModelError, UnknownNameError, listed
-from perfmodel.kernels.files import execution_error
+from perfmodel.errors import FamilyError, KernelFileError, PerfModelError, UnknownNameError, listed
+from perfmodel.kernels.files import execute, execution_error
 from perfmodel.models.model import EXPRESSION, Family, bind
 
 __all__ = ["Family", "families", "find_family", "named_family"]
@@ -68,13 +66,10 @@ def _defined_family(definition: str) -> Family:
     if not path.is_file():
         raise _bad_file(definition, "does not exist")
     try:
-        content = path.read_bytes()
-        family = _names(path, content).get("FAMILY")
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # a user's file may raise anything, even SystemExit
-        failure = execution_error(path, error)
-        raise _bad_file(definition, f"cannot be run ({failure.place} raised {failure.raised})") from error
+        content, family = path.read_bytes(), execute(path).get("FAMILY")
+    except (OSError, KernelFileError) as error:
+        problem = error.problem if isinstance(error, KernelFileError) else error
+        raise _bad_file(definition, f"cannot be run ({problem})") from error
     if not isinstance(family, Family):
         raise _bad_file(definition, "has no FAMILY")
     _check(definition, family)
@@ -86,20 +81,6 @@ def _bad_file(definition: str, problem: str) -> FamilyError:
         f"the family file {definition} {problem}",
         "it needs a module-level FAMILY = Family(...), as docs/add-a-family.md shows",
     )
-
-
-def _names(path: Path, content: bytes) -> dict[str, Any]:
-    """Run the content of a file as a module, and return its names; it prints to stderr."""
-    module = ModuleType(f"{path.stem}_{hashlib.sha256(content).hexdigest()[:16]}")
-    module.__file__ = str(path)
-    sys.modules[module.__name__] = module  # dataclasses look up their module there
-    try:
-        with redirect_stdout(sys.stderr):
-            exec(compile(content, str(path), "exec"), vars(module))
-    except BaseException:
-        del sys.modules[module.__name__]
-        raise
-    return vars(module)
 
 
 def _check(definition: str, family: Family) -> None:

@@ -301,11 +301,7 @@ class RunTime(FrozenValue):
 
     def seconds(self, values: Mapping[str, Any]) -> Any:
         """Return the run time [s] of :meth:`evaluate`."""
-        if self.family.plain_sum:
-            return self.evaluate(values)[0]
-        expression, weights = self._whole
-        (seconds,) = self._over_launches(lambda own: [expression.value(own, weights)], values)
-        return seconds if self.launch_s is None else seconds + self.launch_s
+        return self.evaluate(values)[0]
 
     def by_weight(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         r"""Return the seconds due to each weight, :math:`w \, \partial T / \partial w`, by its name."""

@@ -29,19 +29,9 @@ FAMILY = Family(
         "2016, section 2"
     ),
     features=(
-        "global_load_*",
-        "global_store_*",
-        "global_minloadstore_*",
-        "local_load_*",
-        "op_float*_add",
-        "op_float*_mul",
-        "op_float*_div",
-        "op_float*_pow",
-        "op_float*_minmax",
-        "op_float*_special",
-        "barrier_local",
-        "work_groups",
+        "global_load_*", "global_store_*", "global_minloadstore_*", "local_load_*", "op_float*_add", "op_float*_mul",
+        "op_float*_div", "op_float*_pow", "op_float*_minmax", "op_float*_special", "barrier_local", "work_groups",
         "launches",
     ),
     classes=Classes(utilization="array"),
-)
+)  # fmt: skip

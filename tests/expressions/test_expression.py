@@ -131,15 +131,6 @@ def test_sizes_of_any_shape_and_names_left_out():
     assert [2.0, 2.0] == parse("w_a*x + 1", NAMES).value({"x": np.ones(2)}, [1.0]).tolist()
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("w_a*x/y + w_b*floor(x)", True), ("w_a*x + y", False), ("w_a*w_b*x", False),
-     ("max(w_a*x, y)", False), ("3*x", False), ("where(x > y, w_a*x, w_b*y)", True)],
-)  # fmt: skip
-def test_whether_it_is_linear(text, expected):
-    assert expected is parse(text, NAMES).linear
-
-
 def test_poles_and_what_is_not_defined():
     one = parse("w_a*x/y", NAMES)
     assert math.inf == one.value({"x": 1.0, "y": 0.0}, [1.0])
@@ -154,7 +145,6 @@ def test_poles_and_what_is_not_defined():
 def test_features_are_known_by_their_names():
     assert ("op_float32_add", "launches") == parse("w_a*op_float32_add + w_b*launches").features
     assert "w_launches*launches + w_work_groups*work_groups" == linear(["launches", "work_groups"]).text
-    assert linear(["launches"]).linear
 
 
 @pytest.mark.parametrize(

@@ -44,25 +44,25 @@ def test_the_smallest_size_of_each_variant_is_its_anchor():
 
 
 def test_predictions_are_scaled_by_what_the_anchor_took():
-    found = anchor_rows(ROWS, Unseen(np.array([4.0, 1.0, 2.0, 2.0, 8.0, 1.0]), ((),) * 6))
-    assert [0, 2, 4] == found.rows.tolist()
+    rows, found = anchor_rows(ROWS, Unseen(np.array([4.0, 1.0, 2.0, 2.0, 8.0, 1.0]), ((),) * 6))
+    assert [0, 2, 4] == rows.tolist()
     # the first variant takes three times as long as predicted, the second half as long
-    assert [12.0, 6.0, 4.0] == found.unseen.seconds.tolist()
-    assert ((), (), ()) == found.unseen.needs
+    assert [12.0, 6.0, 4.0] == found.seconds.tolist()
+    assert ((), (), ()) == found.needs
 
 
 def test_what_is_withheld_at_the_anchor_is_withheld_everywhere():
     seconds = np.array([4.0, math.nan, 2.0, -2.0, 8.0, 1.0])
-    found = anchor_rows(ROWS, Unseen(seconds, (("x",), ("launches",), (), (), (), ())))
-    assert np.isnan(found.unseen.seconds).all()
+    _, found = anchor_rows(ROWS, Unseen(seconds, (("x",), ("launches",), (), (), (), ())))
+    assert np.isnan(found.seconds).all()
     # the second variant's anchor is predicted below zero, and lacks nothing
-    assert (("launches", "x"), ("launches",), ()) == found.unseen.needs
+    assert (("launches", "x"), ("launches",), ()) == found.needs
 
 
 def test_an_anchor_is_visited_once():
     rows = [Visited("a", {"n": 2}, 3.0, "", first_s=6.0), Visited("a", {"n": 4}, 4.0, "", first_s=9.0)]
     assert [6.0, 9.0] == [one_visit_s(row) for row in rows]
-    assert [24.0] == anchor_rows(rows, Unseen(np.array([1.0, 4.0]), ((), ()))).unseen.seconds.tolist()
+    assert [24.0] == anchor_rows(rows, Unseen(np.array([1.0, 4.0]), ((), ())))[1].seconds.tolist()
 
 
 def test_errors_of_anchored_predictions():
@@ -97,9 +97,8 @@ def test_the_share_of_an_anchors_error_that_other_sizes_have():
     assert pytest.approx(0.25) == found.carried
     # g with the share 1/4 gives 4^(1/4) for 2, and h with 1/2 gives 16^(1/2) for 2
     assert pytest.approx([math.log(math.sqrt(2)), math.log(2)]) == list(found.conformal.scores)
-    assert [pytest.approx(math.sqrt(2)), pytest.approx(2)] == anchor_rows(
-        rows, Unseen(np.ones(4), ((),) * 4), found.carried
-    ).unseen.seconds.tolist()
+    _, scaled = anchor_rows(rows, Unseen(np.ones(4), ((),) * 4), found.carried)
+    assert [pytest.approx(math.sqrt(2)), pytest.approx(2)] == scaled.seconds.tolist()
 
 
 def test_a_share_is_from_zero_to_one():

@@ -27,7 +27,7 @@ def measurements():
 
 def test_what_is_told_counts_more_than_what_is_measured(monkeypatch, measurements):
     monkeypatch.setattr(throughput, "throughput_facts", lambda _: READ_OFF)
-    monkeypatch.setattr(throughput, "roof_facts", lambda _: {"launch_s": Fact(9.0, "s", "roof"), "banks": BANKS})
+    monkeypatch.setattr(throughput, "roofs", lambda *_: {"launch_s": Fact(9.0, "s", "roof"), "banks": BANKS})
     found = with_measured_facts(measurements)
     assert TOLD.updated({"local_latency_s": READ_OFF["local_latency_s"], "banks": BANKS}) == found.facts
     assert measurements.rows == found.rows
@@ -45,7 +45,7 @@ def test_what_cannot_be_read_off_is_left_out(monkeypatch, measurements):
 
 def test_a_device_of_which_nothing_is_known(monkeypatch, measurements):
     monkeypatch.setattr(throughput, "throughput_facts", lambda _: {})
-    monkeypatch.setattr(throughput, "roof_facts", lambda _: READ_OFF)
+    monkeypatch.setattr(throughput, "roofs", lambda *_: READ_OFF)
     row = measurements.rows[0]
     expected = DeviceFacts.from_mapping(row.device, row.platform, row.driver, READ_OFF)
     assert expected == with_measured_facts(replace(measurements, facts=None)).facts

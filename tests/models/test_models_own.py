@@ -35,10 +35,10 @@ def test_files(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(None, "does not exist"), ("x = 1", "has no FAMILY"), ("FAMILY = 1", "has no FAMILY"), ("x = ", "SyntaxError"),
+    [(None, "does not exist"), ("x = 1", "has no FAMILY"), ("FAMILY = 1", "has no FAMILY"), ("x = ", "not valid Python"),
      ("import nothing_of_the_kind", "ModuleNotFoundError"), ("raise SystemExit(0)", "SystemExit"),
      ("class Odd(BaseException): pass\nraise Odd('no')", "Odd (no)"), ("\0", "null bytes"),
-     ("x = 1\nraise ValueError", "mine.py' line 2 raised ValueError (no message)"),
+     ("x = 1\nraise ValueError", "mine.py' line 2: raised ValueError (no message)"),
      ("from perfmodel import Family\nFAMILY = Family('m', 'me', ('launches'))", "has features='launches', not a tuple"),
      ("from perfmodel import Family\nFAMILY = Family('m', 'me', sums={'a': 'op_*'})", "has a='op_*', not a tuple"),
      ("from perfmodel import Family\nFAMILY = Family('m', 'me', units=None)", "that cannot be used"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import FamilyError
-from perfmodel.fitting import RelativeNonlinearLeastSquares
+from perfmodel.fitting.nonlinear import fit_nonlinear
 from perfmodel.models import find_family
 from perfmodel.models.model import bind
 from perfmodel.models.overlap import overlap
@@ -83,9 +83,9 @@ def test_one_side_alone_takes_its_own_time(toy):
 @pytest.mark.parametrize("sharpness", [1.5, 4.0, 16.0])
 def test_planted_weights_are_found_again(toy, sharpness):
     model, own = bind(FAMILY, FEATURES), FAMILY.weights[0]
-    found = RelativeNonlinearLeastSquares(
-        expression=model, start={own.name: own.start}, bounds={own.name: (own.lower, own.upper)}, starts=3
-    ).fit(np.array([toy.values[name] for name in model.features]).T, toy.seconds(sharpness))  # fmt: skip
+    matrix = np.array([toy.values[name] for name in model.features]).T
+    start, bounds = {own.name: own.start}, {own.name: (own.lower, own.upper)}
+    found = fit_nonlinear(model, matrix, toy.seconds(sharpness), np.ones(len(matrix)), bounds, start, starts=3)
     planted = {**toy.weights, "w_sharpness": sharpness}
     assert [planted[name] for name in model.weights] == pytest.approx(found.coef_, rel=1e-5)
 
