@@ -339,9 +339,10 @@ def diagnosis(weights: Array, slopes: Array, residuals: Array, moves: Flags, hel
     The residuals and the derivatives of fitted values by the weights, shape (n_rows, n), are weighted. `moves` are
     weights that change some row, `held` those at a bound.
     """
-    free, count, groups = moves & ~held, float(residuals.size), ()
+    free = moves & ~held
+    groups: Groups = ()
     columns, inverse = np.flatnonzero(free), np.zeros((weights.size, residuals.size))
-    rank, condition, freedom = 0, 1.0, count
+    rank, condition, freedom = 0, 1.0, float(residuals.size)
     if columns.size:
         solution = solve_least_squares(slopes[:, free], residuals)
         inverse[free] = solution.inverse

@@ -90,6 +90,7 @@ class Ranking(tuple[RankedVariant, ...]):
         sizes: Mapping[str, int] | None = None,
         broken: Iterable[str] = (),
     ) -> Ranking:
+        """Make the tuple and set the attributes."""
         ranking = super().__new__(cls, variants)
         ranking.errors, ranking.sizes, ranking.broken = dict(errors or {}), dict(sizes or {}), tuple(broken)
         return ranking

@@ -35,7 +35,8 @@ def test_files(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [(None, "does not exist"), ("x = 1", "has no FAMILY"), ("FAMILY = 1", "has no FAMILY"), ("x = ", "not valid Python"),
+    [(None, "does not exist"), ("x = 1", "has no FAMILY"), ("FAMILY = 1", "has no FAMILY"),
+     ("x = ", "not valid Python"),
      ("import nothing_of_the_kind", "ModuleNotFoundError"), ("raise SystemExit(0)", "SystemExit"),
      ("class Odd(BaseException): pass\nraise Odd('no')", "Odd (no)"), ("\0", "null bytes"),
      ("x = 1\nraise ValueError", "mine.py' line 2: raised ValueError (no message)"),
