@@ -19,7 +19,6 @@ from perfmodel.fitting.device_folder import (
     recorded_folder,
     recorded_folders,
     refuse_mixture,
-    samples_of,
     simulated_folders,
     with_given_facts,
 )
@@ -142,14 +141,3 @@ def test_a_folder_without_test_kernels(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         measured_folder(tmp_path, measured_facts=False)
     assert recorded_folder(DATA)[1] is not None
-
-
-def test_samples_of_a_folder_have_its_facts_and_others_have_none(tmp_path):
-    data = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
-    measured = read(data)
-    assert samples_of(data, measured) is None
-    shutil.copytree(data, tmp_path / "device")
-    shutil.copy(data / "test.jsonl", tmp_path / "device" / "samples.jsonl")  # stand for samples
-    samples = samples_of(tmp_path / "device", measured)
-    assert read(data / "test.jsonl").rows == samples.rows
-    assert measured.facts == samples.facts

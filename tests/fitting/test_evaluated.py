@@ -34,7 +34,7 @@ class Stored(Rows):
 def rows() -> Stored:
     """Some rows whose counts are there as JSON too."""
     found = measured(0.5, 2.0)
-    some = found.rows[::12]
+    some = found.rows[::24]
     documents = {row.counts_hash: found.counts[row.counts_hash].to_json() for row in some}
     return Stored(some, found.counts, found.facts, counts_documents=documents)
 
@@ -82,6 +82,7 @@ def test_a_family_that_lacks_a_fact_says_so_when_it_is_fitted() -> None:
     assert len(told.rows) == len(build_design(told, needy, evaluate=evaluated).times)
 
 
+@pytest.mark.nightly
 def test_processes_evaluate_what_one_evaluates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evaluated, "KERNELS", 1)
     alone, spread = evaluate_together(rows(), [LINEAR]), evaluated_in_processes([rows()], [LINEAR], Silent())

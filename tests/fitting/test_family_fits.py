@@ -89,19 +89,6 @@ def test_support_is_of_the_fit_that_predicts():
         assert pytest.approx(by_hand.lack(shares[i], supports)) == found.lack[i]
 
 
-def test_protocols_judge_fits_with_weighted_rows():
-    measured = Rows(tuple(row for row in noisy().rows if row.parameters["n"] != 64), KERNELS)
-    tests = Rows(tuple(row for row in noisy().rows if row.parameters["n"] == 64), KERNELS)
-    a, b = evaluate(measured, tests, level=None, protocols=("A", "B"))
-    by_a = predict_by_hand(measured.rows, tests.rows, expected_weights(measured.rows))
-    expected = {row.kernel: time for row, time in zip(tests.rows, by_a, strict=True)}
-    assert pytest.approx(expected, rel=1e-9) == {row.kernel: row.predicted for row in a.rows}
-    for row in tests.rows:
-        seen = [other for other in measured.rows if other.group != row.group]
-        found = next(one.predicted for one in b.rows if one.kernel == row.kernel)
-        assert pytest.approx(predict_by_hand(seen, [row], expected_weights(seen))[0], rel=1e-9) == found
-
-
 def test_tests_are_added_without_evaluating_the_measured_rows_again(monkeypatch):
     rows = noisy()
     seen, unseen = Rows(rows.rows[::2], KERNELS), Rows(rows.rows[1::2], KERNELS)
@@ -124,22 +111,6 @@ def test_a_fit_and_its_evaluation_share_what_each_gives_alone():
     assert evaluate(measured, tests, level=0.5) == evaluations
 
 
-def test_each_row_is_evaluated_once(monkeypatch):
-    asked = []
-    evaluated = features.evaluate
-    monkeypatch.setattr(features, "evaluate", lambda *case: asked.append(case) or evaluated(*case))
-    fit_and_evaluate(noisy(), noisy())
-    assert 2 * len(noisy().rows) == len(asked)
-
-
-def test_positions_of_rows():
-    fits = FamilyFits(noisy(), FAMILY, tests=noisy())
-    count = len(noisy().rows)
-    assert (list(range(count)), list(range(count, 2 * count))) == (fits.seen.tolist(), fits.unseen.tolist())
-    assert fits.refits.table.times[fits.unseen].tolist() == fits.design.times.tolist()
-    assert [] == FamilyFits(noisy(), FAMILY).unseen.tolist()
-
-
 def variants() -> Rows:
     """Each row twice, as two variants, of which the second is a third slower than the first."""
     rows = [replace(row, variant={"v": v}, seconds=row.seconds * (1 + v / 3)) for row in noisy().rows for v in (0, 1)]
@@ -158,16 +129,8 @@ def test_scatter_comes_from_rows_without_their_group():
     assert 0 < model.fitted.anchored.carried < 1
     assert model.fitted.anchored.scatter.deviation < model.fitted.scatter.deviation / 2
     assert 2 * (len(noisy().rows) - len(KERNELS)) == len(model.fitted.anchored.conformal.scores)
-
-
-def test_test_kernels_do_not_decide_the_scatter():
-    tests = Rows(tuple(replace(row, seconds=row.seconds * (1 + 5 * row.variant["v"])) for row in variants()), KERNELS)
-    assert fit(variants()).fitted.scatter == fit(variants(), others=tests).fitted.scatter
-
-
-def test_single_variants_have_no_scatter():
-    found = fit(noisy()).fitted
-    assert (None, None) == (found.scatter, found.anchored.scatter)
+    single = fit(noisy()).fitted
+    assert (None, None) == (single.scatter, single.anchored.scatter)
 
 
 def test_labels_are_dealt_whole_and_evenly():

@@ -27,12 +27,6 @@ def test_rows_that_no_fit_may_see():
     assert (("c",), ()) == found.of(np.array([4, 5])).needs
 
 
-def test_rows_without_a_fold_are_in_every_fit_and_not_predicted():
-    found = Refits(table(), TOY).left_out([0, None, None, None, None, None])
-    assert pytest.approx(table().times[0], rel=1e-9) == found.seconds[0]
-    assert np.isnan(found.seconds[1:]).all()
-
-
 def test_too_few_rows_to_fit_withhold_everything():
     found = Refits(table(), TOY).left_out([0, 0, 0, 0, 1, 1])  # two rows for three features
     assert (*[("a", "b")] * 4, ("c",), ()) == found.needs

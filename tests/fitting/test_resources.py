@@ -37,13 +37,6 @@ def test_planted_weights_are_found(sharpness: float) -> None:
     assert (((),) * 6, 6) == (found.marks_, found.rank_)
 
 
-def test_sharp_times_do_not_overflow() -> None:
-    model = ResourceModel(FORM, 64.0)
-    times, slopes = model.times(rows() * 1e9, PLANTED)
-    assert np.all(np.isfinite(times))
-    assert np.all(np.isfinite(slopes))
-
-
 def test_the_slopes_are_the_derivatives() -> None:
     table, model, step = rows(30), ResourceModel(FORM, 3.0), 1e-6
     _, slopes = model.times(table, PLANTED)

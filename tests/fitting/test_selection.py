@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from time import process_time
 
 import numpy as np
 import pytest
@@ -38,7 +37,7 @@ def test_two_variants_with_student_s_errors_of_two_degrees():
 
 @pytest.mark.parametrize("freedom", FREEDOMS)
 def test_many_variants_against_drawn_errors(freedom):
-    times, deviation, draws = np.array([1.0, 1.02, 1.1, 1.4, 1.41, 2.5, 40.0]), 0.15, 200_000
+    times, deviation, draws = np.array([1.0, 1.02, 1.1, 1.4, 1.41, 2.5, 40.0]), 0.15, 100_000
     errors = np.log(times) + deviation * drawn(freedom, (draws, len(times)))
     expected = np.bincount(errors.argmin(axis=1), minlength=len(times)) / draws
     found = probabilities_of_best(times, deviation, freedom)
@@ -52,11 +51,6 @@ def test_many_variants_against_drawn_errors(freedom):
 def test_equal_variants_share_alike_however_many(freedom):
     for count in (1, 3, 500):
         np.testing.assert_allclose(np.full(count, 1 / count), probabilities_of_best(np.full(count, 7e-5), 0.3, freedom))
-
-
-def test_the_unit_of_times_does_not_matter():
-    times = np.array([1.0, 1.1, 3.0])
-    np.testing.assert_allclose(probabilities_of_best(times, 0.2, 4), probabilities_of_best(1e-7 * times, 0.2, 4))
 
 
 def test_without_any_scatter_the_first_is_the_fastest():
@@ -76,10 +70,10 @@ def test_student_s_distribution(freedom):
 def test_quantiles_of_differences(freedom):
     if freedom is None:
         assert pytest.approx(math.sqrt(2) * stats.norm.ppf(0.75), abs=1e-9) == difference_quantile(None, 0.75)
-    errors = drawn(freedom, (2, 400_000))
+    errors = drawn(freedom, (2, 200_000))
     for share in (0.1, 0.5, 0.75, 0.9):
         found = difference_quantile(freedom, share)
-        assert pytest.approx(share, abs=4e-3) == np.mean(errors[0] - errors[1] <= found)
+        assert pytest.approx(share, abs=6e-3) == np.mean(errors[0] - errors[1] <= found)
 
 
 def test_the_smallest_set():
@@ -92,18 +86,9 @@ def test_the_smallest_set():
 def test_the_set_holds_the_best_as_often_as_it_says(freedom):
     """Kernels with 6 variants: true times are the predictions times drawn errors, and a common factor."""
     generator, inside = np.random.default_rng(11), []
-    for errors in 0.25 * drawn(freedom, (1500, 6), seed=12):
+    for errors in 0.25 * drawn(freedom, (800, 6), seed=12):
         predicted = np.sort(np.exp(0.4 * generator.standard_normal(6)))
         chances = probabilities_of_best(predicted, 0.25, freedom)
         fastest = np.argmin(np.log(predicted) + errors + generator.standard_normal())
         inside.append(fastest < smallest_set(chances, 0.9))
     assert 0.88 <= np.mean(inside) <= 0.97
-
-
-@pytest.mark.parametrize("freedom", FREEDOMS)
-def test_ten_thousand_variants_take_less_than_a_second(freedom):
-    times = np.exp(np.abs(np.random.default_rng(1).standard_normal(10_000)))
-    began = process_time()
-    found = probabilities_of_best(times, 0.2, freedom)
-    assert process_time() - began < 1
-    assert pytest.approx(1.0) == found.sum()

@@ -152,13 +152,6 @@ def test_the_family_takes_them_and_what_the_device_told_stays():
     assert set(weights) - {"w_barrier_rate"} == given
 
 
-def test_too_few_rows_tell_nothing():
-    assert {"barrier", "launch"} == {one.operation for one in throughput(measured(True, sizes=()))}
-    nothing = Measurements((), {}, facts=facts(True))
-    assert () == throughput(nothing)
-    assert {} == throughput_facts(())
-
-
 def test_rows_whose_time_does_not_grow_are_left_out():
     flat = measured(True)
     rows = tuple(row.model_copy(update={"samples_s": (1e-5,)}) for row in flat.rows)

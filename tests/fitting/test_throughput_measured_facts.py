@@ -41,13 +41,3 @@ def test_what_cannot_be_read_off_is_left_out(monkeypatch, measurements):
     monkeypatch.setattr(throughput, "throughput", fail)
     monkeypatch.setattr(throughput, "roofs", fail)
     assert TOLD == with_measured_facts(measurements).facts
-
-
-def test_a_device_of_which_nothing_is_known(monkeypatch, measurements):
-    monkeypatch.setattr(throughput, "throughput_facts", lambda _: {})
-    monkeypatch.setattr(throughput, "roofs", lambda *_: READ_OFF)
-    row = measurements.rows[0]
-    expected = DeviceFacts.from_mapping(row.device, row.platform, row.driver, READ_OFF)
-    assert expected == with_measured_facts(replace(measurements, facts=None)).facts
-    nothing = replace(measurements, rows=())
-    assert nothing is with_measured_facts(nothing)

@@ -165,17 +165,7 @@ def test_without_the_size_of_a_transfer_there_is_no_roof_over_memory():
     assert {"peak_flops_float32", "peak_flops_float64", "local_bandwidth_bytes_per_s"} == set(found)
 
 
-def test_what_a_person_wrote_stays():
-    found = with_measured_facts(measured(told=facts(peak_flops_float32=1.5e13))).facts
-    assert (1.5e13, "made up") == (found.value("peak_flops_float32"), found.fact("peak_flops_float32").source)
-    assert pytest.approx(DOUBLE) == found.value("peak_flops_float64")
-
-
 def test_the_roofline_takes_measured_roofs_as_known_weights():
     known = known_weights(find_family("roofline"), with_measured_facts(measured()).facts)
     expected = {"w_peak_float32": PEAK, "w_peak_float64": DOUBLE, "w_bandwidth": BANDWIDTH, "w_local_bandwidth": LOCAL}
     assert pytest.approx(expected) == known
-
-
-def test_nothing_measured_gives_no_roofs():
-    assert {} == roofs(Measurements((), {}))

@@ -7,7 +7,7 @@ import pytest
 
 from perfmodel.models.bottleneck import FAMILY
 from perfmodel.models.model import RunTime
-from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES
+from perfmodel.quantities.bottleneck import QUANTITIES
 
 
 def run_time(sharpness: float, **weights: float) -> RunTime:
@@ -26,13 +26,6 @@ def test_the_time_is_an_overhead_and_a_smooth_maximum() -> None:
     assert {"overhead_time": 7e-6, "chain_time": 3e-6, "issue_time": 4e-6, "far_time": 12e-6} == pytest.approx(
         {name: value for name, value in terms.items() if value}
     )
-
-
-def test_weights_are_few_beside_those_of_functions() -> None:
-    functions = {name for name in QUANTITIES if name in RESOURCES["special"]} | {
-        "chain_divide", "chain_root", "chain_power"
-    }  # fmt: skip
-    assert len(QUANTITIES) - len(functions) <= 31
 
 
 def test_each_quantity_has_one_weight_in_seconds_for_one() -> None:

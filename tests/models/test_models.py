@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-import perfmodel
 from perfmodel.errors import UnknownNameError
 from perfmodel.models import families, find_family
-
-
-def test_the_core_paper_s_family_is_found():
-    assert "stevens_kloeckner_2016" in families()
 
 
 @pytest.mark.parametrize("family", families().values(), ids=lambda family: family.name)
@@ -23,7 +18,3 @@ def test_an_unknown_family_is_answered_with_those_that_exist():
     with pytest.raises(UnknownNameError) as caught:
         find_family("roofine")
     assert all(name in str(caught.value) for name in ("roofine", *families()))
-
-
-def test_the_package_gives_the_same_families():
-    assert families() is perfmodel.families()

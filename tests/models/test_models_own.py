@@ -92,13 +92,6 @@ def test_on_the_command_line(tmp_path):
     assert "another version of the family" in result.stderr
 
 
-def test_a_bad_expression_on_the_command_line():
-    result = run("fit", "--from", str(DATA), "--family", "expr:w_a*launchs")
-    assert 2 == result.exit_code
-    assert "^^^^^^^" in result.stderr
-    assert "launches" in result.stderr
-
-
 def test_facts_are_fitted_unless_forbidden(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
@@ -212,18 +205,6 @@ def test_a_file_that_has_changed_is_refused(fitted):
     assert "fit again" in result.stderr
 
 
-def test_weights_that_keep_no_hash_are_refused(fitted):
-    path = fitted / "weights" / "w.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "definition_sha256": ""}))
-    with pytest.raises(WeightsError, match="does not hold the SHA-256"):
-        load(path, family="../code/mine.py")
-
-
-def test_another_family_is_refused(fitted):
-    with pytest.raises(WeightsError, match="with the family 'mine', not with 'roofline'"):
-        load(fitted / "weights" / "w.json", family="roofline")
-
-
 def test_a_name_is_never_a_file(fitted):
     """A weights file may name its family like a file, which `fit --family` would run."""
     path = fitted / "weights" / "w.json"
@@ -268,14 +249,6 @@ def test_a_start_or_bound_of_a_weight_that_is_no_number(tmp_path, weight):
         f"**dict({{'start': 1.0}}, {weight})),), expression='w_a*launches')\n"
     )
     with pytest.raises(FamilyError, match=r"a weight 'w_a' whose start or bounds are not numbers"):
-        find_family(str(path))
-
-
-@pytest.mark.parametrize("wrong", ["words={'total': 3}", "advice={'total': 3}"])
-def test_words_that_are_no_texts(tmp_path, wrong):
-    path = tmp_path / "mine.py"
-    path.write_text(f"from perfmodel import Family\nFAMILY = Family('mine', 'me', ('launches',), {wrong})\n")
-    with pytest.raises(FamilyError, match=r"has 3 as the words of 'total', not a text"):
         find_family(str(path))
 
 

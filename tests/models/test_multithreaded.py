@@ -43,7 +43,3 @@ def test_more_groups_hide_the_chain():
 def test_each_weight_is_a_multiple_of_a_rate_of_the_device():
     for weight in FAMILY.weights:
         assert weight.scale in RATES or weight.name == "w_sharpness"
-
-
-def test_few_weights():
-    assert len(FAMILY.weights) <= 20

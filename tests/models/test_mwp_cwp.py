@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import FactsError
 from perfmodel.facts import Fact, published
 from perfmodel.models import find_family
 from perfmodel.models.model import bind
@@ -48,11 +47,6 @@ def seconds(family, found):
 
 
 # {{{ what is taken of a kernel
-
-
-def test_compute_units_have_to_be_known():
-    with pytest.raises(FactsError, match="compute_units"):
-        PLAIN.quantities(Case(saxpy(1), {"n": 1024}, None, PLAIN.name))
 
 
 def test_the_titan_x_is_the_paper_s():
@@ -120,11 +114,6 @@ def test_where_the_last_warp_of_20_decides():
 
 def test_all_three_cases_are_met():
     assert {1, 2, 4} == {printed(4, n, insts)[2] for n in (1, 8, 32, 64) for insts in (INSTS, 60, 2000)}
-
-
-def test_rounds_and_launches_multiply():
-    found = {**inputs(4, 16), "rounds": 7.0}
-    assert pytest.approx(7 * printed(4, 16)[0] * 1e-9) == seconds(PLAIN, found)
 
 
 @pytest.mark.parametrize("family", [PLAIN, CACHED])

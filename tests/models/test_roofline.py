@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models import find_family
 from perfmodel.models.model import bind, known_weights
@@ -104,20 +103,3 @@ def test_local_memory_moves_a_shared_cell_once_for_a_sub_group():
     assert stored + loaded + shared == local_bytes(case(counts, n=10))
     bound = (stored + loaded + shared) / 1e3
     assert pytest.approx(LAUNCH + bound) == seconds(counts, facts(local_bandwidth_bytes_per_s=1e3), n=10)
-
-
-def test_a_roof_that_nobody_gave_is_told_or_fitted():
-    made_up = {"global_transaction_bytes": Fact(64, "B", "made up")}
-    known = DeviceFacts.from_mapping("toy", "none", "0", made_up)
-    with pytest.raises(FactsError) as caught:
-        known_weights(FAMILY, known)
-    assert "peak_flops_float32" == caught.value.key
-    assert {} == known_weights(FAMILY, known, fit_facts=True)
-
-
-def test_arrays_of_sizes_give_what_each_size_gives():
-    sizes = np.array([64, 640, 6400])
-    many = FAMILY.quantities(case(PRODUCT, n=sizes))
-    for place, n in enumerate(sizes):
-        few = FAMILY.quantities(case(PRODUCT, n=int(n)))
-        assert few == {name: np.broadcast_to(value, 3)[place] for name, value in many.items()}

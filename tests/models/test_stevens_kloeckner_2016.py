@@ -27,10 +27,10 @@ def test_local_stores_and_integer_arithmetic_are_no_properties(feature):
     assert not FAMILY.takes(feature)
 
 
-def test_it_is_a_sum():
-    assert FAMILY.additive
-
-
 def test_the_model_with_overlap_charges_the_same_features():
     overlap = find_family("overlap")
     assert [FAMILY.takes(name) for name in FEATURE_NAMES] == [overlap.takes(name) for name in FEATURE_NAMES]
+
+
+def test_it_is_a_sum():
+    assert FAMILY.additive

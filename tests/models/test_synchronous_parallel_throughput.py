@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import loopy as lp
 import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.models import find_family
 from perfmodel.models.model import bind, known_weights
@@ -32,15 +29,6 @@ def counted(domain, text, *arguments, width=64, more=(), assumptions="n >= 1 and
 
 def quantities(counts, n=1024, **known):
     return FAMILY.quantities(Case(counts, {"n": n}, facts(**known), FAMILY.name))
-
-
-def summed(counts, n=1024, **known):
-    """The quantities with the classes of each operation added up, as ``memory_amount``."""
-    found = {}
-    for name, value in quantities(counts, n, **known).items():
-        key = re.sub(r"_\d$", "", name)
-        found[key] = found.get(key, 0.0) + value
-    return found
 
 
 def seconds(counts, known, **sizes):
@@ -69,20 +57,6 @@ def local(stride):
         assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
     )  # fmt: skip
     return count(lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32)
-
-
-def test_arrays_of_sizes_give_what_each_size_gives():
-    counts, sizes = local(2), np.array([64, 640, 1024])
-    together = FAMILY.quantities(Case(counts, {"n": sizes}, facts(banks=32), FAMILY.name))
-    for place, n in enumerate(sizes):
-        for name, value in quantities(counts, int(n), banks=32).items():
-            assert value == np.broadcast_to(together[name], sizes.shape)[place], name
-
-
-def test_it_says_what_it_must_know():
-    counts = counted("{[i]: 0 <= i < n}", "out[i] = a[i]")
-    with pytest.raises(FactsError, match="compute_units"):
-        FAMILY.quantities(Case(counts, {"n": 64}, None, FAMILY.name))
 
 
 # }}}

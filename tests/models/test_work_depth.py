@@ -35,16 +35,6 @@ def case(counts, known=None, **sizes):
     return Case(counts, sizes, known or facts(), FAMILY.name)
 
 
-def tree(leaves):
-    """Sum numbers pairwise, each sum a statement of its own."""
-    names, lines = [f"a[{k}]" for k in range(leaves)], []
-    while len(names) > 1:
-        pairs = list(zip(names[::2], names[1::2], strict=True))
-        lines += [f"<> s{len(lines) + k} = {one} + {other}" for k, (one, other) in enumerate(pairs)]
-        names = [f"s{len(lines) - len(pairs) + k}" for k in range(len(pairs))]
-    return counted("{ : }", [*lines, f"out[0] = {names[0]}"], assumptions="")
-
-
 def chain():
     return counted("{[i]: 0 <= i < n}", "out[0] = sum(i, a[i])")
 
@@ -64,11 +54,3 @@ def test_what_computes_nothing_has_no_time_below_zero():
     empty = counted("{[i]: 0 <= i < n}", "out[i] = 1.0f", parallel={"i": "g.0"})
     found = FAMILY.quantities(case(empty, n=100))
     assert (0, 0, 400) == (found["steps"], found["depth"], found["moved"])
-
-
-def test_arrays_of_sizes_give_what_each_size_gives():
-    sizes = np.array([16, 160, 1600])
-    many, counts = FAMILY.quantities(case(chain(), n=sizes)), chain()
-    for place, n in enumerate(sizes):
-        few = FAMILY.quantities(case(counts, n=int(n)))
-        assert few == {name: np.broadcast_to(value, 3)[place] for name, value in many.items()}

@@ -8,7 +8,7 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.errors import KernelError, OptionError, PredictionError, SizeError, StoreError, UnmeasuredFeatureError
+from perfmodel.errors import KernelError, PredictionError, SizeError, StoreError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.cautions import Measured
 from perfmodel.fitting.conformal import Conformal
@@ -97,12 +97,6 @@ def test_what_does_not_fit_on_the_device_is_not_predicted():
     assert unknown.predict(in_groups(65, 0), allow_unmeasured=True).seconds > 0
 
 
-def test_sizes_as_a_mapping():
-    assert MODEL.predict(KERNELS["add"], n=5).seconds == (
-        MODEL.predict(KERNELS["add"], {"n": 5}).seconds
-    )
-
-
 def test_a_prediction_is_withheld_where_a_feature_was_never_measured():
     with pytest.raises(UnmeasuredFeatureError) as caught:
         MODEL.predict(OTHER, n=10, strict=True)
@@ -113,11 +107,6 @@ def test_a_prediction_is_withheld_where_a_feature_was_never_measured():
     weights = MODEL.weights
     expected = 1000 * weights["op_float32_add"] + 10 * weights["work_groups"] + weights["launches"]
     assert pytest.approx(expected, rel=1e-12) == found.seconds
-
-
-def test_a_feature_that_is_zero_at_the_size_is_not_needed():
-    model = MODEL.predict(OTHER, n=0)
-    assert pytest.approx(PLANTED["launches"], rel=1e-8) == model.seconds
 
 
 @pytest.mark.parametrize(("name", "sizes"), [("n", {}), ("n", {"n": -1}), ("m", {"n": 1, "m": 2})])
@@ -235,39 +224,12 @@ def test_intervals_of_arrays_are_those_of_points():
             assert all(isinstance(bound, float) for one in ones for bound in one)
 
 
-def test_a_width_beyond_all_numbers_has_no_bounds():
-    slopes = {"op_float32_add": WeightScale(slope=20.0, support=0.0)}
-    wide = LocalScale(constant=0.0, lack=0.0, private=0.0, weights=slopes)
-    scores = Conformal(scores=(1.0, 1.0), groups=("a", "b"), scales=(1.0, 1.0), scale=wide)
-    model = FittedModel(MODEL.fitted.model_copy(update={"conformal": scores}))
-    assert (0.0, math.inf) == model.predict(KERNELS["add"], n=100, level=0.5).interval
-    low, high = model.predict(KERNELS["add"], n=np.array([100, 200]), level=0.5).interval
-    assert ([0.0, 0.0], [math.inf, math.inf]) == (low.tolist(), high.tolist())
-
-
-def test_a_file_keeps_scales_and_one_from_before_them_loads(tmp_path):
-    path = tmp_path / "w.json"
-    with_scales(MODEL).save(path)
-    found = load(path).predict(KERNELS["add"], n=100, level=0.5)
-    assert with_scales(MODEL).predict(KERNELS["add"], n=100, level=0.5).interval == found.interval
-    document = json.loads(path.read_text())
-    del document["conformal"]["scales"], document["conformal"]["scale"]
-    path.write_text(json.dumps(document))
-    old = load(path).predict(KERNELS["add"], n=100, level=0.5)
-    assert pytest.approx((old.seconds / math.exp(0.6), old.seconds * math.exp(0.6))) == old.interval
-
-
 def test_a_wide_interval_has_a_reason():
     wide = with_scales(MODEL).predict(KERNELS["add"], n=np.array([1, 100]), level=0.5)
     assert 1 == len(wide.warnings)
     assert wide.warnings[0].startswith("its interval is ")
     assert wide.warnings[0].endswith("kernels whose time depends on op_float32_add are predicted badly")
     assert () == with_scales(MODEL).predict(KERNELS["add"], n=1, level=0.5).warnings
-
-
-def test_a_level_outside_of_0_to_1():
-    with pytest.raises(OptionError):
-        SCORED.predict(KERNELS["add"], n=100, level=95)
 
 
 def test_sizes_far_outside_of_what_was_measured_carry_a_warning():
@@ -293,14 +255,6 @@ def test_a_time_below_zero_is_an_error_that_names_the_terms():
     assert "launches" not in str(raised.value).partition(";")[2]
     with pytest.raises(PredictionError, match="at 1 of 2 sizes"):
         negative.predict(KERNELS["add"], n=np.array([1, 100]), level=0.5)
-
-
-def test_a_time_of_zero_carries_a_warning():
-    nothing = {name: w.model_copy(update={"value": 0.0}) for name, w in SCORED.fitted.weights.items()}
-    free = FittedModel(SCORED.fitted.model_copy(update={"weights": nothing, "measured": None}))
-    one = free.predict(KERNELS["add"], n=100, level=0.5)
-    assert (0.0, math.inf) == one.interval
-    assert one.warnings[0].startswith("the predicted time is not positive")
 
 
 TOY = Family(

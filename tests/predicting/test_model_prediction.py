@@ -78,12 +78,6 @@ def test_sizes_are_broadcast_together():
     assert [16, 64] == found.to_frame()["n"].tolist()
 
 
-def test_a_model_says_of_which_kernel_at_which_sizes_and_level():
-    found = MODEL.predict(KERNELS["tile"], n=100, level=0.5)
-    assert (KERNELS["tile"].name, {"n": 100}, 0.5) == (found.kernel, found.sizes, found.level)
-    assert [found] == list(found.at_each_size())
-
-
 # ---- clocks ---------------------------------------------------------------------------------
 
 LAUNCHED = replace(MODEL, fitted=MODEL.fitted.model_copy(update={"launch_s": 2e-5}))
@@ -108,12 +102,6 @@ def test_bounds_by_the_device_are_less_by_the_launch_and_not_below_zero():
     many = Prediction(np.array([2e-4, 1e-3]), {"host_launch": launch}, (low, high)).by_device()
     assert [0.0, pytest.approx(5e-4)] == many.interval[0].tolist()
     assert pytest.approx([1e-4, 9e-4]) == many.interval[1].tolist()
-
-
-def test_arrays_have_the_launch_at_each_size():
-    found = LAUNCHED.predict(KERNELS["add"], n=np.array([16, 64]))
-    assert [2e-5, 2e-5] == found.terms["host_launch"].tolist()
-    assert pytest.approx(MODEL.predict(KERNELS["add"], n=64).seconds + 2e-5) == found.seconds[1]
 
 
 def test_weights_of_the_host_tell_no_times_of_the_device():

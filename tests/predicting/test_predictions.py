@@ -24,7 +24,6 @@ from perfmodel.predicting import predictions
 from perfmodel.predicting.model import FittedModel, fit
 from perfmodel.predicting.prediction import Anchor
 from perfmodel.predicting.predictions import Predicting, scatter_of, together
-from perfmodel.predicting.ranking import rank
 from tests.fitting.test_family_fits_weights import KERNELS, measurements, seconds
 from tests.priced import CUBE, MODEL, STRICT, adding
 from tests.processes.variants import double
@@ -46,15 +45,6 @@ def test_a_loop_here():
     assert pytest.approx(1e9 * 1e-12) == found["cube"].seconds
     assert str(failed("bad", "compile", "ZeroDivisionError: division by zero")) == str(found["bad"])
     assert isinstance(predict_each({"a": double(4)}, MODEL, {"n": 8})["a"], UnmeasuredFeatureError)
-
-
-@pytest.mark.slow
-def test_processes_predict_what_a_loop_predicts():
-    plain = rank(VARIANTS, MODEL, n=1000, jobs=1, allow_unmeasured=True)
-    found = rank(VARIANTS, MODEL, n=1000, jobs=2, allow_unmeasured=True)
-    assert plain == found
-    assert [SECONDS] * 3 == [one.seconds for one in found]
-    assert {*plain.errors} == {*found.errors} == {"bad"}
 
 
 @pytest.mark.slow
@@ -176,13 +166,6 @@ def test_other_sizes_have_a_share_of_its_error_and_its_own_size_noise():
     assert pytest.approx((told.measured / 1.1, told.measured * 1.1)) == here.interval
 
 
-def test_arrays_of_sizes():
-    sizes = np.array([16, 64, 256])
-    found = SCORED.anchored_by(ANCHOR).predict(KERNELS["add"], n=sizes, level=0.3)
-    np.testing.assert_allclose([3 * seconds("add", n) for n in sizes.tolist()], found.seconds)
-    np.testing.assert_allclose(found.seconds * math.exp(0.1), found.interval[1])
-
-
 def test_a_suspicious_run_is_a_warning():
     flagged = replace(ANCHOR, flags=("spread", "clock"))
     found = SCORED.anchored_by(flagged).predict(KERNELS["add"], n=64, level=0.6)
@@ -197,16 +180,3 @@ def test_an_integer_beside_sizes_stands_at_each_of_them(jobs):
     each = [asked.predicted({"a": product}, {"n": n, "m": 50}).variants["a"].prediction.seconds for n in sizes]
     assert each == [*found.variants["a"].prediction.seconds]
     assert each[0] < each[1] < each[2]
-
-
-@pytest.mark.parametrize("jobs", [None, 1])
-def test_of_no_sizes_there_are_no_predictions(jobs):
-    sizes = {"n": np.array([], dtype=int)}
-    found = Predicting(MODEL, allow_unmeasured=True, jobs=jobs).predicted({"a": double(8)}, sizes)
-    assert 0 == len(found.variants["a"].prediction.seconds)
-
-
-def test_sizes_of_different_lengths_are_refused():
-    product = adding("n*m^2", parameters="n, m")
-    with pytest.raises(SizeError, match=r"has a shape that does not fit the others \(n \(3,\), m \(2,\)\)"):
-        Predicting(MODEL, allow_unmeasured=True).predicted({"a": product}, {"n": np.arange(3), "m": np.arange(2)})

@@ -8,7 +8,6 @@ from dataclasses import replace
 import loopy as lp
 import numpy as np
 import pytest
-from scipy.special import stdtrit
 
 from perfmodel.counts import count
 from perfmodel.errors import UnmeasuredFeatureError
@@ -16,7 +15,7 @@ from perfmodel.fitting.cautions import FromRelative
 from perfmodel.predicting import relatives
 from perfmodel.predicting.model import FittedModel, load
 from perfmodel.predicting.ranking import rank
-from perfmodel.predicting.relatives import LEAST_SCATTER, PRIOR, Ratio, Ratios, student_deviation
+from perfmodel.predicting.relatives import LEAST_SCATTER, PRIOR, Ratio, Ratios
 from tests.machine import ROOT
 from tests.quantities.bottleneck.by_hand import kernel
 
@@ -211,9 +210,3 @@ def test_a_caution_as_a_document():
     assert 0 < Ratio("b", 0.0, 0.5, 3.0).spread(0.5) < Ratio("b", 0.0, 0.5, 3.0).spread(0.9)
 
 # }}}
-
-
-@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 8, 11, 40])
-@pytest.mark.parametrize("level", [0.1, 0.5, 0.9, 0.99])
-def test_the_deviation_of_student_is_that_of_scipy(freedom, level):
-    assert stdtrit(freedom, (1 + level) / 2) == pytest.approx(student_deviation(freedom, level), rel=1e-9)

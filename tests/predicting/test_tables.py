@@ -5,25 +5,15 @@ from __future__ import annotations
 import errno
 import sys
 import tracemalloc
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
 from pyarrow import parquet
 
-from perfmodel.errors import (
-    KernelFileError,
-    MissingExtraError,
-    OptionError,
-    OutputError,
-    SizeError,
-    TrialError,
-    UnmeasuredFeatureError,
-)
+from perfmodel.errors import MissingExtraError, OptionError, OutputError, SizeError, TrialError, UnmeasuredFeatureError
 from perfmodel.predicting.tables import table
 from perfmodel.processes.pool import Pool
-from perfmodel.processes.variants import attempt
 from tests.priced import CUBE, MODEL, SQUARE, STRICT, adding
 from tests.processes.variants import double
 
@@ -109,25 +99,6 @@ def test_processes_make_the_same_table(tmp_path, rows, written):
     assert pytest.approx(expected, nan_ok=True) == plain["seconds"][:21].to_numpy()  # a multiplication for each number
 
 
-def test_a_family_in_a_file_predicts_here(monkeypatch):
-    """Its functions are in a module that no other process has."""
-    asked = []
-
-    class Other(Pool):
-        alone = False
-
-        def stream(self, task, variants, title, most=8):
-            asked.append(type(task).__name__)
-            return ((name, attempt(task, name, variants[name])) for name in variants)
-
-    own = replace(MODEL, given=replace(MODEL.family, definition="/somewhere/own.py"))
-    monkeypatch.setattr("perfmodel.predicting.predictions.Pool", Other)
-    variants = {"8": partial(double, 8), "bad": VARIANTS["bad"]}
-    found = table(variants, own, {"n": [0, 5]}, allow_unmeasured=True, jobs=2)
-    assert ["Counting"] == asked
-    assert pytest.approx([np.nan, 5e-12, np.nan, np.nan], nan_ok=True) == found["seconds"].tolist()
-
-
 def test_processes_are_started_once(monkeypatch):
     """All variants are in one stream, in batches that have about the rows wanted; what is not read is given up."""
     asked, ended = [], []
@@ -196,16 +167,6 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match=said):
         table({"a": SQUARE}, MODEL, {"n": 4}, path=tmp_path / "x.parquet")
     assert [("x.parquet", "old")] == [(one.name, one.read_text()) for one in tmp_path.iterdir()]
-
-
-def test_an_error_of_a_variant_is_none_of_the_file(tmp_path):
-    """Some are errors of the system, too: a kernel file that is missing, a scheduler that does not answer."""
-    def gone():
-        raise KernelFileError("gone.py", "a file")
-
-    with pytest.raises(KernelFileError):
-        table({"a": gone}, MODEL, {"n": 4}, path=tmp_path / "x.parquet")
-    assert [] == [*tmp_path.iterdir()]
 
 
 def test_pyarrow_is_missing(monkeypatch):

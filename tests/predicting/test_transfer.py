@@ -20,7 +20,7 @@ from perfmodel.models.model import BANDWIDTH
 from perfmodel.predicting import transfer
 from perfmodel.predicting.model import FittedModel, load
 from perfmodel.predicting.transfer import TransferErrors, transferred
-from tests.facts.test_rates import DEVICE, NUMBERS
+from tests.facts.test_rates import DEVICE
 from tests.fitting.test_family_fits_weights import KERNELS
 from tests.recorded import SIMULATED
 
@@ -73,11 +73,6 @@ def test_twice_the_clock_and_bandwidth():
     groups = float(KERNELS["add"].work_groups()(n=100))
     time = 1.5e-9 * groups + 2e-12 * 8 + 0.5 * groups / 2e9 + 8 / 1e12
     assert pytest.approx(time) == found.predict(KERNELS["add"], n=100).seconds
-
-
-def test_a_way_back_gives_the_weights_again():
-    there = transferred(model_of(TOY, VALUES | {"w_bandwidth": 5e11}), FAST)
-    assert VALUES | {"w_bandwidth": 5e11} == pytest.approx(dict(transferred(there, GPU).weights))
 
 
 def test_a_weight_that_no_measurement_determined_is_its_rate():
@@ -151,10 +146,6 @@ def test_the_vendor_of_a_platform(platform, expected):
     assert expected == transfer.vendor(replace(FAST, platform=platform))
 
 
-def test_no_interval_of_a_family_that_was_never_transferred_to_a_known_device():
-    assert transferred(model_of(TOY, VALUES), FAST).predict(KERNELS["add"], n=100).interval is None
-
-
 def test_latencies_and_launches_that_nobody_measured():
     """At twice the clock a latency of as many cycles is half as long; a launch takes as long."""
     weights = (pm.Weight("w_wait", "s", scale="memory_latency"), pm.Weight("w_launch", "s", scale="launch"))
@@ -211,11 +202,6 @@ def test_each_lacking_fact_is_named():
     assert "--facts FILE.yaml" in text
 
 
-def test_a_type_that_is_not_known():
-    with pytest.raises(FactsError, match="device_type of 'round'"):
-        transferred(model_of(TOY, VALUES), DEVICE)
-
-
 @pytest.mark.parametrize("family", [TOY, replace(TOY, weights=(pm.Weight("w_wave", "s"),), expression="w_wave*groups")])
 @pytest.mark.parametrize("types", [("cpu", "gpu"), ("gpu", "cpu")])
 def test_weights_of_a_cpu_are_refused_for_a_gpu(types, family):
@@ -244,7 +230,3 @@ def test_families_name_rates_that_there_are():
     expected = {"multithreaded", "roofline", "overlap", "stevens_kloeckner_2016", "gpuperf", "mwp_cwp", "work_depth"}
     assert set() == expected - {name for name, family in families().items() if family.transferable}
     assert not families()["bottleneck"].transferable
-
-
-def test_the_facts_of_this_test_are_complete():
-    assert set() == set(NUMBERS) - set(KEYS)
