@@ -115,11 +115,6 @@ def dealt(labels: Sequence[Hashable], folds: int | None) -> list[int | None]:
 
     The labels with the most rows come first, equal ones in the order of their text, each to the fold with the fewest
     rows so far. Without a number of folds each label is a fold.
-
-    Examples
-    --------
-    >>> dealt(["a", "b", "b", "c", None], 2)
-    [1, 0, 0, 1, None]
     """
     if folds is not None and not (isinstance(folds, int) and folds >= 2):
         raise OptionError(f"folds is {folds!r}", "give a whole number from 2 up; with 8 each fit lacks 1/8 of the rows")
@@ -374,11 +369,7 @@ class FamilyFits(FrozenValue):
 def fit_weights(
     measurements: Measurements, family: str | Family, options: FitOptions | None = None, table: Design | None = None
 ) -> FittedWeights:
-    """Fit a family's weights to the measurements of one device by relative least squares, without intervals.
-
-    `table` is the design of these measurements (:func:`build_design`), if it exists already. Raise a FitError where the
-    rows do not allow a fit, and warn where they are of several versions of the driver.
-    """
+    """Fit a family to the measurements of one device, or to their design `table`, without errors for intervals."""
     fits = FamilyFits(measurements, find_family(family), options or FitOptions())
     if table is not None:
         return fitted_weights(measurements, fits.family, fits.options, table)

@@ -132,32 +132,19 @@ class RelativeLeastSquares(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     Features that are proportional in all rows share a weight: each gets an equal part of their common time. Of other
     features that the rows cannot distinguish, the weights are those of least norm (in scaled columns). Rows whose
-    ``sample_weight`` is zero are left out.
+    ``sample_weight`` is zero are left out. Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU
+    Performance Model*, section 4.3.
 
-    Parameters
-    ----------
-    nonnegative
-        Whether weights must not be negative.
-    names
-        Names of the columns for messages.
-
-    Attributes
-    ----------
-    coef_, standard_errors_ : ndarray of shape (n_features,)
+    Attributes ---------- coef_, standard_errors_ : ndarray of shape (n_features,)
         The weights, 0 for a feature that is zero in every row; their standard errors from the residuals, infinite where
         the rows do not determine a weight.
     marks_ : tuple of tuple of str
         Warnings about each weight (:data:`perfmodel.fitting.weights_file.MEANING`).
-    degrees_of_freedom_ : float
-        Rows minus the fitted degrees of freedom.
-    rank_, condition_ : int, float
-        Of the matrix with rows divided by time and columns of about unit length.
+    degrees_of_freedom_, rank_, condition_ : float, int, float
+        Rows minus the fitted degrees of freedom; rank and condition of the matrix with rows divided by time and columns
+        of about unit length.
     confounded_ : tuple of tuple of int
         Groups of features that the rows cannot distinguish.
-
-    Notes
-    -----
-    Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, section 4.3.
     """
 
     coef_: Array

@@ -71,7 +71,7 @@ def balanced(slopes: Callable[[Array], Array], given: Array, bounds: WeightBound
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    r"""Relative residuals :math:`\sqrt{v_j} (1 - T_j(w) / t_j)` and their derivatives, with `roots` :math:`\sqrt{v_j}`."""
+    r"""Relative residuals :math:`\sqrt{v_j} (1 - T_j(w) / t_j)` and their derivatives."""
 
     model: Expression
     features: Mapping[str, Array]

@@ -62,11 +62,6 @@ def probabilities_of_best(seconds: npt.ArrayLike, deviation: float, freedom: int
     The predicted times [s] are positive; `deviation` is the scale :math:`\sigma` of the errors of log time; `freedom`,
     an even number, gives Student's distribution, None a normal one. The integral is computed by the trapezoid rule in
     :math:`\operatorname{arsinh}(x - \min z)`, where it converges exponentially.
-
-    Examples
-    --------
-    >>> probabilities_of_best([1.0, 1.0, 8.0], 0.1).round(6).tolist()
-    [0.5, 0.5, 0.0]
     """
     logs = np.log(np.asarray(seconds, dtype=np.float64))
     z = (logs - logs.min()) / max(deviation, ROUNDING)

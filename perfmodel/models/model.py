@@ -106,8 +106,7 @@ class Family(FrozenValue):
     words, advice
         For reports: the meaning of each part of the run time, and what to try where it is the largest.
     definition, sha256
-        Source of a user's own family, for :func:`perfmodel.models.find_family`: ``expr:`` and an expression, or the
-        path of a file, with the SHA-256 of the file.
+        Source of a user's own family: ``expr:`` and an expression, or the path of a file, with the file's SHA-256.
     classes
         What the classes of accesses depend on.
     of_one_launch

@@ -58,12 +58,13 @@ def crossover(
     allow_unmeasured: bool = False,
     **more_fixed: int,
 ) -> tuple[Lead, ...]:
-    """Return which of two variants is faster from which size on, over a range of sizes.
+    """Return which of two variants is faster from which size on, in order of the sizes.
 
     The times are evaluated at all sizes of the range that meet the assumptions of both variants. If these are more than
     131072, they are evaluated at 16384 sizes in geometric steps (both are 512 for a family of resources, such as
     ``bottleneck``), and the gaps between neighbours with different winners are bisected. So each change is found
     exactly, unless two changes are between neighbours of the grid. Assumptions may repeat after at most 65536 sizes.
+    Where the times are equal, the variant that led before keeps the lead; at the lowest size the first variant leads.
 
     Parameters
     ----------
@@ -75,17 +76,6 @@ def crossover(
         The size parameter that varies, and its range, both ends included.
     fixed, **more_fixed
         The other size parameters.
-
-    Returns
-    -------
-    tuple of Lead
-        In order of the sizes. Where the times are equal, the variant that led before keeps the lead; at the
-        lowest size the first variant leads.
-
-    Raises
-    ------
-    SizeError
-        If no size in the range meets the assumptions of both variants.
     """
     asked = Predicting(model, allow_unmeasured=allow_unmeasured)
     compared = _Compared(asked, (model.counted(a), model.counted(b)), parameter, {**(fixed or {}), **more_fixed})
@@ -139,10 +129,7 @@ def leads_between(
     model: FittedModel,
     allow_unmeasured: bool = False,
 ) -> tuple[Lead, ...]:
-    """Return which variant is the fastest from which size on, also between the sizes of rankings.
-
-    If other parameters vary too, or no size is allowed by all variants, only at their sizes (:func:`leads_at`).
-    """
+    """Return the leads also between sizes of rankings; only at these if other parameters vary or no size is allowed."""
     fixed, *others = ({**ranking.sizes, parameter: 0} for ranking in rankings)
     low, high = rankings[0].sizes[parameter], rankings[-1].sizes[parameter]
     if any(other != fixed for other in others):

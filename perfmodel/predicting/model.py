@@ -47,7 +47,7 @@ LEAST_SHARE = 1e-6  # least share of a quantity that a kernel has
 
 @dataclass(frozen=True)
 class FittedModel(FrozenValue):
-    """A model family with its weights for one device.
+    """A model family with its weights for one device: its prediction is the family's expression at a kernel's counts.
 
     Parameters
     ----------
@@ -60,15 +60,10 @@ class FittedModel(FrozenValue):
     clock
         The clock of its predictions (:meth:`by_clock`).
     strict
-        Whether predictions that need a quantity which no measurement exercised are refused. Else its cost is taken
-        from a relative (:mod:`perfmodel.predicting.relatives`): `related` are such weights, by their names.
+        Whether a quantity that no measurement exercised is refused. Else its cost is taken from a relative
+        (:mod:`perfmodel.predicting.relatives`): `related` are such weights, by their names.
     anchor
         A run of the kernel that it predicts, which scales the predictions (:meth:`anchored_by`).
-
-    Notes
-    -----
-    Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, section 2: a prediction is
-    the inner product of weights and evaluated counts.
     """
 
     fitted: FittedWeights
@@ -160,12 +155,7 @@ class FittedModel(FrozenValue):
         self.fitted.save(path)
 
     def with_facts(self, facts: Mapping[str, Fact]) -> FittedModel:
-        """Return the model with other facts of the device, by key; they replace known or fitted ones.
-
-        Examples
-        --------
-        A twice as wide memory, all else equal: ``model.with_facts({"dram_bandwidth": Fact(2e11, "B/s", "a plan")})``.
-        """
+        """Return the model with other facts of the device, by key; they replace known or fitted ones."""
         known = (self.facts or DeviceFacts(self.device, "", "", ())).updated(facts)
         given = {weight.name: weight.fact for weight in self.family.weights if weight.fact and weight.fact in facts}
         weights = {
@@ -210,14 +200,9 @@ class FittedModel(FrozenValue):
         strict: bool = False,
         **more_sizes: Any,
     ) -> Prediction:
-        r"""Predict the run time of a kernel.
+        r"""Predict the run time of a kernel [s]: for a linear family :math:`T = \sum_i w_i x_i` with its features x.
 
-        It is the family's expression at the kernel's features and quantities x and the fitted weights w: for a linear
-        family :math:`T = \sum_i w_i x_i` [s].
-
-        Parameters
-        ----------
-        kernel
+        Parameters ---------- kernel
             A Loopy ``TranslationUnit``, or its counts; counting once is much faster for many predictions.
         sizes, **more_sizes
             Every size parameter of the kernel: an integer, or an array of integers. Use the mapping for a size with the
@@ -227,9 +212,9 @@ class FittedModel(FrozenValue):
         allow_unmeasured
             Whether features that no measurement exercised, and that have no relative, may be counted as free.
         strict
-            Whether such features are refused even if they have a relative, as with :attr:`strict`. Else they take the
-            cost of the nearest relative times the ratio of both on other devices: the scatter of these ratios widens
-            the interval, and a caution names both.
+            Whether such features are refused even if they have a relative. Else they take the cost of the nearest
+            relative times the ratio of both on other devices: the scatter of these ratios widens the interval, and a
+            caution names both.
 
         Raises
         ------
@@ -275,7 +260,7 @@ class FittedModel(FrozenValue):
         values = self.family.values(case) if self.family.resources else features
         missing = self._unmeasured(values)
         model = self._with_relatives(values, missing)
-        unmeasured = tuple(name for name in missing if name not in model._related_quantities)
+        unmeasured = tuple(name for name in missing if self._weight_of(name) not in model.related)
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(
                 f"prediction withheld: no measurement on '{self.device}' ever exercised {listed(unmeasured)}",
@@ -284,22 +269,25 @@ class FittedModel(FrozenValue):
             )  # fmt: skip
         if not self.family.resources:
             values = self.family.values(case)
-        return model._at(counts, case, features, values, level, unmeasured)
+        return model._at(case, features, values, level, unmeasured)
 
     def _at(
-        self, counts: KernelCounts, case: Case, features: Mapping[str, Any], values: Mapping[str, Any], level: float,
+        self, case: Case, features: Mapping[str, Any], values: Mapping[str, Any], level: float,
         unmeasured: tuple[str, ...],
     ) -> Prediction:  # fmt: skip
+        counts = case.counts
         seconds, terms = self._run_time.evaluate(values)
         if seconds < 0 if isinstance(seconds, float) else np.any(seconds < 0):
             raise _negative_time(counts.name, self.family.name, seconds, terms)
-        private = float(counts.launch.private_bytes)
-        half_width = self.half_width(level, values, private)
-        interval = None if half_width is None else scaled(seconds, half_width)
+        half_width: Any = None
+        interval: tuple[Any, Any] | None = None
+        if self._quantiles is not None:
+            half_width = self._half_width(values, self._quantiles.at(level), float(counts.launch.private_bytes))
+            interval = scaled(seconds, half_width)
         interval, from_relatives = self._widened(interval, values, seconds, half_width, level)
         cautions = (
             *from_relatives, *self._cautions(seconds, features, half_width, level),
-            *self._wide(half_width, level, values, private),
+            *self._wide(half_width, level, values, float(counts.launch.private_bytes)),
             *(
                 f"statistics[{key!r}] is {value:g}, but at most {most:g} at these sizes; give a smaller number, or "
                 "larger sizes" for key, value, most in counts.outside(case.parameters)
@@ -322,7 +310,7 @@ class FittedModel(FrozenValue):
         values = self._values(counts, sizes)
         if not values.get(quantity):
             return 0.0, 0.0
-        model = self if self._weight_of(quantity) in self._determined else self._extended((quantity,))
+        model = self if quantity in self._reliable_weights else self._extended((quantity,))
         by_weight = {name: abs(part) for name, part in model._run_time.by_weight(values).items()}
         share = by_weight.get(self._weight_of(quantity), 0.0) / (sum(by_weight.values()) or 1.0)
         return max(share, LEAST_SHARE), float(model._run_time.seconds(values))
@@ -361,17 +349,10 @@ class FittedModel(FrozenValue):
 
     # {{{ intervals and cautions
 
-    def half_width(self, level: float, values: Mapping[str, Any], private: float) -> Any:
-        """Return h of the interval from p/exp(h) to p exp(h) of a prediction p; None if the model has none.
-
-        h has the shape of `values`, the features and quantities of the prediction; `private` is the private data of a
-        work-item [B]. h is an infinite float if the interval is unbounded at the level.
-        """
-        conformal, quantiles = self.fitted.conformal, self._quantiles
-        if conformal is None or quantiles is None:
-            return None
-        by_weight = self._by_weight(values) if conformal.scale else {}
-        return conformal.half_width(quantiles.at(level), by_weight, private)
+    def _half_width(self, values: Mapping[str, Any], q: float, private: float) -> Any:
+        """Return h of the interval from p/exp(h) to p exp(h); an infinite float if it is unbounded."""
+        conformal = self.fitted.conformal
+        return conformal and conformal.half_width(q, self._by_weight(values) if conformal.scale else {}, private)
 
     def local_scale(self, prediction: Prediction) -> Any:
         """Return the scale of a prediction's interval (:mod:`perfmodel.fitting.local_scale`); 1 where unknown."""
@@ -420,10 +401,7 @@ class FittedModel(FrozenValue):
     def _covering(
         self, interval: tuple[Any, Any] | None, case: Case, seconds: Any, half_width: Any
     ) -> tuple[tuple[Any, Any] | None, tuple[Caution, ...]]:
-        """Return an interval that also contains predictions with the alternatives of uncertain facts.
-
-        With it come cautions for the facts that change the prediction.
-        """
+        """Return an interval that also contains predictions by uncertain facts' alternatives, and their cautions."""
         cautions: list[Caution] = []
         for doubt, other in self._doubted:
             there = other._run_time.seconds(other.family.values(case.with_facts(other.facts)))
@@ -452,14 +430,12 @@ class FittedModel(FrozenValue):
 
     def _extended(self, names: tuple[str, ...]) -> FittedModel:
         if names not in self._kept_extended:
-            related = {name: weight for each in names if (weight := self._related(each))
-                       for name in [self._weight_of(each)]}  # fmt: skip
-            units = {name: self.family.weight_unit(name) for name in related}
-            weights = {
-                **self.fitted.weights,
-                **{name: FittedWeight(value=weight.value, unit=units[name]) for name, weight in related.items()},
+            related = {self._weight_of(name): weight for name in names if (weight := self._related(name))}
+            added = {
+                name: FittedWeight(value=weight.value, unit=self.family.weight_unit(name))
+                for name, weight in related.items()
             }
-            fitted = self.fitted.model_copy(update={"weights": weights})
+            fitted = self.fitted.model_copy(update={"weights": {**self.fitted.weights, **added}})
             self._kept_extended[names] = replace(self, fitted=fitted, related=related) if related else self
         return self._kept_extended[names]
 
@@ -487,19 +463,11 @@ class FittedModel(FrozenValue):
         return relatives.known_weights(self.fitted.weights)
 
     @cached_property
-    def _determined(self) -> frozenset[str]:
-        return frozenset(map(self._weight_of, self._reliable_weights))
-
-    @cached_property
     def _doubted_free(self) -> frozenset[str]:
         """Quantities that take longer than an instruction on every device, but whose fitted cost is zero."""
         weights = self.fitted.weights.items()
         free = {name.removeprefix("w_") for name, w in weights if w.value == 0 and "at bound" in w.marks}
         return frozenset(name for name in free if matches(NEVER_FREE, name) and self.family.resources)
-
-    @cached_property
-    def _related_quantities(self) -> frozenset[str]:
-        return frozenset(weight.quantity for weight in self.related.values())
 
     def _widened(
         self, interval: tuple[Any, Any] | None, values: Mapping[str, Any], seconds: Any, half_width: Any, level: float
@@ -558,17 +526,13 @@ def fit(
     others: Measurements | None = None,
     samples: Measurements | None = None,
 ) -> FittedModel:
-    """Fit a model family to measurements.
+    """Fit a model family, or that of a name, to measured kernels of one device with their counts.
 
     Weights minimise the sum of squared relative errors (:class:`~perfmodel.fitting.RelativeLeastSquares`). Features
     that no measurement exercises get no weight. The model's ``notes`` list weights that are not determined separately.
 
     Parameters
     ----------
-    measurements
-        Measured kernels of one device with their counts.
-    family
-        A model family or its name.
     options, nonnegative
         Options of the fit; `nonnegative` replaces the one of the options.
     others
@@ -606,8 +570,7 @@ def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
 
     The facts of the device are those of the fit. If the file does not have them, they are read from ``device.json`` and
     ``facts.yaml`` in its folder. `family` is needed only for a user's own: a value that cannot be found by its name, or
-    the path of a Python file. Nothing that a weights file names is run; the given file must have the SHA-256 of the
-    fit.
+    the path of a Python file, which must have the SHA-256 of the fit. Nothing that a weights file names is run.
 
     Raises
     ------

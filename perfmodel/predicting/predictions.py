@@ -133,20 +133,9 @@ class Predictions(FrozenValue):
 class Predicting:
     """How variants of a kernel are counted and predicted.
 
-    Parameters
-    ----------
-    model
-        A fitted model.
-    level, allow_unmeasured
-        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
-    anchors
-        A run of each variant by name, which scales its prediction.
-    skipped
-        Errors that leave a variant out; any other error is raised.
-    jobs, progress
-        As of :func:`perfmodel.count_all`; with None in this process, where a variant's own function may raise anything.
-    options
-        As of :func:`perfmodel.count`; the size of sub-groups is the model's by default.
+    `anchors` are a run of each variant by name, which scales its prediction. Errors that are `skipped` leave a variant
+    out; any other error is raised. `jobs` and `progress` are as of :func:`perfmodel.count_all`; with None in this
+    process, where a variant's own function may raise anything. `options` are those of :func:`perfmodel.count`.
 
     Examples
     --------
@@ -243,10 +232,7 @@ class Predicting:
 
 @dataclass(frozen=True)
 class _Task:
-    """Counts and predicts one variant; with `rows`, so many sizes at once and without terms.
-
-    If it runs in the caller's process (`here`), the counts are kept with their cached values.
-    """
+    """Counts and predicts a variant, `rows` sizes at once without terms; in the caller's process it keeps counts."""
 
     asked: Predicting
     sizes: Sizes

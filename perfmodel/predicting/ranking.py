@@ -146,7 +146,7 @@ def rank(
     strict: bool = False,
     **more_sizes: int,
 ) -> Ranking:
-    """Return variants of a kernel, the one predicted fastest first.
+    """Return variants of a kernel, the one predicted fastest first; with ties, if weights have the scatter of errors.
 
     Parameters
     ----------
@@ -164,19 +164,6 @@ def rank(
     jobs, progress
         As of :func:`perfmodel.count_all`. If `jobs` is given, even 1, a variant that cannot be built, counted or
         predicted is left out, with its error in ``errors`` of the ranking. Else the first error is raised.
-
-    Returns
-    -------
-    Ranking
-        A tuple of RankedVariant that is shown as a table; with ties, if the model's weights have the scatter of its
-        errors (:func:`with_ties`).
-
-    Raises
-    ------
-    AnchorError
-        If anchors are given, but not for some variant.
-    PerfModelError
-        The first error, if `jobs` is given and no variant can be ranked.
     """
     variants = variants.variants if isinstance(variants, Space) else variants
     named = isinstance(variants, Mapping) and all(isinstance(name, str) for name in variants)

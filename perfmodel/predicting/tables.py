@@ -35,36 +35,23 @@ def table(
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> Any:
-    """Predict each variant at each size, as one table.
+    """Predict each variant at each size, as one pandas table, or as a Parquet file at `path` (needs pyarrow).
 
     A row for each variant and size, variant by variant: ``variant``, the sizes, ``seconds``, ``low_s``, ``high_s`` [s]
     and ``problem``, a text where there is no prediction (all three are NaN then), else empty. Bounds are NaN also if
-    the model has no intervals.
+    the model has no intervals. Raise the first error if nothing can be predicted; then nothing is written.
 
     Parameters
     ----------
-    variants
-        Name to counts, a translation unit, or a function without arguments that makes one; or a
-        :class:`perfmodel.Space`.
-    model, level, allow_unmeasured
-        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
+    variants, model, level, allow_unmeasured
+        As of :func:`perfmodel.rank`.
     sizes
         Every size parameter with an integer or an array of integers, which are broadcast: shape (n_sizes,).
-        For an empty array the table has no rows.
-    path
-        Write a Parquet file there, and return its path. Needs pyarrow.
     jobs, progress, **options
         As of :func:`perfmodel.count_all` and :func:`perfmodel.count`.
     rows
         Rows at once. In addition to the table, the caller's process needs about 1 kB for each of these and 100 B for
         each size, for any number of variants. With ``jobs=1``, isl adds up to half a megabyte for each kernel.
-
-    Raises
-    ------
-    PerfModelError
-        The first error, if nothing can be predicted. Nothing is written then.
-    SizeError
-        If a size is missing, unknown, negative or not an integer, or arrays cannot be broadcast.
     """
     if rows < 1:
         raise OptionError(f"rows is {rows!r}", "give a positive integer, such as 50000")

@@ -110,18 +110,11 @@ def _foreign(known: DeviceFacts, facts: DeviceFacts) -> bool | None:
 
 
 def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
-    r"""Return a model of another device, with weights that follow from the facts of both devices.
+    r"""Return a model of another device of the same type, with weights that follow from the facts of both devices.
 
     Each weight w [s per unit] becomes :math:`w \, r'/r`, with the rates of the new and the old device of which it is a
     multiple (:attr:`perfmodel.models.model.Weight.scale`). Kernels must be counted for the new device's sub-groups, as
     :meth:`FittedModel.predict` does. ``fitted.transferred_from`` is the device of the fit.
-
-    Parameters
-    ----------
-    model
-        Fitted on a device of the same type, a CPU or a GPU.
-    facts
-        Facts of the other device, as :func:`perfmodel.facts.published` returns them.
 
     Raises
     ------
