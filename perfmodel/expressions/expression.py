@@ -127,14 +127,10 @@ def _any_array(values: Sequence[Any]) -> bool:
 
 
 def parse(
-    text: str,
-    names: Collection[str] = (),
-    *,
-    parts: Mapping[str, str] | None = None,
-    sums: Mapping[str, Collection[str]] | None = None,
-    constants: Mapping[str, float] | None = None,
-    bounds: Mapping[str, tuple[float, float]] | None = None,
-) -> Expression:
+    text: str, names: Collection[str] = (), *, parts: Mapping[str, str] | None = None,
+    sums: Mapping[str, Collection[str]] | None = None, constants: Mapping[str, float] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None
+) -> Expression:  # fmt: skip
     """Check an expression and return it.
 
     It may use other `names` of a kernel than features; `parts`, texts of named steps, each of which may use those

@@ -159,17 +159,11 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
 
 ARRAY_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
-        **{name: function.array for name, function in FUNCTIONS.items()},
-        "smooth_max_by_value": _by_value,
-        "smooth_max_by_sharpness": _by_sharpness,
-        "power": np.power,
-        "divided": np.divide,
-        "chosen": np.where,
-        "both": np.logical_and,
-        "either": np.logical_or,
-        "opposite": np.logical_not,
+        **{name: function.array for name, function in FUNCTIONS.items()}, "smooth_max_by_value": _by_value,
+        "smooth_max_by_sharpness": _by_sharpness, "power": np.power, "divided": np.divide, "chosen": np.where,
+        "both": np.logical_and, "either": np.logical_or, "opposite": np.logical_not,
     }
-)
+)  # fmt: skip
 
 
 def _power(base: float, exponent: float) -> float:
@@ -203,17 +197,12 @@ def _by_sharpness_of_floats(a: float, b: float, sharpness: float) -> float:
 
 SCALAR_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
-        **{name: function.scalar for name, function in FUNCTIONS.items()},
-        "smooth_max_by_value": _by_value_of_floats,
-        "smooth_max_by_sharpness": _by_sharpness_of_floats,
-        "power": _power,
-        "divided": _divided,
-        "chosen": lambda condition, a, b: a if condition else b,
-        "both": lambda *parts: all(parts),
-        "either": lambda *parts: any(parts),
-        "opposite": lambda part: not part,
+        **{name: function.scalar for name, function in FUNCTIONS.items()}, "smooth_max_by_value": _by_value_of_floats,
+        "smooth_max_by_sharpness": _by_sharpness_of_floats, "power": _power, "divided": _divided,
+        "chosen": lambda condition, a, b: a if condition else b, "both": lambda *parts: all(parts),
+        "either": lambda *parts: any(parts), "opposite": lambda part: not part,
     }
-)
+)  # fmt: skip
 
 
 def _product(a: float, b: float) -> float:

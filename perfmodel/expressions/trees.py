@@ -205,11 +205,8 @@ class Writer(CachedMapper):  # type: ignore[misc]
 
 
 def function_of(
-    trees: Sequence[Any],
-    features: Sequence[str],
-    weights: Sequence[str],
-    library: Mapping[str, Callable[..., Any]],
-) -> Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]]:
+    trees: Sequence[Any], features: Sequence[str], weights: Sequence[str], library: Mapping[str, Callable[..., Any]]
+) -> Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]]:  # fmt: skip
     """Return the function that computes the trees from feature values and weights, both in order."""
     names = {name: f"x{i}" for i, name in enumerate(features)}
     names.update({name: f"w{i}" for i, name in enumerate(weights)})

@@ -272,37 +272,41 @@ def _fitted(table: Design, family: Family, options: FitOptions) -> DesignFit:
     if family.resources:
         return _fit_resources(table, family)
     if table.known and not table.model.weights and len(table.times):
-        values, marks = np.array(list(table.known.values())), (_GIVEN,) * len(table.known)
-        done = NonlinearFit(model=table.model, degrees_of_freedom_=len(table.times))
-        return DesignFit(tuple(table.known), values, np.zeros(len(values)), marks, (), done)
+        return _with_given((), NonlinearFit(model=table.model, degrees_of_freedom_=len(table.times)), table.known)
     return _fit_nonlinear(table, family, options)
+
+
+def _with_given(
+    names: Sequence[str], fit: RelativeLeastSquares | NonlinearFit | ResourceFit, given: Mapping[str, float]
+) -> DesignFit:
+    """Return a fit of the named weights, with those that facts of the device give."""
+    groups = tuple(tuple(names[i] for i in group) for group in fit.confounded_)
+    return DesignFit(
+        (*names, *given), np.append(fit.coef_, [*given.values()]), np.append(fit.standard_errors_, [0.0] * len(given)),
+        (*fit.marks_, *[_GIVEN] * len(given)), groups, fit,
+    )  # fmt: skip
 
 
 def _fit_linear(table: Design, options: FitOptions) -> DesignFit:
     if not table.names or not len(table.times):
         raise too_few_rows(len(table.times), table.names)
     estimator = RelativeLeastSquares(nonnegative=options.nonnegative, names=table.names)
-    fit = estimator.fit(table.matrix, table.fitted_times, table.row_weights)
-    groups = tuple(tuple(table.names[i] for i in group) for group in fit.confounded_)
-    return DesignFit(table.names, fit.coef_, fit.standard_errors_, fit.marks_, groups, fit)
+    return _with_given(table.names, estimator.fit(table.matrix, table.fitted_times, table.row_weights), {})
 
 
 def _fit_resources(table: Design, family: Family) -> DesignFit:
     if len(table.times) < 2:
         raise too_few_rows(len(table.times), table.model.weights)
     numbers = {name: k for k, name in enumerate(table.names)}
-    sharpness = next(iter(table.known.values()), DEFAULT_SHARPNESS)
+    given = table.known or {"w_sharpness": DEFAULT_SHARPNESS}
     columns = {name: tuple(numbers[part] for part in parts) for name, parts in family.resources.items()}
-    fit = fit_resources(ResourceModel(columns, sharpness), table.matrix, table.fitted_times, table.row_weights)
-    known = tuple(table.known) or ("w_sharpness",)
-    return DesignFit(
-        (*(f"w_{name}" for name in table.names), *known), np.append(fit.coef_, sharpness),
-        np.append(fit.standard_errors_, 0.0), (*fit.marks_, _GIVEN), (), fit,
-    )  # fmt: skip
+    model = ResourceModel(columns, next(iter(given.values())))
+    fit = fit_resources(model, table.matrix, table.fitted_times, table.row_weights)
+    return _with_given([f"w_{name}" for name in table.names], fit, given)
 
 
 def _fit_nonlinear(table: Design, family: Family, options: FitOptions) -> DesignFit:
-    model, given = table.model, table.known
+    model = table.model
     if not 0 < len(model.weights) <= len(table.times):
         raise too_few_rows(len(table.times), model.weights)
     bounds = {weight.name: (weight.lower, weight.upper) for weight in family.weights}
@@ -310,12 +314,7 @@ def _fit_nonlinear(table: Design, family: Family, options: FitOptions) -> Design
     fit = fit_nonlinear(
         model, table.matrix, table.fitted_times, table.row_weights, bounds, start, options.starts, options.seed
     )
-    names = tuple(weight_name(family, name) for name in model.weights)
-    groups = tuple(tuple(names[i] for i in group) for group in fit.confounded_)
-    return DesignFit(
-        (*names, *given), np.append(fit.coef_, list(given.values())),
-        np.append(fit.standard_errors_, np.zeros(len(given))), (*fit.marks_, *(_GIVEN,) * len(given)), groups, fit,
-    )  # fmt: skip
+    return _with_given([weight_name(family, name) for name in model.weights], fit, table.known)
 
 
 def fitted_weights(measurements: Measurements, family: Family, options: FitOptions, table: Design) -> FittedWeights:
@@ -326,27 +325,16 @@ def fitted_weights(measurements: Measurements, family: Family, options: FitOptio
     errors = relative_errors(fit.predict(table), table.times)
     facts = None if family.plain_sum else measurements.facts
     return FittedWeights(
-        family=family.name,
-        definition=family.definition,
-        definition_sha256=family.sha256,
-        facts=facts.to_json() if facts else None,
-        device=measurements.device,
-        subgroup_size=table.subgroup_size,
-        options=options,
-        rows=len(table.times),
-        measurements=rows_hash(measurements),
-        rank=fit.estimator.rank_,
-        condition=fit.estimator.condition_,
-        degrees_of_freedom=fit.estimator.degrees_of_freedom_,
-        converged=fit.estimator.converged_,
+        family=family.name, definition=family.definition, definition_sha256=family.sha256,
+        facts=facts.to_json() if facts else None, device=measurements.device, subgroup_size=table.subgroup_size,
+        options=options, rows=len(table.times), measurements=rows_hash(measurements), rank=fit.estimator.rank_,
+        condition=fit.estimator.condition_, degrees_of_freedom=fit.estimator.degrees_of_freedom_,
+        converged=fit.estimator.converged_, launch_s=table.launch_s, notes=(*measurements.notes, *_notes(fit)),
+        features=tuple(sorted(fit.names)), weights=_weights(fit, family),
         residuals=Residuals(
             geometric_mean=geometric_mean_error(errors), median=float(np.median(errors)), largest=float(errors.max())
         ),
-        launch_s=table.launch_s,
-        notes=(*measurements.notes, *_notes(fit)),
-        features=tuple(sorted(fit.names)),
-        weights=_weights(fit, family),
-    )
+    )  # fmt: skip
 
 
 def rows_hash(measurements: Measurements) -> str:
@@ -359,10 +347,8 @@ def _weights(fit: DesignFit, family: Family) -> dict[str, FittedWeight]:
     rows = zip(fit.names, fit.coefficients, fit.errors, fit.marks, strict=True)
     return {
         name: FittedWeight(
-            value=float(value),
-            unit=family.weight_unit(name),
-            standard_error=float(error) if math.isfinite(error) else None,
-            marks=marks,
+            value=float(value), unit=family.weight_unit(name),
+            standard_error=float(error) if math.isfinite(error) else None, marks=marks,
         )
         for name, value, error, marks in sorted(rows, key=lambda row: row[0])
     }

@@ -141,13 +141,9 @@ SOURCE = "chosen by cross-validation over groups of measured kernels"
 
 
 def with_chosen_facts(
-    measurements: Measurements,
-    family: Family,
-    options: FitOptions | None = None,
-    folds: int | None = None,
-    evaluate: Evaluate = evaluate_rows,
-    samples: Measurements | None = None,
-) -> Measurements:
+    measurements: Measurements, family: Family, options: FitOptions | None = None, folds: int | None = None,
+    evaluate: Evaluate = evaluate_rows, samples: Measurements | None = None
+) -> Measurements:  # fmt: skip
     """Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
 
     They are chosen one after the other, in the family's order: each is the candidate with the smallest error of
@@ -260,11 +256,9 @@ class FamilyFits(FrozenValue):
         """The weights fitted to the measured rows, with the data for intervals and ties from all rows."""
         fitted = fitted_weights(self.known, self.family, self.options, self.design)
         update = {
-            "conformal": self.scores,
-            "measured": self.design.measured_range,
-            "scatter": self.scatter,
+            "conformal": self.scores, "measured": self.design.measured_range, "scatter": self.scatter,
             "anchored": self.anchored,
-        }
+        }  # fmt: skip
         return fitted.model_copy(update=update)
 
     @cached_property

@@ -119,15 +119,9 @@ class NonlinearFit(Fit):
 
 
 def fit_nonlinear(
-    model: Expression,
-    matrix: Array,
-    times: Array,
-    row_weights: Array,
-    bounds: Mapping[str, tuple[float, float]],
-    start: Mapping[str, float],
-    starts: int = 8,
-    seed: int = 0,
-) -> NonlinearFit:
+    model: Expression, matrix: Array, times: Array, row_weights: Array, bounds: Mapping[str, tuple[float, float]],
+    start: Mapping[str, float], starts: int = 8, seed: int = 0
+) -> NonlinearFit:  # fmt: skip
     """Fit times [s] by a model from several starting points (:func:`start_points`) and keep the best result.
 
     The matrix has a column for each feature of the model. Weights without bounds are not negative.

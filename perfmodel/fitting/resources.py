@@ -134,7 +134,7 @@ def _fit(model: ResourceModel, matrix: Array, times: Array, row_weights: Array) 
     root = np.sqrt(problem.share * _huber(residuals))
     slopes = problem.matrix * slopes / predicted[:, None] * root[:, None]  # of log time
     determined = diagnosis(weights, slopes, residuals * root, used, used & (weights <= 0))
-    determined["standard_errors_"] /= scale
+    determined.update(standard_errors_=determined["standard_errors_"] / scale, confounded_=())
     return ResourceFit(model=model, coef_=weights / scale, converged_=resting, **determined)
 
 

@@ -45,19 +45,9 @@ class Lead:
 
 
 def crossover(
-    a: Any,
-    b: Any,
-    model: FittedModel,
-    parameter: str,
-    low: int,
-    high: int,
-    fixed: Mapping[str, int] | None = None,
-    /,
-    *,
-    names: tuple[str, str] = ("a", "b"),
-    allow_unmeasured: bool = False,
-    **more_fixed: int,
-) -> tuple[Lead, ...]:
+    a: Any, b: Any, model: FittedModel, parameter: str, low: int, high: int, fixed: Mapping[str, int] | None = None, /,
+    *, names: tuple[str, str] = ("a", "b"), allow_unmeasured: bool = False, **more_fixed: int
+) -> tuple[Lead, ...]:  # fmt: skip
     """Return which of two variants is faster from which size on, in order of the sizes.
 
     The times are evaluated at all sizes of the range that meet the assumptions of both variants. If these are more than
@@ -83,16 +73,9 @@ def crossover(
 
 
 def leads_of(
-    variants: Mapping[str, KernelCounts],
-    model: FittedModel,
-    parameter: str,
-    low: int,
-    high: int,
-    fixed: Mapping[str, int] | None = None,
-    *,
-    allow_unmeasured: bool = False,
-    progress: Progress | None = None,
-) -> tuple[tuple[Lead, ...], dict[str, PerfModelError]]:
+    variants: Mapping[str, KernelCounts], model: FittedModel, parameter: str, low: int, high: int,
+    fixed: Mapping[str, int] | None = None, *, allow_unmeasured: bool = False, progress: Progress | None = None
+) -> tuple[tuple[Lead, ...], dict[str, PerfModelError]]:  # fmt: skip
     """Return which of several variants is the fastest from which size on, as :func:`crossover` does for two.
 
     Variants that cannot be predicted are left out; their errors are returned too. Raise the first error if no variant
@@ -123,12 +106,9 @@ def leads_at(rankings: Sequence[Ranking], parameter: str) -> tuple[Lead, ...]:
 
 
 def leads_between(
-    rankings: Sequence[Ranking],
-    parameter: str,
-    variants: Mapping[str, KernelCounts],
-    model: FittedModel,
-    allow_unmeasured: bool = False,
-) -> tuple[Lead, ...]:
+    rankings: Sequence[Ranking], parameter: str, variants: Mapping[str, KernelCounts], model: FittedModel,
+    allow_unmeasured: bool = False
+) -> tuple[Lead, ...]:  # fmt: skip
     """Return the leads also between sizes of rankings; only at these if other parameters vary or no size is allowed."""
     fixed, *others = ({**ranking.sizes, parameter: 0} for ranking in rankings)
     low, high = rankings[0].sizes[parameter], rankings[-1].sizes[parameter]

@@ -190,16 +190,9 @@ class FittedModel(FrozenValue):
     # {{{ predictions
 
     def predict(
-        self,
-        kernel: Any,
-        sizes: Mapping[str, Any] | None = None,
-        /,
-        *,
-        level: float = 0.9,
-        allow_unmeasured: bool = False,
-        strict: bool = False,
-        **more_sizes: Any,
-    ) -> Prediction:
+        self, kernel: Any, sizes: Mapping[str, Any] | None = None, /, *, level: float = 0.9,
+        allow_unmeasured: bool = False, strict: bool = False, **more_sizes: Any
+    ) -> Prediction:  # fmt: skip
         r"""Predict the run time of a kernel [s]: for a linear family :math:`T = \sum_i w_i x_i` with its features x.
 
         Parameters ---------- kernel
@@ -519,13 +512,9 @@ def _negative_time(kernel: str, family: str, seconds: Any, terms: Mapping[str, A
 # {{{ fits and files
 
 def fit(
-    measurements: Measurements,
-    family: str | Family = "stevens_kloeckner_2016",
-    nonnegative: bool = False,
-    options: FitOptions | None = None,
-    others: Measurements | None = None,
-    samples: Measurements | None = None,
-) -> FittedModel:
+    measurements: Measurements, family: str | Family = "stevens_kloeckner_2016", nonnegative: bool = False,
+    options: FitOptions | None = None, others: Measurements | None = None, samples: Measurements | None = None
+) -> FittedModel:  # fmt: skip
     """Fit a model family, or that of a name, to measured kernels of one device with their counts.
 
     Weights minimise the sum of squared relative errors (:class:`~perfmodel.fitting.RelativeLeastSquares`). Features

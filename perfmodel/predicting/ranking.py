@@ -84,12 +84,9 @@ class Ranking(tuple[RankedVariant, ...]):
     broken: tuple[str, ...]
 
     def __new__(
-        cls,
-        variants: Iterable[RankedVariant] = (),
-        errors: Mapping[str, PerfModelError] | None = None,
-        sizes: Mapping[str, int] | None = None,
-        broken: Iterable[str] = (),
-    ) -> Ranking:
+        cls, variants: Iterable[RankedVariant] = (), errors: Mapping[str, PerfModelError] | None = None,
+        sizes: Mapping[str, int] | None = None, broken: Iterable[str] = ()
+    ) -> Ranking:  # fmt: skip
         """Make the tuple and set the attributes."""
         ranking = super().__new__(cls, variants)
         ranking.errors, ranking.sizes, ranking.broken = dict(errors or {}), dict(sizes or {}), tuple(broken)
@@ -133,19 +130,10 @@ class Ranking(tuple[RankedVariant, ...]):
 
 
 def rank(
-    variants: Mapping[str, Variant] | Space,
-    model: FittedModel,
-    sizes: Mapping[str, int] | None = None,
-    /,
-    *,
-    level: float = 0.9,
-    allow_unmeasured: bool = False,
-    anchors: Mapping[str, Anchor] | None = None,
-    jobs: int | None = None,
-    progress: Progress | bool | None = None,
-    strict: bool = False,
-    **more_sizes: int,
-) -> Ranking:
+    variants: Mapping[str, Variant] | Space, model: FittedModel, sizes: Mapping[str, int] | None = None, /, *,
+    level: float = 0.9, allow_unmeasured: bool = False, anchors: Mapping[str, Anchor] | None = None,
+    jobs: int | None = None, progress: Progress | bool | None = None, strict: bool = False, **more_sizes: int
+) -> Ranking:  # fmt: skip
     """Return variants of a kernel, the one predicted fastest first; with ties, if weights have the scatter of errors.
 
     Parameters

@@ -23,18 +23,10 @@ TIMES = ("seconds", "low_s", "high_s")  # columns after ``variant`` and the size
 
 
 def table(
-    variants: Mapping[str, Variant] | Space,
-    model: FittedModel,
-    sizes: Mapping[str, Any],
-    *,
-    level: float = 0.9,
-    allow_unmeasured: bool = False,
-    path: str | Path | None = None,
-    jobs: int = 1,
-    rows: int = ROWS,
-    progress: Progress | bool | None = None,
-    **options: Any,
-) -> Any:
+    variants: Mapping[str, Variant] | Space, model: FittedModel, sizes: Mapping[str, Any], *, level: float = 0.9,
+    allow_unmeasured: bool = False, path: str | Path | None = None, jobs: int = 1, rows: int = ROWS,
+    progress: Progress | bool | None = None, **options: Any
+) -> Any:  # fmt: skip
     """Predict each variant at each size, as one pandas table, or as a Parquet file at `path` (needs pyarrow).
 
     A row for each variant and size, variant by variant: ``variant``, the sizes, ``seconds``, ``low_s``, ``high_s`` [s]
