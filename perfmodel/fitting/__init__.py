@@ -1,7 +1,4 @@
-"""From measured rows to weights in seconds per unit of a feature.
-
-Names are loaded at their first use: a prediction reads weights and does not need scikit-learn.
-"""
+"""From measured rows to weights in seconds per unit of a feature; names are loaded at their first use."""
 
 import lazy_loader
 

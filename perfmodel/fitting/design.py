@@ -22,7 +22,7 @@ from perfmodel.errors import PerfModelWarning, StoreError
 from perfmodel.expressions import Expression
 from perfmodel.expressions.launches import quantity_of
 from perfmodel.fitting.cautions import Measured
-from perfmodel.fitting.least_squares import RelativeLeastSquares, refuse_bad_times, too_few_rows
+from perfmodel.fitting.least_squares import Fit, fit_linear, refuse_bad_times, too_few_rows
 from perfmodel.fitting.nonlinear import NonlinearFit, fit_nonlinear
 from perfmodel.fitting.resources import ResourceFit, ResourceModel, fit_resources
 from perfmodel.fitting.selection import weighted_median
@@ -217,8 +217,8 @@ DEFAULT_SHARPNESS = 3.0  # of a maximum of resources where neither a fact nor cr
 class DesignFit:
     """The weights of a fit, shape (n_weights,), with their standard errors (infinite where unknown) and marks.
 
-    `confounded` are groups of weights that the rows cannot distinguish, `launch_s` what predictions add to the
-    estimator's [s].
+    `confounded` are groups of weights that the rows cannot distinguish, `launch_s` what predictions add to
+    the fit's [s].
     """
 
     names: tuple[str, ...]
@@ -226,24 +226,24 @@ class DesignFit:
     errors: Floats
     marks: tuple[tuple[Mark, ...], ...]
     confounded: tuple[tuple[str, ...], ...]
-    estimator: RelativeLeastSquares | NonlinearFit | ResourceFit
+    fit: Fit
     launch_s: float = 0.0
 
     def predict(self, table: Design) -> Floats:
         """Return the seconds of a design's rows by the host's clock, shape (n_rows,)."""
-        return self.estimator.predict(table.matrix) + self.launch_s
+        return self.fit.predict(table.matrix) + self.launch_s
 
     def by_weight(self, table: Design) -> Floats:
         r"""Return the seconds due to each weight of the design's model, :math:`w \, \partial T / \partial w`."""
         known = dict(zip(self.names, self.coefficients, strict=True))  # a sum's weights have their features' names
         values = np.array([known[w] if w in known else known[w.removeprefix("w_")] for w in table.model.weights])
-        if isinstance(self.estimator, RelativeLeastSquares):
-            return np.asarray(table.matrix * values)
-        if isinstance(self.estimator, ResourceFit):
+        if isinstance(self.fit, ResourceFit):
             order = [table.names.index(weight.removeprefix("w_")) for weight in table.model.weights]
-            return np.asarray(self.estimator.by_weight(table.matrix)[:, order])
-        columns = dict(zip(table.names, table.matrix.T, strict=True))
-        return np.asarray(table.model.jacobian(columns, values) * values)
+            return np.asarray(self.fit.by_weight(table.matrix)[:, order])
+        if isinstance(self.fit, NonlinearFit):
+            columns = dict(zip(table.names, table.matrix.T, strict=True))
+            return np.asarray(table.model.jacobian(columns, values) * values)
+        return np.asarray(table.matrix * values)
 
 
 def single_threaded() -> AbstractContextManager[Any]:
@@ -272,26 +272,24 @@ def _fitted(table: Design, family: Family, options: FitOptions) -> DesignFit:
     if family.resources:
         return _fit_resources(table, family)
     if table.known and not table.model.weights and len(table.times):
-        return _with_given((), NonlinearFit(model=table.model, degrees_of_freedom_=len(table.times)), table.known)
+        return _with_given((), NonlinearFit(model=table.model, degrees_of_freedom=len(table.times)), table.known)
     return _fit_nonlinear(table, family, options)
 
 
-def _with_given(
-    names: Sequence[str], fit: RelativeLeastSquares | NonlinearFit | ResourceFit, given: Mapping[str, float]
-) -> DesignFit:
+def _with_given(names: Sequence[str], fit: Fit, given: Mapping[str, float]) -> DesignFit:
     """Return a fit of the named weights, with those that facts of the device give."""
-    groups = tuple(tuple(names[i] for i in group) for group in fit.confounded_)
+    groups = tuple(tuple(names[i] for i in group) for group in fit.confounded)
     return DesignFit(
-        (*names, *given), np.append(fit.coef_, [*given.values()]), np.append(fit.standard_errors_, [0.0] * len(given)),
-        (*fit.marks_, *[_GIVEN] * len(given)), groups, fit,
+        (*names, *given), np.append(fit.weights, [*given.values()]), np.append(fit.standard_errors, [0.0] * len(given)),
+        (*fit.marks, *[_GIVEN] * len(given)), groups, fit,
     )  # fmt: skip
 
 
 def _fit_linear(table: Design, options: FitOptions) -> DesignFit:
     if not table.names or not len(table.times):
         raise too_few_rows(len(table.times), table.names)
-    estimator = RelativeLeastSquares(nonnegative=options.nonnegative, names=table.names)
-    return _with_given(table.names, estimator.fit(table.matrix, table.fitted_times, table.row_weights), {})
+    fit = fit_linear(table.matrix, table.fitted_times, table.row_weights, options.nonnegative, table.names)
+    return _with_given(table.names, fit, {})
 
 
 def _fit_resources(table: Design, family: Family) -> DesignFit:
@@ -327,9 +325,9 @@ def fitted_weights(measurements: Measurements, family: Family, options: FitOptio
     return FittedWeights(
         family=family.name, definition=family.definition, definition_sha256=family.sha256,
         facts=facts.to_json() if facts else None, device=measurements.device, subgroup_size=table.subgroup_size,
-        options=options, rows=len(table.times), measurements=rows_hash(measurements), rank=fit.estimator.rank_,
-        condition=fit.estimator.condition_, degrees_of_freedom=fit.estimator.degrees_of_freedom_,
-        converged=fit.estimator.converged_, launch_s=table.launch_s, notes=(*measurements.notes, *_notes(fit)),
+        options=options, rows=len(table.times), measurements=rows_hash(measurements), rank=fit.fit.rank,
+        condition=fit.fit.condition, degrees_of_freedom=fit.fit.degrees_of_freedom,
+        converged=fit.fit.converged, launch_s=table.launch_s, notes=(*measurements.notes, *_notes(fit)),
         features=tuple(sorted(fit.names)), weights=_weights(fit, family),
         residuals=Residuals(
             geometric_mean=geometric_mean_error(errors), median=float(np.median(errors)), largest=float(errors.max())
@@ -356,7 +354,7 @@ def _weights(fit: DesignFit, family: Family) -> dict[str, FittedWeight]:
 
 def _notes(fit: DesignFit) -> tuple[str, ...]:
     notes = [f"not determined separately, only their common time: {', '.join(group)}" for group in fit.confounded]
-    if not fit.estimator.converged_:
+    if not fit.fit.converged:
         notes.append("the fit did not converge; these are the best weights found")
     return tuple(notes)
 

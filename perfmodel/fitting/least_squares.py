@@ -11,8 +11,6 @@ import numpy.typing as npt
 from scipy.linalg import qr, solve_triangular
 from scipy.optimize import nnls
 from scipy.sparse.csgraph import connected_components
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from perfmodel.errors import FitError, listed
 from perfmodel.fitting.weights_file import Mark
@@ -127,125 +125,69 @@ def _null_groups(null_space: Array) -> Groups:
 
 # {{{ the linear fit
 
-class RelativeLeastSquares(RegressorMixin, BaseEstimator):  # type: ignore[misc]
-    r"""Weights that minimise :math:`\sum_j v_j (1 - \sum_i w_i X_{ji} / y_j)^2`, as an estimator of scikit-learn.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fit:
+    r"""Weights of a model, shape (n,), and how well they are determined; by default none at all.
 
-    Features that are proportional in all rows share a weight: each gets an equal part of their common time. Of other
-    features that the rows cannot distinguish, the weights are those of least norm (in scaled columns). Rows whose
-    ``sample_weight`` is zero are left out. Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU
-    Performance Model*, section 4.3.
-
-    Attributes ---------- coef_, standard_errors_ : ndarray of shape (n_features,)
-        The weights, 0 for a feature that is zero in every row; their standard errors from the residuals, infinite where
-        the rows do not determine a weight.
-    marks_ : tuple of tuple of str
-        Warnings about each weight (:data:`perfmodel.fitting.weights_file.MEANING`).
-    degrees_of_freedom_, rank_, condition_ : float, int, float
-        Rows minus the fitted degrees of freedom; rank and condition of the matrix with rows divided by time and columns
-        of about unit length.
-    confounded_ : tuple of tuple of int
-        Groups of features that the rows cannot distinguish.
+    Standard errors are infinite where the rows do not determine a weight; marks are those of
+    :data:`perfmodel.fitting.weights_file.MEANING`. Rank and condition are of the relative derivatives with columns of
+    about unit length, `degrees_of_freedom` is the number of rows minus the fitted degrees, and `confounded` are groups
+    of weights that the rows cannot distinguish.
     """
 
-    coef_: Array
-    standard_errors_: Array
-    marks_: tuple[tuple[Mark, ...], ...]
-    degrees_of_freedom_: float
-    rank_: int
-    condition_: float
-    confounded_: Groups
-    converged_: bool
+    weights: Array = field(default_factory=lambda: np.zeros(0))
+    converged: bool = True
+    standard_errors: Array = field(default_factory=lambda: np.zeros(0))
+    marks: tuple[tuple[Mark, ...], ...] = ()
+    rank: int = 0
+    condition: float = 1.0
+    degrees_of_freedom: float = 0.0
+    confounded: Groups = ()
 
-    def __init__(self, *, nonnegative: bool = False, names: tuple[str, ...] | None = None) -> None:
-        self.nonnegative = nonnegative
-        self.names = names
-
-    def fit(
-        self, X: npt.ArrayLike, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None  # noqa: N803
-    ) -> RelativeLeastSquares:
-        """Find the weights from feature values X, shape (n_rows, n_features), and times y [s], shape (n_rows,).
-
-        Raise a FitError for times that are not positive, negative feature values, or fewer rows than features.
-        """
-        matrix, times, weights = training_rows(self, X, y, sample_weight)
-        count = matrix.shape[1]
-        columns = np.flatnonzero(np.any(matrix != 0, axis=0))
-        if not 0 < columns.size <= len(times):
-            names = column_names(self)
-            raise too_few_rows(len(times), [names[i] for i in columns])
-        matrix = matrix[:, columns] / times[:, None]
-        groups = proportional_groups(matrix)
-        shares = merged_shares(matrix, groups)
-        system, root = matrix @ shares, np.sqrt(weights)
-        solution = solve_least_squares(system * root[:, None], root, self.nonnegative)
-        confounded = tuple(
-            tuple(np.flatnonzero(np.any(shares[:, list(group)] != 0, axis=1)).tolist()) for group in solution.confounded
-        )
-        coefficients, inverse = shares @ solution.x, shares @ solution.inverse
-        errors = standard_errors(inverse, 1 - system @ solution.x, weights, solution.freedom)
-        undetermined = _members(confounded, columns.size)
-        errors[undetermined] = np.inf
-        held = (shares != 0) @ ~solution.free
-        marks = marks_of(coefficients, errors, inverse, held, _members(groups, columns.size), undetermined)
-        self.coef_, self.standard_errors_ = np.zeros(count), np.full(count, np.inf)
-        self.coef_[columns], self.standard_errors_[columns] = coefficients, errors
-        of_column = dict(zip(columns.tolist(), marks, strict=True))
-        self.marks_ = tuple(of_column.get(i, ()) for i in range(count))
-        self.confounded_ = tuple(sorted(tuple(columns[list(group)].tolist()) for group in (*groups, *confounded)))
-        self.degrees_of_freedom_, self.converged_ = solution.freedom, True
-        self.rank_, self.condition_ = solution.rank, solution.condition
-        return self
-
-    def predict(self, X: npt.ArrayLike) -> Array:  # noqa: N803
-        """Return the times [s] of rows of feature values, shape (n_rows,)."""
-        check_is_fitted(self)
-        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False) @ self.coef_)
-
-    def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's description: counts and times are positive."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = tags.target_tags.positive_only = True
-        return tags
+    def predict(self, matrix: Array) -> Array:
+        """Return the times [s] of rows of feature values, shape (n_rows, n)."""
+        return np.asarray(matrix @ self.weights)
 
 
-def training_rows(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array, Array]:  # noqa: N803
-    """Return the checked matrix, times and row weights (1 on average) of a fit, without rows of weight zero."""
-    given = np.asarray(y)
-    if given.dtype.kind in "biuf" and given.ndim == 1:  # scikit-learn's own check reports the others
-        refuse_bad_times(given.astype(np.float64))
-    matrix, times = validate_data(
-        estimator, X, y, dtype=np.float64, y_numeric=True, ensure_all_finite=False, ensure_min_samples=0
+def fit_linear(
+    matrix: Array, times: Array, row_weights: Array | None = None, nonnegative: bool = False, names: Sequence[str] = ()
+) -> Fit:
+    r"""Return the weights that minimise :math:`\sum_j v_j (1 - \sum_i w_i X_{ji} / t_j)^2`.
+
+    X are feature values that are not negative, shape (n_rows, n), t positive times [s], v weights of the rows, and
+    `names` those of the features for messages. The weight of a feature that is zero in every row is 0. Features that
+    are proportional in all rows share a weight: each gets an equal part of their common time. Of other features that
+    the rows cannot distinguish, the weights are those of least norm (in scaled columns). Raise a FitError for fewer
+    rows than features.
+
+    Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, section 4.3.
+    """
+    count, columns = matrix.shape[1], np.flatnonzero(np.any(matrix != 0, axis=0))
+    if not 0 < columns.size <= len(times):
+        raise too_few_rows(len(times), [names[i] if names else f"column {i}" for i in columns])
+    weights = np.ones(len(times)) if row_weights is None else row_weights / row_weights.mean()
+    matrix = matrix[:, columns] / times[:, None]
+    groups = proportional_groups(matrix)
+    shares = merged_shares(matrix, groups)
+    system, root = matrix @ shares, np.sqrt(weights)
+    solution = solve_least_squares(system * root[:, None], root, nonnegative)
+    confounded = tuple(
+        tuple(np.flatnonzero(np.any(shares[:, list(group)] != 0, axis=1)).tolist()) for group in solution.confounded
     )
-    rows, columns = np.nonzero(~(np.isfinite(matrix) & (matrix >= 0)))
-    if rows.size:
-        names = column_names(estimator)
-        bad, named = np.unique(rows).tolist(), [names[i] for i in np.unique(columns)]
-        raise FitError(
-            f"{len(bad)} rows, first row {bad[0]}, hold a value of {listed(named)} that is negative, NaN or inf",
-            "features are counts: give numbers from 0 up", rows=tuple(bad), names=tuple(named),
-        )  # fmt: skip
-    weights = np.ones(len(times))
-    if sample_weight is not None:
-        given = np.asarray(sample_weight, dtype=np.float64)
-        weights = check_array(
-            np.broadcast_to(given, given.shape or times.shape), ensure_2d=False, ensure_non_negative=True,
-            ensure_min_samples=0, input_name="sample_weight",
-        )  # fmt: skip
-        if weights.shape != times.shape:
-            raise FitError(f"sample_weight has the shape {weights.shape}", f"give one of {times.shape}")
-        if len(weights) and not weights.any():
-            raise FitError("all values of sample_weight are zero", "give a positive one")
-    kept = weights > 0
-    weights = weights[kept]
-    return matrix[kept], np.asarray(times, dtype=np.float64)[kept], weights / weights.mean() if kept.any() else weights
-
-
-def column_names(estimator: Any) -> tuple[str, ...]:
-    """Return the names of columns: the estimator's ``names``, else a data frame's, else numbers."""
-    given = estimator.names
-    if given is None:
-        given = getattr(estimator, "feature_names_in_", [f"column {i}" for i in range(estimator.n_features_in_)])
-    return tuple(map(str, given))
+    coefficients, inverse = shares @ solution.x, shares @ solution.inverse
+    errors = standard_errors(inverse, 1 - system @ solution.x, weights, solution.freedom)
+    undetermined = _members(confounded, columns.size)
+    errors[undetermined] = np.inf
+    held = (shares != 0) @ ~solution.free
+    marks = marks_of(coefficients, errors, inverse, held, _members(groups, columns.size), undetermined)
+    of_column = dict(zip(columns.tolist(), marks, strict=True))
+    all_weights, all_errors = np.zeros(count), np.full(count, np.inf)
+    all_weights[columns], all_errors[columns] = coefficients, errors
+    return Fit(
+        weights=all_weights, standard_errors=all_errors, marks=tuple(of_column.get(i, ()) for i in range(count)),
+        rank=solution.rank, condition=solution.condition, degrees_of_freedom=solution.freedom,
+        confounded=tuple(sorted(tuple(columns[list(group)].tolist()) for group in (*groups, *confounded))),
+    )  # fmt: skip
 
 
 def refuse_bad_times(times: Array, labels: Sequence[str] = ()) -> None:
@@ -306,20 +248,6 @@ def _members(groups: Groups, count: int) -> Flags:
 
 # {{{ how well weights are determined
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Fit:
-    """Weights of a model, shape (n,), with the attributes of :class:`RelativeLeastSquares`; by default none at all."""
-
-    coef_: Array = field(default_factory=lambda: np.zeros(0))
-    converged_: bool = True
-    standard_errors_: Array = field(default_factory=lambda: np.zeros(0))
-    marks_: tuple[tuple[Mark, ...], ...] = ()
-    rank_: int = 0
-    condition_: float = 1.0
-    degrees_of_freedom_: float = 0.0
-    confounded_: Groups = ()
-
-
 def diagnosis(weights: Array, slopes: Array, residuals: Array, moves: Flags, held: Flags) -> dict[str, Any]:
     """Return the attributes of a fit that say how well its weights are determined.
 
@@ -340,8 +268,8 @@ def diagnosis(weights: Array, slopes: Array, residuals: Array, moves: Flags, hel
     errors[undetermined | held] = np.inf
     marks = marks_of(weights, errors, inverse, held, np.zeros_like(held), undetermined)
     return {
-        "standard_errors_": errors, "marks_": marks, "rank_": rank, "condition_": condition,
-        "degrees_of_freedom_": freedom, "confounded_": groups,
+        "standard_errors": errors, "marks": marks, "rank": rank, "condition": condition,
+        "degrees_of_freedom": freedom, "confounded": groups,
     }  # fmt: skip
 
 

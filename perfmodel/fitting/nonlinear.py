@@ -111,10 +111,10 @@ class NonlinearFit(Fit):
 
     model: Expression
 
-    def predict(self, X: Array) -> Array:  # noqa: N803
+    def predict(self, matrix: Array) -> Array:
         """Return the times [s] of rows of feature values, shape (n_rows,)."""
-        columns = dict(zip(self.model.features, X.T, strict=True))
-        times: Array = np.zeros(len(X)) + self.model.value(columns, self.coef_)
+        columns = dict(zip(self.model.features, matrix.T, strict=True))
+        times: Array = np.zeros(len(matrix)) + self.model.value(columns, self.weights)
         return times
 
 
@@ -146,7 +146,7 @@ def fit_nonlinear(
     moves = np.any(slopes != 0, axis=0)
     held = moves & ((weights <= lower) | (weights >= upper))
     determined = diagnosis(weights, slopes, problem.residuals(weights), moves, held)
-    return NonlinearFit(model=model, coef_=weights, converged_=run.status > 0, **determined)
+    return NonlinearFit(model=model, weights=weights, converged=run.status > 0, **determined)
 
 
 def _moved_to_bounds(problem: Problem, run: OptimizeResult) -> OptimizeResult:

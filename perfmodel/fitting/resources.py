@@ -94,13 +94,13 @@ class ResourceFit(Fit):
 
     model: ResourceModel
 
-    def predict(self, X: Array) -> Array:  # noqa: N803
+    def predict(self, matrix: Array) -> Array:
         """Return the times [s] of rows of quantities, shape (n_rows,)."""
-        return _Columns(self.model, X).combined(self.coef_)[0]
+        return _Columns(self.model, matrix).combined(self.weights)[0]
 
-    def by_weight(self, X: Array) -> Array:  # noqa: N803
-        r"""Return the seconds due to each weight, :math:`w \, \partial T / \partial w`, of X's shape."""
-        return X * self.model.times(X, self.coef_)[1] * self.coef_
+    def by_weight(self, matrix: Array) -> Array:
+        r"""Return the seconds due to each weight, :math:`w \, \partial T / \partial w`, of the matrix's shape."""
+        return matrix * self.model.times(matrix, self.weights)[1] * self.weights
 
 
 _kept: dict[bytes, ResourceFit] = {}
@@ -134,8 +134,8 @@ def _fit(model: ResourceModel, matrix: Array, times: Array, row_weights: Array) 
     root = np.sqrt(problem.share * _huber(residuals))
     slopes = problem.matrix * slopes / predicted[:, None] * root[:, None]  # of log time
     determined = diagnosis(weights, slopes, residuals * root, used, used & (weights <= 0))
-    determined.update(standard_errors_=determined["standard_errors_"] / scale, confounded_=())
-    return ResourceFit(model=model, coef_=weights / scale, converged_=resting, **determined)
+    determined.update(standard_errors=determined["standard_errors"] / scale, confounded=())
+    return ResourceFit(model=model, weights=weights / scale, converged=resting, **determined)
 
 
 @dataclass(frozen=True, eq=False)

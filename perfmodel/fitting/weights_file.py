@@ -118,7 +118,7 @@ class FittedWeights(BaseModel):
     Parameters ---------- rows, measurements
         Number of fitted rows, and their SHA-256 (:func:`perfmodel.fitting.design.rows_hash`).
     rank, condition, degrees_of_freedom, converged, residuals
-        Of the fit: as of :class:`~perfmodel.fitting.RelativeLeastSquares`, and its errors on its own rows.
+        Of the fit: as of :class:`perfmodel.fitting.Fit`, and its errors on its own rows.
     launch_s
         Difference between the clocks of host and device [s]; None where weights are fitted to the host's times.
     features

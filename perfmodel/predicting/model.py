@@ -517,7 +517,7 @@ def fit(
 ) -> FittedModel:  # fmt: skip
     """Fit a model family, or that of a name, to measured kernels of one device with their counts.
 
-    Weights minimise the sum of squared relative errors (:class:`~perfmodel.fitting.RelativeLeastSquares`). Features
+    Weights minimise the sum of squared relative errors (:func:`perfmodel.fitting.fit_linear`). Features
     that no measurement exercises get no weight. The model's ``notes`` list weights that are not determined separately.
 
     Parameters

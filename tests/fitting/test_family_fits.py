@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel import features
 from perfmodel.compare import evaluate, fit_and_evaluate
-from perfmodel.fitting import FamilyFits, FitOptions, RelativeLeastSquares
+from perfmodel.fitting import FamilyFits, FitOptions, fit_linear
 from perfmodel.fitting.family_fits import dealt
 from perfmodel.fitting.local_scale import fit_local_scale
 from perfmodel.fitting.selection import difference_quantile
@@ -39,11 +39,11 @@ def expected_weights(rows) -> np.ndarray:
 
 
 def predict_by_hand(seen, unseen, weights) -> np.ndarray:
-    """Times of rows by a fit to others with the estimator itself."""
+    """Times of rows by a fit to others."""
     values = [features.evaluate(KERNELS[row.counts_hash], row.parameters) for row in (*seen, *unseen)]
     names = FAMILY.select({name for value in values for name in value})
     matrix = np.array([[value.get(name, 0.0) for name in names] for value in values])
-    found = RelativeLeastSquares().fit(matrix[: len(seen)], [row.seconds for row in seen], weights)
+    found = fit_linear(matrix[: len(seen)], np.array([row.seconds for row in seen]), weights)
     return found.predict(matrix[len(seen) :])
 
 

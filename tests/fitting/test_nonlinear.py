@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel.errors import FitError, OptionError
 from perfmodel.expressions.expression import linear, parse
-from perfmodel.fitting import RelativeLeastSquares
+from perfmodel.fitting import fit_linear
 from perfmodel.fitting.nonlinear import Problem, WeightBounds, balanced, fit_nonlinear, start_points
 from perfmodel.fitting.weights_file import intervals
 
@@ -40,8 +40,8 @@ def fitted(expression, matrix, times, bounds=BOUNDS, start=START, **options):
 def test_planted_weights_are_recovered(expression):
     matrix = cases()
     found = fitted(expression, matrix, times(expression, matrix))
-    np.testing.assert_allclose(found.coef_, [PLANTED[name] for name in expression.weights], rtol=1e-8)
-    assert (True, len(expression.weights)) == (found.converged_, found.rank_)
+    np.testing.assert_allclose(found.weights, [PLANTED[name] for name in expression.weights], rtol=1e-8)
+    assert (True, len(expression.weights)) == (found.converged, found.rank)
     np.testing.assert_allclose(found.predict(matrix), times(expression, matrix), rtol=1e-8)
 
 
@@ -51,7 +51,7 @@ def test_noisy_trials_are_inside_their_intervals():
     planted = [PLANTED[name] for name in MAXIMUM.weights]
     for _ in range(60):
         found = fitted(MAXIMUM, matrix, exact * (1 + 0.02 * rng.standard_normal(len(matrix))), starts=1)
-        low, high = intervals(found.coef_, found.standard_errors_, found.degrees_of_freedom_).T
+        low, high = intervals(found.weights, found.standard_errors, found.degrees_of_freedom).T
         inside.append((low <= planted) & (planted <= high))
     assert 0.82 <= np.mean(inside) <= 0.97
 
@@ -60,11 +60,11 @@ def test_a_linear_expression_gives_the_weights_of_the_linear_estimator():
     rng = np.random.default_rng(2)
     matrix = 10 ** rng.uniform(0, 4, (60, 3))
     noisy = matrix @ [1.0, 2.0, 0.0] * rng.lognormal(0, 0.2, 60)
-    expected = RelativeLeastSquares(nonnegative=True).fit(matrix, noisy)
+    expected = fit_linear(matrix, noisy, nonnegative=True)
     found = fitted(linear(("launches", "work_groups", "barrier_local")), matrix, noisy)
-    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-12)
-    free = [i for i in range(3) if expected.coef_[i] > 0]
-    np.testing.assert_allclose(found.standard_errors_[free], expected.standard_errors_[free], rtol=1e-6)
+    np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-6, atol=1e-12)
+    free = [i for i in range(3) if expected.weights[i] > 0]
+    np.testing.assert_allclose(found.standard_errors[free], expected.standard_errors[free], rtol=1e-6)
 
 
 def test_weights_at_bounds_are_marked():
@@ -72,19 +72,19 @@ def test_weights_at_bounds_are_marked():
     matrix = rng.uniform(1, 2, (50, 3))
     noisy = matrix @ [3.0, 2.0, -0.5] * rng.uniform(0.98, 1.02, 50)
     found = fitted(linear(("launches", "work_groups", "barrier_local")), matrix, noisy)
-    assert ("at bound",) == found.marks_[2]
-    assert (0.0, np.inf) == (found.coef_[2], found.standard_errors_[2])
+    assert ("at bound",) == found.marks[2]
+    assert (0.0, np.inf) == (found.weights[2], found.standard_errors[2])
     matrix = cases()
     found = fitted(OVERLAP, matrix, times(OVERLAP, matrix), bounds={"w_sharpness": (1.0, 2.5)})
-    assert (2.5, ("at bound",)) == (found.coef_[3], found.marks_[3])
+    assert (2.5, ("at bound",)) == (found.weights[3], found.marks[3])
 
 
 def test_a_branch_that_no_row_takes_is_not_determined():
     matrix = cases()
     matrix[:, 1] = matrix[:, 2]
     found = fitted(MAXIMUM, matrix, matrix @ [1e-5, 0.0, 3e-10], start={"w_chip": 1e-12, "w_memory": 3e-10}, starts=1)
-    assert (("undetermined",), ()) == (found.marks_[1], found.marks_[2])
-    assert np.isinf(found.standard_errors_[1])
+    assert (("undetermined",), ()) == (found.marks[1], found.marks[2])
+    assert np.isinf(found.standard_errors[1])
 
 
 def test_refused_options():

@@ -31,10 +31,10 @@ def test_planted_weights_are_found(sharpness: float) -> None:
     table = rows()
     times = by_hand(table, PLANTED, sharpness)
     found = fit_resources(ResourceModel(FORM, sharpness), table, times, np.ones(len(times)))
-    assert PLANTED == pytest.approx(found.coef_, rel=1e-6)
-    assert found.converged_
+    assert PLANTED == pytest.approx(found.weights, rel=1e-6)
+    assert found.converged
     assert times == pytest.approx(found.predict(table))
-    assert (((),) * 6, 6) == (found.marks_, found.rank_)
+    assert (((),) * 6, 6) == (found.marks, found.rank)
 
 
 def test_the_slopes_are_the_derivatives() -> None:
@@ -57,12 +57,12 @@ def test_noisy_times_are_fitted_as_well_as_by_another_optimiser() -> None:
         return np.log(times / by_hand(table, np.exp(logs), 2.0))
 
     other = least_squares(residuals, np.log(PLANTED), loss="huber", f_scale=0.2)
-    sizes = np.abs(residuals(np.log(found.coef_)))
+    sizes = np.abs(residuals(np.log(found.weights)))
     loss = np.sum(np.where(sizes < 0.2, sizes**2 / 2, 0.2 * (sizes - 0.1)))
     assert loss == pytest.approx(other.cost, rel=1e-4)
-    assert np.exp(other.x) == pytest.approx(found.coef_, rel=0.02)
+    assert np.exp(other.x) == pytest.approx(found.weights, rel=0.02)
     # each planted weight is within four standard errors
-    assert np.all(np.abs(found.coef_ - PLANTED) < 4 * found.standard_errors_)
+    assert np.all(np.abs(found.weights - PLANTED) < 4 * found.standard_errors)
 
 
 def test_without_a_maximum_it_is_non_negative_least_squares() -> None:
@@ -70,7 +70,7 @@ def test_without_a_maximum_it_is_non_negative_least_squares() -> None:
     times = by_hand(table, PLANTED, 1.0) * np.exp(generator.normal(0, 0.01, 200))
     found = fit_resources(ResourceModel({}, 2.0), table, times, np.ones(200))
     plain, _ = nnls(table / times[:, None], np.ones(200))
-    assert plain == pytest.approx(found.coef_, rel=0.02)
+    assert plain == pytest.approx(found.weights, rel=0.02)
 
 
 def test_odd_rows_do_not_decide() -> None:
@@ -78,7 +78,7 @@ def test_odd_rows_do_not_decide() -> None:
     times = by_hand(table, PLANTED, 2.0)
     times[::20] *= 3  # one in twenty was disturbed
     found = fit_resources(ResourceModel(FORM, 2.0), table, times, np.ones(200))
-    assert PLANTED[2:] == pytest.approx(found.coef_[2:], rel=0.05)
+    assert PLANTED[2:] == pytest.approx(found.weights[2:], rel=0.05)
 
 
 def test_what_is_in_no_row_is_free_and_said_so() -> None:
@@ -86,8 +86,8 @@ def test_what_is_in_no_row_is_free_and_said_so() -> None:
     times = by_hand(table, PLANTED * np.array([1, 1, 1, 0, 1, 1]), 2.0)
     table[:, 3] = 0
     found = fit_resources(ResourceModel(FORM, 2.0), table, times, np.ones(200))
-    assert (0.0, np.inf, ("undetermined",)) == (found.coef_[3], found.standard_errors_[3], found.marks_[3])
-    assert np.delete(PLANTED, 3) == pytest.approx(np.delete(found.coef_, 3), rel=1e-6)
+    assert (0.0, np.inf, ("undetermined",)) == (found.weights[3], found.standard_errors[3], found.marks[3])
+    assert np.delete(PLANTED, 3) == pytest.approx(np.delete(found.weights, 3), rel=1e-6)
 
 
 def test_no_weight_is_negative() -> None:
@@ -95,9 +95,9 @@ def test_no_weight_is_negative() -> None:
     free = PLANTED * np.array([1, 0, 1, 1, 1, 1])
     times = by_hand(table, free, 2.0) / (1 + table[:, 1] / table[:, 1].max())  # column 1 makes rows faster
     found = fit_resources(ResourceModel(FORM, 2.0), table, times, np.ones(200))
-    assert 0 == found.coef_[1]
-    assert "at bound" in found.marks_[1]
-    assert np.all(found.coef_ >= 0)
+    assert 0 == found.weights[1]
+    assert "at bound" in found.marks[1]
+    assert np.all(found.weights >= 0)
 
 
 def test_rows_that_weigh_more_are_met_more_closely() -> None:
@@ -118,6 +118,6 @@ def test_a_fit_to_the_same_rows_is_made_once_and_one_to_others_anew() -> None:
         for sharpness in (2.0, 2.0, 3.0)
     )
     assert first is again
-    assert not np.array_equal(first.coef_, sharper.coef_)
+    assert not np.array_equal(first.weights, sharper.weights)
     times[0] *= 2
     assert fit_resources(ResourceModel(FORM, 2.0), table, times, np.ones(200)) is not first

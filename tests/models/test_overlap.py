@@ -87,7 +87,7 @@ def test_planted_weights_are_found_again(toy, sharpness):
     start, bounds = {own.name: own.start}, {own.name: (own.lower, own.upper)}
     found = fit_nonlinear(model, matrix, toy.seconds(sharpness), np.ones(len(matrix)), bounds, start, starts=3)
     planted = {**toy.weights, "w_sharpness": sharpness}
-    assert [planted[name] for name in model.weights] == pytest.approx(found.coef_, rel=1e-5)
+    assert [planted[name] for name in model.weights] == pytest.approx(found.weights, rel=1e-5)
 
 
 def test_the_features_are_the_linear_model_s():
