@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from perfmodel.errors import FamilyError
+from perfmodel.features import FEATURE_NAMES, matches
 from perfmodel.fitting.nonlinear import fit_nonlinear
 from perfmodel.models import find_family
 from perfmodel.models.model import bind
-from perfmodel.models.overlap import overlap
 
 FAMILY = find_family("overlap")
 FEATURES = (
@@ -32,8 +30,8 @@ class Toy:
     def side(self, names):
         return sum(self.values[name] * self.weights[f"w_{name}"] for name in names)
 
-    def seconds(self, sharpness, family=FAMILY, **changes):
-        model = bind(family, FEATURES)
+    def seconds(self, sharpness, **changes):
+        model = bind(FAMILY, FEATURES)
         weights = {**self.weights, "w_sharpness": sharpness}
         return model.value({**self.values, **changes}, [weights[name] for name in model.weights])
 
@@ -93,30 +91,5 @@ def test_planted_weights_are_found_again(toy, sharpness):
 def test_the_features_are_the_linear_model_s():
     linear = find_family("stevens_kloeckner_2016")
     assert sorted(linear.features) == sorted(FAMILY.patterns)
-
-
-def test_features_are_at_the_user_s_choice():
-    family = overlap(("op_float32_*",), ("global_load_*",), ("launches",), name="mine")
-    assert ("launches", "op_float32_add", "global_load_32_stride1") == tuple(
-        name for name in ("launches", "op_float32_add", "global_load_32_stride1", *FEATURES[1:4]) if family.takes(name)
-    )
-    assert "mine" == family.name
-
-
-def test_no_feature_at_all_on_one_side(toy):
-    only = overlap(on_chip=(), name="only_memory")
-    assert toy.side(MEMORY) + toy.side(OVERHEAD) == pytest.approx(toy.seconds(4.0, only))
-
-
-@pytest.mark.parametrize(
-    ("chosen", "feature", "sums"),
-    [
-        ({"on_chip": ("*_load_*",)}, "global_load_8_uniform", ("on_chip", "memory")),
-        ({"memory": ("global_*", "launches")}, "launches", ("memory", "overhead")),
-        ({"on_chip": ("op_uint16_add",), "memory": ("op_uint16_*",)}, "op_uint16_add", ("on_chip", "memory")),
-    ],
-)
-def test_no_feature_is_charged_twice(chosen, feature, sums):
-    found = f"'{feature}' matches the patterns of {sums[0]} and of {sums[1]}, so its time would count twice; choose"
-    with pytest.raises(FamilyError, match=re.escape(found)):
-        overlap(**chosen)
+    for feature in FEATURE_NAMES:  # none is charged twice
+        assert sum(matches(patterns, feature) for patterns in FAMILY.sums.values()) <= 1
