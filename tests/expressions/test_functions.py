@@ -12,14 +12,11 @@ from perfmodel.expressions.functions import (
     EVERYTHING,
     FUNCTIONS,
     SCALAR_NAMES,
-    hull,
-    negative,
     over,
-    plus,
     power,
     smooth_max,
     times,
-)
+)  # fmt: skip
 
 SINGLE = sorted(name for name, function in FUNCTIONS.items() if function.arguments == 1)
 POINTS = (-2.5, -1.0, 0.0, 0.5, 1.0, 3.25)
@@ -56,11 +53,6 @@ def test_division_and_powers_of_floats_never_raise():
 
 
 INFINITE = math.inf
-
-
-def test_sums_and_signs():
-    assert (0.0, INFINITE) == plus((-1.0, 2.0), (1.0, INFINITE))
-    assert (-2.0, 1.0) == negative((-1.0, 2.0))
 
 
 @pytest.mark.parametrize(
@@ -102,7 +94,3 @@ def test_quotients(a, b, quotient):
 )
 def test_powers(base, exponent, expected):
     assert expected == power(base, exponent)
-
-
-def test_the_hull_holds_both():
-    assert (-1.0, 5.0) == hull((-1.0, 2.0), (3.0, 5.0))

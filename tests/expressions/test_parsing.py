@@ -35,18 +35,12 @@ def test_whether_a_weight_is_in_it(text, weighted):
 
 
 LIMIT = {
-    "5000 terms": "x" + "+x" * 5000,
-    "5000 factors": "x" + "*x" * 5000,
-    "501 weighted terms": "+".join(f"w_{i}*x" for i in range(501)),
-    "5000 parentheses": "(" * 5000 + "x" + ")" * 5000,
-    "5000 signs": "-" * 5000 + "x",
-    "101 levels": "sqrt(" * 100 + "x" + ")" * 100,
-    "102 arguments": "max(" + ", ".join(["x"] * 102) + ")",
-    "many characters": "w_" + 20_000 * "a",
-    "400 digits": "9" * 400 + "*x",
-    "5000 digits": "9" * 5000 + "*x",
-    "beyond doubles": "1e999*x",
-}
+    "5000 terms": "x" + "+x" * 5000, "5000 factors": "x" + "*x" * 5000,
+    "501 weighted terms": "+".join(f"w_{i}*x" for i in range(501)), "5000 parentheses": "(" * 5000 + "x" + ")" * 5000,
+    "5000 signs": "-" * 5000 + "x", "101 levels": "sqrt(" * 100 + "x" + ")" * 100,
+    "102 arguments": "max(" + ", ".join(["x"] * 102) + ")", "many characters": "w_" + 20_000 * "a",
+    "400 digits": "9" * 400 + "*x", "5000 digits": "9" * 5000 + "*x", "beyond doubles": "1e999*x",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", LIMIT)

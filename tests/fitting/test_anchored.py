@@ -80,11 +80,6 @@ def test_errors_of_anchored_predictions():
     assert (found.conformal, None) == (tested.conformal, tested.scatter)
 
 
-def test_without_two_sizes_there_is_nothing_to_anchor():
-    one = [Row("a", {"n": 1}, 1.0, ""), Row("b", {"n": 2}, 1.0, "")]
-    assert anchored_errors(one, groups_of(one), np.ones(2), Unseen(np.ones(2), ((), ())), measured=2) is None
-
-
 def test_the_share_of_an_anchors_error_that_other_sizes_have():
     """Groups g and h: at n=4 errors are half, and a quarter, of those at n=2; by the other group each is scaled."""
     rows = [

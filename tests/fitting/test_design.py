@@ -71,13 +71,6 @@ def test_a_weight_that_a_fact_gives_is_not_fitted():
         build_design(rows(("add", 2), facts=UNITS), OWN, FitOptions(fit_facts=False))
 
 
-def test_chosen_rows_keep_all_columns():
-    table = build_design(rows(("add", 2), ("load", 3), ("tile", 4)), LINEAR).select(np.array([2, 0]))
-    assert ("global_load_32_stride1", "local_load_32", "local_store_32", "op_float32_add", "work_groups") == table.names
-    assert ([4e-3, 2e-3], ("tile n=4", "add n=2")) == (table.times.tolist(), table.labels)
-    assert [[1600.0, 14400.0, 1600.0, 0.0, 4.0], [0.0, 0.0, 0.0, 4000.0, 2.0]] == table.matrix.tolist()
-
-
 def test_stacked_designs_are_the_design_of_all_rows():
     parts = [("add", 2), ("empty", 3)], [("load", 3), ("tile", 4)]
     for family in (LINEAR, OWN):
@@ -116,12 +109,6 @@ def test_weights_are_fitted_to_the_clock_of_the_device():
     assert ([6e-3], [4e-3]) == tuple(map(list, (table.select(np.array([2])).times, table.select([2]).fitted_times)))
     by_host = build_design(measured, LINEAR, FitOptions(clock="host"))
     assert (None, table.times.tolist()) == (by_host.launch_s, by_host.fitted_times.tolist())
-
-
-@pytest.mark.parametrize("unknown", [float("nan"), 0.0])
-def test_a_row_without_a_time_of_the_device_lets_all_be_fitted_to_the_host(unknown):
-    table = build_design(with_device(rows(("add", 2), ("add", 4)), 1e-3, unknown), LINEAR)
-    assert (None, [2e-3, 4e-3]) == (table.launch_s, table.fitted_times.tolist())
 
 
 def test_predictions_by_the_host_are_those_of_the_device_and_a_launch():

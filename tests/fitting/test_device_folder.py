@@ -21,7 +21,7 @@ from perfmodel.fitting.device_folder import (
     refuse_mixture,
     simulated_folders,
     with_given_facts,
-)
+)  # fmt: skip
 from perfmodel.store import TESTS_FILE, read
 from perfmodel.store.measurement import UNRANKED
 from tests.recorded import DEVICES, SIMULATED

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from perfmodel import features
-from perfmodel.compare import evaluate, fit_and_evaluate
 from perfmodel.fitting import FamilyFits, FitOptions, fit_linear
 from perfmodel.fitting.family_fits import dealt
 from perfmodel.fitting.local_scale import fit_local_scale
@@ -102,13 +101,6 @@ def test_tests_are_added_without_evaluating_the_measured_rows_again(monkeypatch)
     assert len(unseen.rows) == len(asked)
     assert FamilyFits(seen, FAMILY, FitOptions(), unseen).predict_tests().seconds.tolist() == found.tolist()
     assert fits.tests is None
-
-
-def test_a_fit_and_its_evaluation_share_what_each_gives_alone():
-    measured, tests = noisy(), Rows(tuple(replace(row, group="new") for row in noisy().rows[::3]), KERNELS)
-    model, evaluations = fit_and_evaluate(measured, tests, level=0.5)
-    assert fit(measured, others=tests) == model
-    assert evaluate(measured, tests, level=0.5) == evaluations
 
 
 def variants() -> Rows:

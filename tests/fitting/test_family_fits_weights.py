@@ -11,12 +11,9 @@ from tests.standins import Access, Counts, Operation, Row, Rows, count
 
 ONE = count("1", "")
 PLANTED = {
-    "global_load_32_stride1": 4e-10,
-    "launches": 1.5e-5,
-    "local_load_32": -3e-11,
-    "op_float32_add": 2e-11,
+    "global_load_32_stride1": 4e-10, "launches": 1.5e-5, "local_load_32": -3e-11, "op_float32_add": 2e-11,
     "work_groups": 6e-8,
-}
+}  # fmt: skip
 KERNELS = {
     "empty": Counts(group_count=count("n")),
     "add": Counts(

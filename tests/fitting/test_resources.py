@@ -100,16 +100,6 @@ def test_no_weight_is_negative() -> None:
     assert np.all(found.weights >= 0)
 
 
-def test_rows_that_weigh_more_are_met_more_closely() -> None:
-    table = rows()
-    times = by_hand(table, PLANTED, 2.0)
-    times[:100] *= 1.1
-    heavy = np.where(np.arange(200) < 100, 100.0, 1.0)
-    found = fit_resources(ResourceModel(FORM, 2.0), table, times, heavy)
-    errors = np.abs(np.log(found.predict(table) / times))
-    assert errors[:100].mean() < 0.01 < errors[100:].mean()
-
-
 def test_a_fit_to_the_same_rows_is_made_once_and_one_to_others_anew() -> None:
     table = rows()
     times = by_hand(table, PLANTED, 2.0)

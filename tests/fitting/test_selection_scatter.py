@@ -16,7 +16,7 @@ from perfmodel.fitting.selection import (
     probabilities_of_best,
     scale,
     smallest_set,
-)
+)  # fmt: skip
 from tests.standins import Row
 
 
@@ -56,13 +56,6 @@ def test_a_planted_scatter_is_found_whatever_the_offsets_of_kernels(deviation):
     assert 80 == found.cells
     assert pytest.approx(deviation, rel=0.12) == scale(drawn(None, deviation), None)
     assert found.freedom in (None, 8)
-
-
-def test_a_few_odd_variants_hardly_change_it():
-    cells = drawn(None, 0.1)
-    odd = [cell(one.kernel, np.append(one.errors, one.errors[0] + 5.0), group=one.group) for one in cells]
-    # of 21 differences in a cell of seven, six are large: the median moves to the share 0.5 * 21/15 of the others
-    assert pytest.approx(0.1 * 1.54, rel=0.12) == scale(odd, None)
 
 
 def test_heavy_tails_are_noticed():

@@ -105,17 +105,6 @@ def test_the_last_level_counts_where_it_is_known():
     assert CACHE_KEY not in by_key(measured(told=facts(last_level_bytes=2**30)))
 
 
-def test_without_a_known_cache_all_streams_count():
-    assert pytest.approx(CACHE) == by_key(measured(told=facts(l2_bytes=None)))[MEMORY].value
-
-
-def test_a_cache_that_is_no_faster_is_no_roof():
-    slow = [one for one in measured().rows if one.parameters["n"] != 512]
-    found = by_key(Measurements(tuple(slow), measured().counts_documents, facts=facts()))
-    assert pytest.approx(BANDWIDTH) == found[MEMORY].value
-    assert CACHE_KEY not in found
-
-
 def test_a_row_with_a_flag_makes_no_roof():
     more = {"flags": ("faster than physically possible",), "kernel": "odd"}
     found = by_key(measured(row(kernel(COPY), 2**15, 512 * 2**15 / 1e13, "global_load_32_stride1", **more)))

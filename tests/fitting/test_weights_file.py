@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -20,7 +19,6 @@ from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from perfmodel.predicting.model import load
 from tests.fitting.test_family_fits_weights import KERNELS, PLANTED, SIZES, measurements
-from tests.standins import Rows
 
 FAMILY = "stevens_kloeckner_2016"
 
@@ -44,19 +42,6 @@ def test_a_file_says_how_it_was_made(path):
     for weight in found.weights.values():
         assert 0 <= weight.standard_error < 1e-9 * abs(weight.value)
         assert () == weight.marks
-
-
-def test_the_hash_is_of_the_rows_whatever_their_order():
-    rows = measurements()
-    backwards = Rows(rows.rows[::-1], KERNELS)
-    slower = Rows((replace(rows.rows[0], seconds=1.0), *rows.rows[1:]), KERNELS)
-    assert rows_hash(rows) == rows_hash(backwards) != rows_hash(slower)
-
-
-def test_merged_weights_are_marked():
-    rows = Rows(tuple(row for row in measurements().rows if row.kernel != "load"), KERNELS)
-    merged = fit_weights(rows, FAMILY).weights
-    assert ("merged",) == merged["local_load_32"].marks == merged["global_load_32_stride1"].marks
 
 
 def test_scatter_is_kept_to_the_last_bit(tmp_path):

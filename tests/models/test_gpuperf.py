@@ -131,11 +131,6 @@ def test_the_bounds_of_4_10(text, special, insts):
     assert pytest.approx(special * 32 / 4 * visible) == found["sfu_issues"]  # 4.9: warp_size / SFU_width issues each
 
 
-def test_few_special_functions_are_hidden():
-    many = " + ".join(f"{k}*a[i+{k}]" for k in range(2, 12))
-    assert 0 == quantities(counted(f"out[i] = exp(a[i]) + {many}"))["sfu_issues"]
-
-
 # }}}
 
 # {{{ inputs

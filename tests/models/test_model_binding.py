@@ -6,16 +6,12 @@ import numpy as np
 import pytest
 
 from perfmodel.models import Family, find_family
-from perfmodel.models.model import RunTime, Weight, bind, weight_name
+from perfmodel.models.model import RunTime, Weight, bind
 
 TOY = Family(
-    name="toy",
-    citation="nowhere",
-    sums={"chip": ("op_*",), "memory": ("global_*",)},
-    weights=(Weight("w_share", "", start=0.5),),
-    parts={"half": "chip*w_share"},
-    expression="half + memory",
-)
+    name="toy", citation="nowhere", sums={"chip": ("op_*",), "memory": ("global_*",)},
+    weights=(Weight("w_share", "", start=0.5),), parts={"half": "chip*w_share"}, expression="half + memory",
+)  # fmt: skip
 
 
 def test_sums_run_over_the_features_that_are_given():
@@ -30,12 +26,6 @@ def test_known_weights_are_numbers():
     found = bind(TOY, ["op_float32_add"], {"w_share": 0.25})
     assert ("w_op_float32_add",) == found.weights
     assert 2 * 10 * 0.25 == found.value({"op_float32_add": 2.0}, [10.0])
-
-
-def test_a_family_without_an_expression_is_the_sum():
-    family = find_family("stevens_kloeckner_2016")
-    found = bind(family, ["launches", "local_store_32", "work_groups"])
-    assert ("w_launches", "w_work_groups") == found.weights
 
 
 ADDED = {"op_float32_add": 2e6, "op_float32_mul": 0.0, "global_load_32_stride1": 1e6, "launches": 1.0}
@@ -61,7 +51,3 @@ def test_what_rests_on_each_weight_is_the_change_of_the_time_with_it(sharpness):
     again = RunTime(family, weights).by_weight({**ADDED, "op_float32_add": 4e6})
     assert [found["w_sharpness"], again["w_sharpness"]] == pytest.approx(many["w_sharpness"].tolist())
     assert pytest.approx(again["op_float32_add"]) == many["op_float32_add"][1]
-
-
-def test_weights_of_sums_bear_the_names_of_features():
-    assert ("launches", "w_share") == (weight_name(TOY, "w_launches"), weight_name(TOY, "w_share"))

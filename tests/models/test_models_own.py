@@ -13,11 +13,10 @@ from typer.testing import CliRunner
 
 from perfmodel.calibration import recommended
 from perfmodel.cli import application
-from perfmodel.errors import FactsError, FamilyError, UnknownNameError, WeightsError
-from perfmodel.fitting import FitOptions, read_weights
+from perfmodel.errors import FamilyError, UnknownNameError, WeightsError
+from perfmodel.fitting import read_weights
 from perfmodel.models import Family, find_family
-from perfmodel.predicting.model import fit, load
-from perfmodel.store import read
+from perfmodel.predicting.model import load
 from tests.cli.conftest import no_device
 from tests.cli.test_compare import DATA
 
@@ -61,16 +60,6 @@ def test_an_expression_is_checked_when_the_file_is_read(tmp_path):
         find_family(str(tmp_path / "mine.py"))
 
 
-def test_a_file_runs_as_a_module_and_its_prints_are_no_results(tmp_path, capsys):
-    (tmp_path / "mine.py").write_text(
-        "from __future__ import annotations\nfrom dataclasses import dataclass\nfrom perfmodel import Family\n"
-        "@dataclass\nclass Parts:\n    one: int = 3\n"
-        "print('hello')\nFAMILY = Family('mine', __file__, ('launches',))\n"
-    )
-    assert str(tmp_path / "mine.py") == find_family(str(tmp_path / "mine.py")).citation
-    assert ("", "hello\n") == tuple(capsys.readouterr())
-
-
 def test_on_the_command_line(tmp_path):
     text = "w_launch*launches + w_group*work_groups + w_load*global_load_32_stride1"
     target = tmp_path / "own.json"
@@ -90,21 +79,6 @@ def test_on_the_command_line(tmp_path):
     result = run("predict", str(kernel), "--weights", str(target), "-p", "n=65536", "--family", f"expr:2*({text})")
     assert 2 == result.exit_code
     assert "another version of the family" in result.stderr
-
-
-def test_facts_are_fitted_unless_forbidden(tmp_path):
-    path = tmp_path / "mine.py"
-    path.write_text(
-        "from perfmodel.models.model import Family, Weight\n"
-        "FAMILY = Family('mine', 'me', weights=(Weight('w_wait', 's', start=1e-5, fact='departure_coalesced_s'),),\n"
-        "    sums={'busy': ('launches', 'work_groups', 'global_*')}, expression='busy + w_wait', additive=False)\n"
-    )
-    with pytest.raises(FactsError, match=r"departure_coalesced_s.*FitOptions\(fit_facts=True\)"):
-        fit(read(DATA), find_family(str(path)), options=FitOptions(fit_facts=False))
-    options = "--from", str(DATA), "--family", str(path)
-    for command in (("fit", "--output", str(tmp_path / "w.json")), ("compare",)):
-        result = run(*command, *options)
-        assert 0 == result.exit_code, result.stderr
 
 
 # {{{ weights of a family in a file

@@ -61,11 +61,6 @@ def test_a_vector_sum_is_bound_by_bandwidth(n):
     assert pytest.approx(LAUNCH + 12 * n / 2e11) == seconds(ADD, n=n)
 
 
-def test_the_peak_bounds_where_bandwidth_is_no_matter():
-    known = facts(memory_bandwidth_bytes_per_s=1e18)
-    assert pytest.approx(LAUNCH + 2**26 / 4e12) == seconds(ADD, known, n=2**26)
-
-
 @pytest.mark.parametrize("n", [64, 512, 4096])
 def test_a_matrix_product_has_an_intensity_of_n_over_6(n):
     found = FAMILY.quantities(case(PRODUCT, n=n))

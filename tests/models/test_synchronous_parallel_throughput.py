@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import loopy as lp
 import numpy as np
 import pytest
@@ -29,6 +31,15 @@ def counted(domain, text, *arguments, width=64, more=(), assumptions="n >= 1 and
 
 def quantities(counts, n=1024, **known):
     return FAMILY.quantities(Case(counts, {"n": n}, facts(**known), FAMILY.name))
+
+
+def summed(counts, n=1024, **known):
+    """The quantities with the classes of each operation added up, as ``memory_amount``."""
+    found = {}
+    for name, value in quantities(counts, n, **known).items():
+        key = re.sub(r"_\d$", "", name)
+        found[key] = found.get(key, 0.0) + value
+    return found
 
 
 def seconds(counts, known, **sizes):

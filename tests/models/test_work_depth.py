@@ -35,6 +35,16 @@ def case(counts, known=None, **sizes):
     return Case(counts, sizes, known or facts(), FAMILY.name)
 
 
+def tree(leaves):
+    """Sum numbers pairwise, each sum a statement of its own."""
+    names, lines = [f"a[{k}]" for k in range(leaves)], []
+    while len(names) > 1:
+        pairs = list(zip(names[::2], names[1::2], strict=True))
+        lines += [f"<> s{len(lines) + k} = {one} + {other}" for k, (one, other) in enumerate(pairs)]
+        names = [f"s{len(lines) - len(pairs) + k}" for k in range(len(pairs))]
+    return counted("{ : }", [*lines, f"out[0] = {names[0]}"], assumptions="")
+
+
 def chain():
     return counted("{[i]: 0 <= i < n}", "out[0] = sum(i, a[i])")
 

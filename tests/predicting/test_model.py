@@ -24,10 +24,8 @@ from tests.standins import Counts, Operation, Row, Rows, count
 MODEL = fit(measurements())
 OTHER = Counts(
     operation_table=(
-        Operation("float32", "add", count("n^3")),
-        Operation("float32", "mul", count("n")),
-        Operation("float64", "rsqrt", count("n")),
-        Operation("int32", "mul", count("n")),
+        Operation("float32", "add", count("n^3")), Operation("float32", "mul", count("n")),
+        Operation("float64", "rsqrt", count("n")), Operation("int32", "mul", count("n")),
     ),
 )
 
@@ -48,16 +46,6 @@ def test_terms_by_hand():
     assert (0.0, math.inf) == found.interval  # one group of kernels says nothing of others
     assert "no bounds can be given at 90%" in found.warnings[0]
     assert () == found.unmeasured
-
-
-def test_many_sizes_at_once():
-    sizes = np.arange(1, 2000)
-    found = MODEL.predict(KERNELS["add"], n=sizes)
-    assert sizes.shape == found.seconds.shape
-    for n in (1, 77, 1999):
-        one = MODEL.predict(KERNELS["add"], n=n)
-        assert pytest.approx(one.seconds, rel=1e-12) == found.seconds[n - 1]
-        assert isinstance(one.seconds, float)
 
 
 def test_a_kernel_is_counted_on_the_way():
@@ -211,17 +199,6 @@ def test_errors_between_variants_scatter_more_where_less_is_known():
     assert pytest.approx(0.1 * expected) == scatter_of(model, [both]).deviation
     found = Predicting(model, level=0.6).predicted({"add": KERNELS["add"]}, {"n": 100})
     assert pytest.approx(0.1 * scales[1]) == found.scatter.deviation
-
-
-def test_intervals_of_arrays_are_those_of_points():
-    sizes = np.array([1, 10, 100, 1000])
-    toy = fit(toy_measurements(), TOY)
-    for model in (with_scales(MODEL), with_scales(toy)):
-        for level in (0.3, 0.7):
-            many = model.predict(KERNELS["add"], n=sizes, level=level).interval
-            ones = [model.predict(KERNELS["add"], n=n, level=level).interval for n in sizes]
-            assert pytest.approx(np.transpose(ones)) == np.array(many)
-            assert all(isinstance(bound, float) for one in ones for bound in one)
 
 
 def test_a_wide_interval_has_a_reason():

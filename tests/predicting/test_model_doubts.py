@@ -65,11 +65,6 @@ def test_where_the_fact_matters_the_interval_covers_both(model):
     assert not any("last-level cache" in warning for warning in plain.warnings)
 
 
-def test_where_it_does_not_matter_nothing_changes(model):
-    plain, doubtful = (each.predict(KERNELS["add"], n=4, level=0.5) for each in (quiet(model), model))
-    assert (plain.interval, plain.cautions) == (doubtful.interval, doubtful.cautions)
-
-
 def test_arrays_are_covered_size_by_size(model):
     sizes = np.array([4, 400, 4000])
     many = model.predict(KERNELS["add"], n=sizes, level=0.5)

@@ -8,11 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perfmodel.compare.comparison import compare
 from perfmodel.errors import ArgumentError, OptionError
 from perfmodel.predicting.prediction import Prediction
 from tests.predicting.test_model import KERNELS, MODEL
-from tests.standins import Row, Rows
 from tests.test_display import Cells
 
 ONE = Prediction(
@@ -68,16 +66,6 @@ def test_frames():
     assert math.isnan(bare["low_s"][0])
 
 
-def test_sizes_are_broadcast_together():
-    found = MODEL.predict(KERNELS["add"], n=np.array([[16], [64]]))
-    assert (2, 1) == found.seconds.shape
-    for one in found.at_each_size():
-        again = MODEL.predict(KERNELS["add"], one.sizes)
-        assert pytest.approx(again.seconds, rel=1e-12) == one.seconds
-        assert pytest.approx(sum(one.terms.values()), rel=1e-9) == one.seconds
-    assert [16, 64] == found.to_frame()["n"].tolist()
-
-
 # ---- clocks ---------------------------------------------------------------------------------
 
 LAUNCHED = replace(MODEL, fitted=MODEL.fitted.model_copy(update={"launch_s": 2e-5}))
@@ -113,9 +101,3 @@ def test_weights_of_the_host_tell_no_times_of_the_device():
             asked()
     with pytest.raises(ArgumentError, match="host or device"):
         MODEL.by_clock("wall")
-
-
-def test_a_model_is_compared_by_its_own_clock():
-    row = Row("add", {"n": 16}, 3.0, "add", device_s=2.0)
-    rows = Rows((row,), KERNELS)
-    assert [3.0, 2.0] == [compare(model, rows)[0].measured for model in (LAUNCHED, LAUNCHED.by_clock("device"))]

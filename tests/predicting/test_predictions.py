@@ -17,10 +17,9 @@ from perfmodel.errors import (
     SizeError,
     UnmeasuredFeatureError,
     failed,
-)
+)  # fmt: skip
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.conformal import Conformal
-from perfmodel.predicting import predictions
 from perfmodel.predicting.model import FittedModel, fit
 from perfmodel.predicting.prediction import Anchor
 from perfmodel.predicting.predictions import Predicting, scatter_of, together
@@ -45,17 +44,6 @@ def test_a_loop_here():
     assert pytest.approx(1e9 * 1e-12) == found["cube"].seconds
     assert str(failed("bad", "compile", "ZeroDivisionError: division by zero")) == str(found["bad"])
     assert isinstance(predict_each({"a": double(4)}, MODEL, {"n": 8})["a"], UnmeasuredFeatureError)
-
-
-@pytest.mark.slow
-def test_a_family_in_a_file_predicts_here(monkeypatch):
-    """Its functions are in a module that no other process has: the prediction is not pickled."""
-    own = replace(MODEL, given=replace(MODEL.family, definition="/somewhere/own.py"))
-    monkeypatch.setattr(predictions._Task, "__reduce__", lambda self: pytest.fail("it travels"), raising=False)
-    found = predict_each(VARIANTS, own, {"n": 1000}, 2, allow_unmeasured=True)
-    assert {*VARIANTS} == {*found}
-    assert str(failed("bad", "compile", "ZeroDivisionError: division by zero")) == str(found.pop("bad"))
-    assert [SECONDS] * 3 == [one.seconds for one in found.values()]
 
 
 EVEN = adding("n", assumptions="[n] -> { : n mod 2 = 0 }")
@@ -164,12 +152,6 @@ def test_other_sizes_have_a_share_of_its_error_and_its_own_size_noise():
     here = SCORED.anchored_by(told).predict(KERNELS["add"], n=16, level=0.6)
     assert isinstance(here.seconds, float)
     assert pytest.approx((told.measured / 1.1, told.measured * 1.1)) == here.interval
-
-
-def test_a_suspicious_run_is_a_warning():
-    flagged = replace(ANCHOR, flags=("spread", "clock"))
-    found = SCORED.anchored_by(flagged).predict(KERNELS["add"], n=64, level=0.6)
-    assert ("the run that anchors it is suspicious (spread, clock): run it again",) == found.warnings
 
 
 @pytest.mark.parametrize("jobs", [None, 1])

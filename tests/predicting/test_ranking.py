@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.errors import AnchorError, AssumptionError, OptionError, UnmeasuredFeatureError
+from perfmodel.errors import AssumptionError, OptionError, UnmeasuredFeatureError
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.conformal import Conformal
 from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.model import FittedModel
-from perfmodel.predicting.prediction import Anchor
-from perfmodel.predicting.predictions import Predicting, scatter_of, together
+from perfmodel.predicting.predictions import Predicting, together
 from perfmodel.predicting.ranking import COLUMNS, RankedVariant, Ranking, rank, rankings, with_ties
 from tests.priced import CUBE, MODEL, SQUARE, STRICT, adding
 from tests.test_display import Cells
@@ -74,22 +73,6 @@ def test_a_ranking_has_ties_where_the_weights_keep_a_scatter():
         rank({"cube": CUBE}, SCATTERED, n=60, level=2)
 
 
-def test_anchors_scale_each_variant_and_have_a_scatter_of_their_own():
-    anchors = {
-        "cube": Anchor("cube", "stand-in", {"n": 10}, 3e-9, 1e-9),
-        "square": Anchor("square", "stand-in", {"n": 10}, 5e-9, 2e-9),
-    }
-    found = rank({"cube": CUBE, "square": SQUARE}, SCATTERED, n=60, anchors=anchors)
-    assert ["square", "cube"] == [one.name for one in rank({"cube": CUBE, "square": SQUARE}, SCATTERED, n=70)]
-    times = {"cube": 3 * 60**3 * 1e-12, "square": 2.5 * 64 * 60**2 * 1e-12}
-    assert times == {one.name: pytest.approx(one.seconds) for one in found}
-    assert [False, False] == [one.tied for one in found]  # 8/7.2 apart, and 0.01 of scatter
-    with pytest.raises(AnchorError, match="'square' cannot be anchored: there are anchors only of cube"):
-        rank({"cube": CUBE, "square": SQUARE}, SCATTERED, n=60, anchors={"cube": anchors["cube"]})
-    older = FittedModel(SCATTERED.fitted.model_copy(update={"anchored": None}))
-    assert (NORMAL, None) == (scatter_of(older), scatter_of(older, anchored=True))
-
-
 RANKING = Ranking([
     RankedVariant("tiled", 1e-3, (5e-4, 2e-3), ("far <outside>",), {"load": 1e-3}, (), 0.75, True, True),
     RankedVariant("naive", 1.5e-3, None, (), {"load": 1e-3, "add": 5e-4}, ("op_x",), 0.25, True, False),
@@ -147,15 +130,6 @@ def test_each_point_is_ranked():
     # additions and products take 1e-12 s
     assert pytest.approx([1e-9, 64e4 * 1e-12, 8e3 * 1e-12]) == [one[0].seconds for one in found]
     assert pytest.approx(1e-9) == found[0][0].terms["op_float32_add"]
-
-
-def test_a_point_is_what_a_ranking_at_its_size_gives():
-    found, _ = sweep(BOTH, SCATTERED, [{"n": 60}, {"n": 70}], level=0.8)
-    for point in found:
-        for swept, alone in zip(point, rank(BOTH, SCATTERED, point.sizes, level=0.8), strict=True):
-            assert (alone.name, alone.tied, alone.to_measure) == (swept.name, swept.tied, swept.to_measure)
-            assert pytest.approx((alone.seconds, alone.fastest)) == (swept.seconds, swept.fastest)
-            assert pytest.approx(alone.interval) == swept.interval
 
 
 def test_sizes_that_break_an_assumption_leave_that_variant_out():

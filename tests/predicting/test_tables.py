@@ -49,15 +49,6 @@ def test_a_parquet_file(rows, tmp_path):
     assert max(groups.row_group(i).num_rows for i in range(groups.num_row_groups)) <= max(rows, 1)
 
 
-def test_sizes_are_broadcast():
-    both = adding("n*m", parameters="n, m")
-    found = table({"both": both}, MODEL, {"n": np.array([[1], [2]]), "m": np.array([3, 5])})
-    assert [3, 5, 6, 10] == pytest.approx(found["seconds"] * 1e12)
-    assert [1e-12 * 64 * 9] == pytest.approx([*table({"a": SQUARE}, MODEL, {"n": 3})["seconds"]])
-    with pytest.raises(SizeError, match=r"does not fit the others \(n \(2,\), m \(3,\)\)"):
-        table({"both": both}, MODEL, {"n": [1, 2], "m": [1, 2, 3]})
-
-
 def test_what_cannot_be_predicted_at_all(tmp_path):
     with pytest.raises(TrialError):
         table({"bad": lambda: 1 / 0}, MODEL, {"n": 4})

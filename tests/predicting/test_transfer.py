@@ -10,7 +10,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.errors import FactsError, WeightsError
-from perfmodel.facts import KEYS, DeviceFacts, Fact, published
+from perfmodel.facts import KEYS, DeviceFacts, Fact
 from perfmodel.facts.rates import RATES
 from perfmodel.fitting import FitOptions
 from perfmodel.fitting.conformal import Conformal
@@ -18,11 +18,10 @@ from perfmodel.fitting.weights_file import FittedWeight, FittedWeights, Residual
 from perfmodel.models import Family, families
 from perfmodel.models.model import BANDWIDTH
 from perfmodel.predicting import transfer
-from perfmodel.predicting.model import FittedModel, load
+from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.transfer import TransferErrors, transferred
 from tests.facts.test_rates import DEVICE
 from tests.fitting.test_family_fits_weights import KERNELS
-from tests.recorded import SIMULATED
 
 #: Two weights and a pure number: 3 cycles for each work-group of a unit, and 2 times the bytes at the full bandwidth.
 TOY = Family(
@@ -138,14 +137,6 @@ def test_weights_of_another_vendor_have_wider_intervals(monkeypatch):
     assert "another vendor" not in " ".join([*same.notes, *unknown.notes])
 
 
-@pytest.mark.parametrize(
-    ("platform", "expected"),
-    [("NVIDIA CUDA", "nvidia"), ("GPGPU-Sim", "nvidia"), ("AMD Accelerated Parallel Processing", "amd")],
-)
-def test_the_vendor_of_a_platform(platform, expected):
-    assert expected == transfer.vendor(replace(FAST, platform=platform))
-
-
 def test_latencies_and_launches_that_nobody_measured():
     """At twice the clock a latency of as many cycles is half as long; a launch takes as long."""
     weights = (pm.Weight("w_wait", "s", scale="memory_latency"), pm.Weight("w_launch", "s", scale="launch"))
@@ -155,16 +146,6 @@ def test_latencies_and_launches_that_nobody_measured():
     assert {"w_wait": 2e-7, "w_launch": 1e-5} == pytest.approx(dict(found.weights))
     assert "memory_latency_s is not known of both devices: waiting for global memory" in found.notes[0]
     assert "launch_s" in found.notes[1]
-
-
-def test_saved_and_loaded(tmp_path):
-    found = transferred(model_of(TOY, VALUES), FAST)
-    found.save(tmp_path / "toy.json")
-    again = load(tmp_path / "toy.json", TOY)
-    assert found == again
-    assert FAST.value("clock_hz") == again.facts.value("clock_hz")
-    assert "toy on fast, by facts, with weights of round" == again.name
-    assert found.predict(KERNELS["add"], n=100).seconds == again.predict(KERNELS["add"], n=100).seconds
 
 
 def test_what_the_files_beside_the_weights_tell_since_the_fit_counts_too(tmp_path):
@@ -178,13 +159,6 @@ def test_what_the_files_beside_the_weights_tell_since_the_fit_counts_too(tmp_pat
         transferred(model, FAST)  # the device of these facts is unknown
     (tmp_path / "device.json").write_text(json.dumps(lacking.to_json()))
     assert VALUES["w_cycles"] / 2 == pytest.approx(transferred(model, FAST).weights["w_cycles"])
-
-
-def test_weights_of_the_simulated_card_become_those_of_another():
-    """A unit's share of the bandwidth: of 177.408 GB/s for 15 units, and of 1555 GB/s for 108."""
-    model = load(SIMULATED / "multithreaded.json")
-    expected = model.weights["w_memory_bytes"] * (177.408 / 15) / (1555 / 108)
-    assert pytest.approx(expected) == transferred(model, published("a100")).weights["w_memory_bytes"]
 
 
 # {{{ what is refused
