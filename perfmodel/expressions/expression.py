@@ -140,7 +140,7 @@ def parse(
     Raises
     ------
     FamilyError
-        If the text, or that of a part, is not an expression, has an unknown name, is not differentiable by its weights,
+        If the text, or a part's text, is not an expression, has an unknown name, is not differentiable by its weights,
         or can be negative. The message points to the characters at fault.
 
     Examples

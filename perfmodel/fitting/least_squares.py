@@ -155,7 +155,7 @@ def fit_linear(
     r"""Return the weights that minimise :math:`\sum_j v_j (1 - \sum_i w_i X_{ji} / t_j)^2`.
 
     X are feature values that are not negative, shape (n_rows, n), t positive times [s], v weights of the rows, and
-    `names` those of the features for messages. The weight of a feature that is zero in every row is 0. Features that
+    `names` the features' names for messages. The weight of a feature that is zero in every row is 0. Features that
     are proportional in all rows share a weight: each gets an equal part of their common time. Of other features that
     the rows cannot distinguish, the weights are those of least norm (in scaled columns). Raise a FitError for fewer
     rows than features.
@@ -164,7 +164,7 @@ def fit_linear(
     """
     count, columns = matrix.shape[1], np.flatnonzero(np.any(matrix != 0, axis=0))
     if not 0 < columns.size <= len(times):
-        raise too_few_rows(len(times), [names[i] if names else f"column {i}" for i in columns])
+        raise too_few_rows(len(times), [names[i] if names else f"column {i}" for i in columns.tolist()])
     weights = np.ones(len(times)) if row_weights is None else row_weights / row_weights.mean()
     matrix = matrix[:, columns] / times[:, None]
     groups = proportional_groups(matrix)
@@ -249,7 +249,7 @@ def _members(groups: Groups, count: int) -> Flags:
 # {{{ how well weights are determined
 
 def diagnosis(weights: Array, slopes: Array, residuals: Array, moves: Flags, held: Flags) -> dict[str, Any]:
-    """Return the attributes of a fit that say how well its weights are determined.
+    """Return the attributes of a fit that describe how well its weights are determined.
 
     The residuals and the derivatives of fitted values by the weights, shape (n_rows, n), are weighted. `moves` are
     weights that change some row, `held` those at a bound.

@@ -90,7 +90,7 @@ class _Columns(FrozenValue):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ResourceFit(Fit):
-    """Weights of all columns; that of a column of zeros is zero."""
+    """Weights of all columns; a column of zeros has the weight zero."""
 
     model: ResourceModel
 

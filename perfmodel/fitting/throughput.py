@@ -78,7 +78,7 @@ class Throughput:
 
     The bandwidth is the peak rate of the whole device [operations/s; words/s for memory], `r_squared` the share of the
     relative squared deviation from a constant time that the regression explains, and `oversubscription` whether more
-    work-items on a core hide the latency. `note` says which number is only a bound.
+    work-items on a core hide the latency. `note` names a number that is only a bound.
     """
 
     operation: str

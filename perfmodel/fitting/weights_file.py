@@ -38,7 +38,7 @@ class FitOptions(BaseModel):
     Parameters
     ----------
     nonnegative
-        Whether weights of a linear family must not be negative. Those of an expression have their own bounds.
+        Whether weights of a linear family must not be negative. The weights of an expression have bounds.
     fit_facts
         Whether a weight is fitted where the device's facts do not give it; otherwise the family is refused.
     starts, seed

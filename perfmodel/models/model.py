@@ -92,7 +92,7 @@ class Family(FrozenValue):
         Function from a :class:`~perfmodel.quantities.case.Case` to the family's quantities by name, and the unit of
         each, empty for a pure number.
     weights
-        Weights in addition to those of the sums.
+        Other weights than the sums'.
     parts, expression
         Named steps, each of which may use those before it, and the run time [s], in the language of
         :mod:`perfmodel.expressions.expression`.

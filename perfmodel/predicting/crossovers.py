@@ -50,11 +50,11 @@ def crossover(
 ) -> tuple[Lead, ...]:  # fmt: skip
     """Return which of two variants is faster from which size on, in order of the sizes.
 
-    The times are evaluated at all sizes of the range that meet the assumptions of both variants. If these are more than
-    131072, they are evaluated at 16384 sizes in geometric steps (both are 512 for a family of resources, such as
-    ``bottleneck``), and the gaps between neighbours with different winners are bisected. So each change is found
-    exactly, unless two changes are between neighbours of the grid. Assumptions may repeat after at most 65536 sizes.
-    Where the times are equal, the variant that led before keeps the lead; at the lowest size the first variant leads.
+    The times are evaluated at all sizes of the range that both variants allow. If these are more than 131072, they are
+    evaluated at 16384 sizes in geometric steps (both are 512 for a family of resources, such as ``bottleneck``), and
+    the gaps between neighbours with different winners are bisected. So each change is found exactly, unless two changes
+    are between neighbours of the grid. Assumptions may repeat after at most 65536 sizes. Where the times are equal, the
+    variant that led before keeps the lead; at the lowest size the first variant leads.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class _Compared:
         return np.union1d(lattice.start + lattice.step * numbers, [*known[:1], *known[-1:]])
 
     def timed(self, sizes: Integers) -> tuple[Integers, npt.NDArray[np.float64]]:
-        """Return the sizes that meet the assumptions of all variants, and the time of each variant there [s]."""
+        """Return the sizes that all variants allow, and the time of each variant there [s]."""
         steps = np.array_split(sizes, -(-len(sizes) // self.effort.step) or 1)
         shown, timed = self.progress if len(steps) > 1 else Silent(), []
         with task(shown, f"comparing {len(self.variants)} variants at {len(sizes)} sizes", len(steps)):
@@ -186,13 +186,13 @@ class _Compared:
         return sizes[allowed], np.array([variant.prediction.seconds[allowed] for variant in made.variants.values()])
 
     def probed(self, low: int, high: int) -> Integers:
-        """Return the sizes near both ends of a range that meet the assumptions of all variants."""
+        """Return the sizes near both ends of a range that all variants allow."""
         first = np.arange(low, min(high, low + WINDOW) + 1, dtype=np.int64)
         last = np.arange(max(low, high - WINDOW), high + 1, dtype=np.int64)
         return np.unique(np.concatenate([self._allowed(first), self._allowed(last)]))
 
     def _allowed(self, sizes: Integers) -> Integers:
-        """Return the sizes that meet the assumptions of all variants, without a prediction."""
+        """Return the sizes that all variants allow, without a prediction."""
         for kernel in self.variants:
             while len(sizes):
                 try:

@@ -515,7 +515,7 @@ def fit(
     measurements: Measurements, family: str | Family = "stevens_kloeckner_2016", nonnegative: bool = False,
     options: FitOptions | None = None, others: Measurements | None = None, samples: Measurements | None = None
 ) -> FittedModel:  # fmt: skip
-    """Fit a model family, or that of a name, to measured kernels of one device with their counts.
+    """Fit a model family, given as a value or by its name, to measured kernels of one device with their counts.
 
     Weights minimise the sum of squared relative errors (:func:`perfmodel.fitting.fit_linear`). Features
     that no measurement exercises get no weight. The model's ``notes`` list weights that are not determined separately.
@@ -557,7 +557,7 @@ def fitted_model(fits: fitting.FamilyFits) -> FittedModel:
 def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
     """Read a model that :meth:`FittedModel.save` wrote.
 
-    The facts of the device are those of the fit. If the file does not have them, they are read from ``device.json`` and
+    The facts of the device are in the file, else they are read from ``device.json`` and
     ``facts.yaml`` in its folder. `family` is needed only for a user's own: a value that cannot be found by its name, or
     the path of a Python file, which must have the SHA-256 of the fit. Nothing that a weights file names is run.
 

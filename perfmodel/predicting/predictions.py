@@ -73,7 +73,7 @@ def together(points: Sequence[Mapping[str, int]]) -> dict[str, Any]:
 class Predicted:
     """One variant at all sizes: numbers, or arrays of shape (n_sizes,), NaN where the kernel's assumptions do not hold.
 
-    `problem` is why there is no prediction there. `broken` is the error of the last size that breaks an assumption,
+    `problem` is why a prediction is missing there. `broken` is the error of the last size that breaks an assumption,
     where none of the sizes predicted together is allowed. `counts` are kept if they were made in this process.
     """
 
@@ -261,7 +261,7 @@ class _Task:
         return Predicted(self._joined(parts, length), allowed, problem, broken, kept)
 
     def _where_allowed(self, counts: KernelCounts, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], Prediction]:
-        """Return the numbers of the sizes that meet the kernel's assumptions, and the prediction there."""
+        """Return the numbers of the sizes that the kernel allows, and the prediction there."""
         while True:
             try:
                 at = {name: values[numbers] for name, values in self.sizes.items()}

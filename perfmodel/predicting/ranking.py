@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 ROUNDING = 1e-12  # largest relative difference of equal times
-# columns of Ranking.to_frame, before those of the terms
+# columns of Ranking.to_frame, before the terms
 COLUMNS = ("variant", "seconds", "low_s", "high_s", "fastest", "tied", "to_measure", "unmeasured")
 
 

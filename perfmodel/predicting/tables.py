@@ -30,7 +30,7 @@ def table(
     """Predict each variant at each size, as one pandas table, or as a Parquet file at `path` (needs pyarrow).
 
     A row for each variant and size, variant by variant: ``variant``, the sizes, ``seconds``, ``low_s``, ``high_s`` [s]
-    and ``problem``, a text where there is no prediction (all three are NaN then), else empty. Bounds are NaN also if
+    and ``problem``, a text where a prediction is missing (all three are NaN then), else empty. Bounds are NaN also if
     the model has no intervals. Raise the first error if nothing can be predicted; then nothing is written.
 
     Parameters

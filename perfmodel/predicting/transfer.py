@@ -13,7 +13,7 @@ Intervals come from leaving devices out: ``transfers.json`` has for each family 
 transferred to a device whose times are known (``scripts/redraw transfers`` writes it). The devices are the groups of
 :mod:`perfmodel.fitting.conformal`, so n devices give bounds up to the level n / (n + 1). Errors are much larger for
 weights from a platform of another vendor, so they are divided by the typical error of their kind c (same vendor or not)
-and multiplied by that of the requested kind:
+and multiplied by the typical error of the requested kind:
 
 .. math:: m_c = \Big(m + \sum_{d \in c} m_d\Big) / (1 + n_c)
 

@@ -97,9 +97,9 @@ def test_the_share_of_an_anchors_error_that_other_sizes_have():
 
 
 def test_a_share_is_from_zero_to_one():
-    told, of = np.ones(1, dtype=bool), np.array(["g"])
-    assert [0.0, 1.0] == [carried_share(np.ones(1), np.array([error]), of, told) for error in (-0.5, 1.5)]
-    assert 1.0 == carried_share(np.ones(1), np.ones(1), of, ~told)
+    used, of = np.ones(1, dtype=bool), np.array(["g"])
+    assert [0.0, 1.0] == [carried_share(np.ones(1), np.array([error]), of, used) for error in (-0.5, 1.5)]
+    assert 1.0 == carried_share(np.ones(1), np.ones(1), of, ~used)
 
 
 def test_noise_is_that_of_one_visit_beside_all():

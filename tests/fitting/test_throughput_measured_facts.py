@@ -14,7 +14,7 @@ from perfmodel.fitting import throughput
 from perfmodel.fitting.throughput import with_measured_facts
 
 DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
-TOLD = DeviceFacts("d", "p", "1", (("compute_units", Fact(2, "", "CL")), ("launch_s", Fact(3e-6, "s", "by hand"))))
+KNOWN = DeviceFacts("d", "p", "1", (("compute_units", Fact(2, "", "CL")), ("launch_s", Fact(3e-6, "s", "by hand"))))
 BANKS = Fact(32, "", "roof")
 READ_OFF = {"launch_s": Fact(4e-6, "s", "measured"), "local_latency_s": Fact(1e-9, "s", "measured")}
 
@@ -22,14 +22,14 @@ READ_OFF = {"launch_s": Fact(4e-6, "s", "measured"), "local_latency_s": Fact(1e-
 @pytest.fixture
 def measurements():
     found = store.read(DATA)
-    return replace(found, rows=found.rows[:1], facts=TOLD)
+    return replace(found, rows=found.rows[:1], facts=KNOWN)
 
 
 def test_what_is_told_counts_more_than_what_is_measured(monkeypatch, measurements):
     monkeypatch.setattr(throughput, "throughput_facts", lambda _: READ_OFF)
     monkeypatch.setattr(throughput, "roofs", lambda *_: {"launch_s": Fact(9.0, "s", "roof"), "banks": BANKS})
     found = with_measured_facts(measurements)
-    assert TOLD.updated({"local_latency_s": READ_OFF["local_latency_s"], "banks": BANKS}) == found.facts
+    assert KNOWN.updated({"local_latency_s": READ_OFF["local_latency_s"], "banks": BANKS}) == found.facts
     assert measurements.rows == found.rows
     assert found.facts == with_measured_facts(found).facts
 
@@ -40,4 +40,4 @@ def test_what_cannot_be_read_off_is_left_out(monkeypatch, measurements):
 
     monkeypatch.setattr(throughput, "throughput", fail)
     monkeypatch.setattr(throughput, "roofs", fail)
-    assert TOLD == with_measured_facts(measurements).facts
+    assert KNOWN == with_measured_facts(measurements).facts

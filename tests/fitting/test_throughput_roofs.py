@@ -56,7 +56,7 @@ def row(counts, n, seconds, isolates, **more):
     )  # fmt: skip
 
 
-def measured(*extra, told=None):
+def measured(*extra, known=None):
     """Streams at two rates on either side of the cache's size, sums of both types, and a tile."""
     copy, single, double = kernel(COPY), kernel(SUMS), kernel(SUMS, np.float64)
     tile = kernel(TILES, local=True)
@@ -66,7 +66,7 @@ def measured(*extra, told=None):
     rows += [row(double, n, 65536 * n / DOUBLE * slow, "op_float64_add") for n, slow in ((2**10, 3), (2**12, 1))]
     rows += [row(tile, 2**12, LOCAL_BYTES * 2**12 / LOCAL, None)]
     counts = {one.hash: one.to_json() for one in (copy, single, double, tile)}
-    return Measurements((*rows, *extra), counts, facts=told or facts())
+    return Measurements((*rows, *extra), counts, facts=known or facts())
 
 
 def by_key(measurements):
@@ -91,8 +91,8 @@ def test_the_source_names_the_kernel_and_its_sizes():
 
 def test_a_cpu_s_cores_have_a_cache_each():
     # 2 * 64 caches of 1 MiB hold more than any row moves: nothing is beyond, and the best of all rows counts.
-    told = facts(device_type="cpu", compute_units=64)
-    found = by_key(measured(told=told))
+    known = facts(device_type="cpu", compute_units=64)
+    found = by_key(measured(known=known))
     assert pytest.approx(CACHE) == found[MEMORY].value
     assert CACHE_KEY not in found
     assert "of 9 rows" in found[MEMORY].source
@@ -100,9 +100,9 @@ def test_a_cpu_s_cores_have_a_cache_each():
 
 def test_the_last_level_counts_where_it_is_known():
     """4 MiB of it: the streams of 8 MiB and more are beyond, those of 256 KiB within."""
-    found = by_key(measured(told=facts(last_level_bytes=2**22)))
+    found = by_key(measured(known=facts(last_level_bytes=2**22)))
     assert (pytest.approx(BANDWIDTH), pytest.approx(CACHE)) == (found[MEMORY].value, found[CACHE_KEY].value)
-    assert CACHE_KEY not in by_key(measured(told=facts(last_level_bytes=2**30)))
+    assert CACHE_KEY not in by_key(measured(known=facts(last_level_bytes=2**30)))
 
 
 def test_a_row_with_a_flag_makes_no_roof():
@@ -150,7 +150,7 @@ def test_slow_operations_tell_no_peak():
 
 
 def test_without_the_size_of_a_transfer_there_is_no_roof_over_memory():
-    found = by_key(measured(told=facts(global_transaction_bytes=None)))
+    found = by_key(measured(known=facts(global_transaction_bytes=None)))
     assert {"peak_flops_float32", "peak_flops_float64", "local_bandwidth_bytes_per_s"} == set(found)
 
 

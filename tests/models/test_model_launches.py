@@ -42,17 +42,17 @@ class TestFamily:
     def test_launches_take_as_long_as_kernels_of_one_launch(self, family):
         run, whole = run_time(family), values(family, *PARTS)
         seconds, terms = run.evaluate(whole)
-        apart = [run.evaluate(values(family, part)) for part in PARTS]
-        assert pytest.approx(sum(one for one, _ in apart)) == seconds
+        each = [run.evaluate(values(family, part)) for part in PARTS]
+        assert pytest.approx(sum(one for one, _ in each)) == seconds
         assert pytest.approx(seconds) == run.seconds(whole)
         for name in family.parts:
-            assert pytest.approx(sum(of_one[name] for _, of_one in apart)) == terms[name]
+            assert pytest.approx(sum(of_one[name] for _, of_one in each)) == terms[name]
 
     def test_what_rests_on_a_weight_is_that_of_all_launches(self, family):
         run = run_time(family)
-        apart = [run.by_weight(values(family, part)) for part in PARTS]
+        each = [run.by_weight(values(family, part)) for part in PARTS]
         for name, seconds in run.by_weight(values(family, *PARTS)).items():
-            assert pytest.approx(sum(of_one[name] for of_one in apart)) == seconds
+            assert pytest.approx(sum(of_one[name] for of_one in each)) == seconds
 
     def test_a_fit_sees_rows_of_one_launch_and_of_several(self, family):
         forms = (PARTS, PARTS[:1], PARTS[1:], PARTS[:1] * 2)

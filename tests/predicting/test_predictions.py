@@ -143,15 +143,15 @@ def test_other_sizes_have_a_share_of_its_error_and_its_own_size_noise():
     """Three times as long at n=16, of which half the logarithm is carried; one visit is off by 1.1 at most."""
     noise = Conformal(scores=(math.log(1.05), math.log(1.1)), groups=("a", "b"))
     errors = ERRORS.model_copy(update={"carried": 0.5, "noise": noise})
-    told = replace(ANCHOR, measured=3 * seconds("add", 16), predicted=seconds("add", 16), errors=errors)
-    assert pytest.approx(math.sqrt(3)) == told.scale
-    found = SCORED.anchored_by(told).predict(KERNELS["add"], n=np.array([16, 64]), level=0.6)
-    expected = [told.measured, math.sqrt(3) * seconds("add", 64)]
+    anchor = replace(ANCHOR, measured=3 * seconds("add", 16), predicted=seconds("add", 16), errors=errors)
+    assert pytest.approx(math.sqrt(3)) == anchor.scale
+    found = SCORED.anchored_by(anchor).predict(KERNELS["add"], n=np.array([16, 64]), level=0.6)
+    expected = [anchor.measured, math.sqrt(3) * seconds("add", 64)]
     assert pytest.approx(expected) == found.seconds
     assert pytest.approx([expected[0] * 1.1, expected[1] * math.exp(0.2)]) == found.interval[1]
-    here = SCORED.anchored_by(told).predict(KERNELS["add"], n=16, level=0.6)
+    here = SCORED.anchored_by(anchor).predict(KERNELS["add"], n=16, level=0.6)
     assert isinstance(here.seconds, float)
-    assert pytest.approx((told.measured / 1.1, told.measured * 1.1)) == here.interval
+    assert pytest.approx((anchor.measured / 1.1, anchor.measured * 1.1)) == here.interval
 
 
 @pytest.mark.parametrize("jobs", [None, 1])
