@@ -69,26 +69,11 @@ def test_planted_scales_come_out():
         assert pytest.approx(mean * math.log(10), rel=0.12) == found
 
 
-def test_measured_kernels_have_scales_around_one():
-    rows = drawn(np.random.default_rng(5), 40)
-    scores = scores_of(*rows)
-    assert scores.scale is not None
-    own, share, private, lack, _ = rows
-    scales = np.log(scores.scale.of({"launches": share, "op_float32_add": 1 - share}, private, lack))
-    assert pytest.approx(0.0, abs=1e-12) == np.mean([scales[own == group].mean() for group in range(40)])
-
-
 def test_one_width_for_all_where_nothing_tells_them_apart():
     columns = np.array([[0.25, 0.75, 0.0, 0.0]] * 4)
     assert fit_local_scale(np.array([0.1, 0.4, 0.2, 0.3]), ["a", "a", "b", "c"], columns, SUPPORT) is None
     assert fit_local_scale(np.array([0.1, 0.4]), ["a", "a"], columns[:2], SUPPORT) is None
     assert fit_local_scale(np.zeros(0), [], columns[:0], SUPPORT) is None
-
-
-def test_perfect_predictions():
-    found = scores_of(np.arange(3), np.array([0.0, 1.0, 0.0]), np.zeros(3), np.ones(3), np.zeros(3))
-    assert (0.0, 0.0, 0.0) == found.scores
-    assert 0.0 == found.quantile(0.7)
 
 
 KNOWN = {"launches": WeightScale(slope=-1.0, support=3.7), "op_float32_add": WeightScale(slope=2.0, support=0.7)}
@@ -111,11 +96,6 @@ def test_arrays_equal_points():
     assert pytest.approx(math.exp(2 + 0.5 * math.log(4) - 0.25)) == SCALE.of({"op_float32_add": 3.0}, lack=4.0)
 
 
-def test_private_data_counts_up_to_what_registers_hold():
-    least, most, more = (SCALE.of({"launches": 1.0}, private) for private in (0, 1024, 5000))
-    assert pytest.approx(math.exp(1.5)) == most / least == more / least
-
-
 def test_the_reason_is_what_adds_most():
     """Slopes times shares, lack and private data, by hand; a lack counts from the least that there can be."""
     assert "op_float32_add are predicted badly" in SCALE.reason({"op_float32_add": 1.0}, 512)  # 2, 0.35, 0.75
@@ -124,20 +104,11 @@ def test_the_reason_is_what_adds_most():
     assert "few measured kernels are like this one" == thin.reason({"op_float32_add": 1.0}, 512)  # 2, 2.8, 0.75
 
 
-def test_the_width_rises_with_the_level():
-    scores = scores_of(*drawn(np.random.default_rng(7), 20))
-    by_weight = {"launches": np.array([1.0, 0.1]), "op_float32_add": np.array([0.1, 1.0])}
-    widths = [scores.half_width(scores.quantile(level), by_weight) for level in np.linspace(0.05, 0.95, 19)]
-    assert (np.diff(widths, axis=0) >= 0).all()
-    assert widths[10][1] > widths[10][0]
-    assert math.isinf(scores.half_width(scores.quantile(0.96), by_weight))
-
-
 def test_coverage_and_width_on_groups_that_differ():
     """New groups are drawn as the measured ones were; launches are predicted seven times better."""
     generator = np.random.default_rng(11)
     inside, plainly, ratios, bad, plainly_bad = [], [], [], [], []
-    for _ in range(200):
+    for _ in range(120):
         own, share, private, lack, errors = drawn(generator, 31)
         old, new = own < 30, own == 30
         scores = scores_of(own[old], share[old], private[old], lack[old], errors[old])

@@ -8,16 +8,14 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.errors import KernelError, PredictionError, SizeError, StoreError, UnmeasuredFeatureError
+from perfmodel.errors import PredictionError, SizeError, StoreError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.cautions import Measured
 from perfmodel.fitting.conformal import Conformal
 from perfmodel.fitting.local_scale import LocalScale, WeightScale
-from perfmodel.fitting.selection import Scatter
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from perfmodel.predicting.model import FittedModel, fit, load
-from perfmodel.predicting.predictions import Predicting, scatter_of
 from tests.fitting.test_family_fits_weights import KERNELS, PLANTED, SIZES, measurements
 from tests.standins import Counts, Operation, Row, Rows, count
 
@@ -62,29 +60,6 @@ def test_a_kernel_is_counted_on_the_way():
     assert pytest.approx(7 * PLANTED["work_groups"], rel=1e-8) == found.terms["work_groups"]
 
 
-def in_groups(items, local_cells):
-    code = ["t[i] = a[i] {id=w}", "out[i] = t[i] + 1 {dep=w}"] if local_cells else "out[i] = a[i] + 1"
-    tile = [lp.TemporaryVariable("t", np.float32, local_cells, address_space=lp.AddressSpace.LOCAL)] * bool(local_cells)
-    t_unit = lp.make_kernel(
-        f"{{[i]: 0 <= i < {items}}}", code, [lp.GlobalArg("out, a", np.float32, shape=items), *tile],
-        lang_version=(2018, 2), name="work",
-    )
-    return lp.tag_inames(t_unit, "i:l.0")
-
-
-def test_what_does_not_fit_on_the_device_is_not_predicted():
-    limits = {"max_work_group_size": Fact(64, "work-items", "made up"), "local_memory_bytes": Fact(256, "B", "made up")}
-    limited = replace(MODEL, facts=DeviceFacts.from_mapping("toy", "none", "0", limits))
-    for fits in (in_groups(64, 0), in_groups(32, 64)):
-        assert limited.predict(fits, allow_unmeasured=True).seconds > 0
-    with pytest.raises(KernelError, match=r"a work-group of 'work' needs 65 work-items, and '.*' has 64; make"):
-        limited.predict(in_groups(65, 0), allow_unmeasured=True)
-    with pytest.raises(KernelError, match=r"needs 260 bytes of local memory, and '.*' has 256"):
-        limited.predict(in_groups(32, 65), allow_unmeasured=True)
-    unknown = replace(MODEL, facts=DeviceFacts.from_mapping("toy", "none", "0", {}))
-    assert unknown.predict(in_groups(65, 0), allow_unmeasured=True).seconds > 0
-
-
 def test_a_prediction_is_withheld_where_a_feature_was_never_measured():
     with pytest.raises(UnmeasuredFeatureError) as caught:
         MODEL.predict(OTHER, n=10, strict=True)
@@ -106,8 +81,7 @@ def test_a_wrong_size_is_named(name, sizes):
 
 @pytest.mark.parametrize(
     "size",
-    [2**53 + 1, 2**60, 10**400, 10**5000, 2.0**60, [1, 2**60], np.array([2**62]), np.array([10**30], object)],
-    ids=range(8),
+    [2**53 + 1, 10**5000, 2.0**60, [1, 2**60], np.array([10**30], object)], ids=range(5),
 )
 def test_a_size_that_no_double_holds_exactly_is_named(size):
     wide = replace(KERNELS["add"], types={"n": "int64"})
@@ -117,8 +91,8 @@ def test_a_size_that_no_double_holds_exactly_is_named(size):
     assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8", "uint16", "uint32", "int64", "uint64"])
-@pytest.mark.parametrize("given", [int, np.int64, lambda n: [1, n], lambda n: np.array([n, 1])], ids=range(4))
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint32", "int64"])
+@pytest.mark.parametrize("given", [int, lambda n: np.array([n, 1])], ids=range(2))
 def test_a_size_that_the_kernels_argument_cannot_hold_is_refused(dtype, given):
     counts = replace(KERNELS["add"], types={} if dtype == "int32" else {"n": dtype})
     bits, signed = int(dtype.lstrip("uint")), not dtype.startswith("u")
@@ -183,22 +157,6 @@ def test_the_interval_depends_on_what_the_prediction_rests_on():
     assert 1.0 == model.local_scale(model.predict(KERNELS["add"], n=100, level=0.7))
     assert 1.0 == MODEL.local_scale(MODEL.predict(KERNELS["add"], n=100))
     assert "no bounds can be given at 70%" in model.predict(KERNELS["add"], n=100, level=0.7).warnings[0]
-
-
-def test_errors_between_variants_scatter_more_where_less_is_known():
-    model = with_scales(MODEL)
-    model = replace(model, fitted=model.fitted.model_copy(update={"scatter": Scatter(deviation=0.1, cells=9)}))
-    few, many = (model.predict(KERNELS["add"], n=n, level=0.6) for n in (1, 100))
-    scales = model.local_scale(few), model.local_scale(many)
-    assert scales[0] < 1 < scales[1]
-    assert (0.1, 0.1) == (scatter_of(model).deviation, scatter_of(model, [few]).deviation)
-    assert pytest.approx(0.1 * scales[1]) == scatter_of(model, [many]).deviation
-    expected = max(1.0, math.sqrt(scales[0] * scales[1]))
-    assert pytest.approx(0.1 * expected) == scatter_of(model, [few, many]).deviation
-    both = model.predict(KERNELS["add"], n=np.array([1, 100]), level=0.6)
-    assert pytest.approx(0.1 * expected) == scatter_of(model, [both]).deviation
-    found = Predicting(model, level=0.6).predicted({"add": KERNELS["add"]}, {"n": 100})
-    assert pytest.approx(0.1 * scales[1]) == found.scatter.deviation
 
 
 def test_a_wide_interval_has_a_reason():

@@ -152,13 +152,3 @@ def test_other_sizes_have_a_share_of_its_error_and_its_own_size_noise():
     here = SCORED.anchored_by(anchor).predict(KERNELS["add"], n=16, level=0.6)
     assert isinstance(here.seconds, float)
     assert pytest.approx((anchor.measured / 1.1, anchor.measured * 1.1)) == here.interval
-
-
-@pytest.mark.parametrize("jobs", [None, 1])
-def test_an_integer_beside_sizes_stands_at_each_of_them(jobs):
-    product, sizes = adding("n*m^2", parameters="n, m"), (64, 128, 256)
-    asked = Predicting(MODEL, allow_unmeasured=True, jobs=jobs)
-    found = asked.predicted({"a": product}, {"n": np.array(sizes), "m": 50})
-    each = [asked.predicted({"a": product}, {"n": n, "m": 50}).variants["a"].prediction.seconds for n in sizes]
-    assert each == [*found.variants["a"].prediction.seconds]
-    assert each[0] < each[1] < each[2]

@@ -64,11 +64,6 @@ def test_the_relative_whose_ratio_scatters_least_is_taken():
     assert "logarithm_64" == Ratios({"cpu": devices}).nearest("circular_64", [*FUNCTIONS], "cpu").relative
 
 
-def test_a_nearer_group_comes_first():
-    devices = {f"d{k}": {"root_64": 2.0, "divide_64": 2.0 + k, "instructions": 1.0} for k in range(3)}
-    assert "divide_64" == Ratios({"cpu": devices}).nearest("root_64", ["instructions", "divide_64"], "cpu").relative
-
-
 def test_devices_of_the_other_type_tell_less():
     devices = {f"d{k}": {"circular_64": 4.0, "exponential_64": 2.0, "logarithm_64": 3.0} for k in range(3)}
     gpu = {"g": {"exponential_64": 2.0, "logarithm_64": 6.0}}
@@ -149,16 +144,6 @@ def lp_sines():
     return lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
 
 
-def test_at_arrays_of_sizes():
-    model = without(load(FOLDERS / "intel-xeon" / "bottleneck.json"), "circular_64", "circular_32")
-    counts, sizes = count(lp_sines()), np.array([64, 1024, 1 << 14])
-    together = model.predict(counts, n=sizes)
-    for place, n in enumerate(sizes.tolist()):
-        alone = model.predict(counts, n=n)
-        assert pytest.approx(alone.seconds) == together.seconds[place]
-        assert pytest.approx(alone.interval) == tuple(bound[place] for bound in together.interval)
-
-
 def test_a_family_by_features():
     whole = load(FOLDERS / "intel-xeon" / "stevens_kloeckner_2016.json")
     model, counts = without(whole, "op_float64_special"), count(lp_sines())
@@ -167,15 +152,6 @@ def test_a_family_by_features():
     assert "op_float64_special" == caution.quantity
     assert found.terms["op_float64_special"] > 0
     assert found.interval[0] < true.seconds < found.interval[1]
-
-
-def test_integers_are_divided_at_the_cost_of_a_relative_until_they_are_measured():
-    model = without(load(FOLDERS / "intel-xeon" / "bottleneck.json"), "int_divide_32", "int_divide_64")
-    counts = kernel("[n] -> { [i, j]: 0 <= i < n and 0 <= j < 64 }", "out[i] = sum(j, a[i] // b[j])",
-                    "a: n; b: 64; out: n", np.int32)  # fmt: skip
-    free = model.predict(counts, n=1 << 14, strict=True, allow_unmeasured=True)
-    assert ("int_divide_32",) == free.unmeasured
-    assert model.predict(counts, n=1 << 14).seconds > 2 * free.seconds
 
 
 def test_a_division_that_the_fit_found_to_be_free_has_the_cost_of_a_relative():

@@ -83,15 +83,6 @@ def test_a_weight_that_no_measurement_determined_is_its_rate():
     assert expected == pytest.approx(dict(found.weights))
 
 
-def test_features_have_rates_of_their_own():
-    """Additions follow the peak, loads the bandwidth, and launches the time of a launch."""
-    names = {"op_float32_add": 1e-12, "global_load_32_stride1": 1e-11, "launches": 1e-5}
-    family = Family("sum", "this test", tuple(names))
-    fast = FAST.updated({"peak_flops_float32": Fact(5.12e12, "operation/s", ""), "launch_s": Fact(1e-5, "s", "")})
-    expected = {"op_float32_add": 2.5e-13, "global_load_32_stride1": 5e-12, "launches": 2e-5}
-    assert expected == pytest.approx(dict(transferred(model_of(family, names), fast).weights))
-
-
 def test_an_interval_comes_from_devices(monkeypatch):
     """One device of two gives bounds up to 2/3: the factor e**0.3, which the scores of one of them do not exceed."""
     scores = Conformal(scores=(0.3, 0.2), groups=("a", "b"))
@@ -135,17 +126,6 @@ def test_weights_of_another_vendor_have_wider_intervals(monkeypatch):
     assert "a platform of another vendor, as on 2 of these devices" in other.notes[-1]
     assert ERRORS.conformal == unknown.fitted.conformal
     assert "another vendor" not in " ".join([*same.notes, *unknown.notes])
-
-
-def test_latencies_and_launches_that_nobody_measured():
-    """At twice the clock a latency of as many cycles is half as long; a launch takes as long."""
-    weights = (pm.Weight("w_wait", "s", scale="memory_latency"), pm.Weight("w_launch", "s", scale="launch"))
-    family = replace(TOY, weights=weights, expression="w_wait*groups + w_launch*moved")
-    bare = without(FAST, "memory_latency_s", "launch_s")
-    found = transferred(model_of(family, {"w_wait": 4e-7, "w_launch": 1e-5}), bare)
-    assert {"w_wait": 2e-7, "w_launch": 1e-5} == pytest.approx(dict(found.weights))
-    assert "memory_latency_s is not known of both devices: waiting for global memory" in found.notes[0]
-    assert "launch_s" in found.notes[1]
 
 
 def test_what_the_files_beside_the_weights_tell_since_the_fit_counts_too(tmp_path):
