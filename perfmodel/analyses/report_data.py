@@ -6,13 +6,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-
-import numpy as np
 
 from perfmodel import store
 from perfmodel.analyses.descriptions import FactLine, WeightLine, fact_lines, how_made, weight_lines
@@ -90,7 +88,6 @@ class ReportData:
     comparisons: Comparisons
     figures: Figures  # of the comparisons
     verdict: Verdict | None  # None without test kernels
-    outliers: tuple[Comparison, ...]  # cases with far larger errors than the others, the worst first
     unmeasured: Mapping[str, tuple[str, ...]] = field(hash=False)  # kernels by an unmeasured feature that they need
     kernels: tuple[KernelTerms, ...]  # each compared variant at its largest size
     points: tuple[KernelPoint, ...]  # roofline points; empty if the facts do not allow them
@@ -147,7 +144,7 @@ def report_data(
         device=model.device, platform=measured.rows[0].platform, drivers=measured.drivers, family=model.family,
         level=level, facts=fact_lines(measured.facts), weights=weight_lines(model, level), judged_on=judged_on,
         comparisons=rows, figures=figures, verdict=judge(figures, sampled) if judged_on == TESTS else None,
-        outliers=outliers_of(rows), unmeasured=_unmeasured(rows, own.unmeasured),
+        unmeasured=_unmeasured(rows, own.unmeasured),
         kernels=_largest_terms(model, compared, bounding, level), points=_points(compared), ranking=own.ranking,
         own=own.terms(bounding, timed, model),
         own_points=tuple(points_of(measured.facts, own.counts, own.sizes, own.times).values()),
@@ -252,36 +249,3 @@ def _points(compared: Measurements) -> tuple[KernelPoint, ...]:
         return largest(roofline_points(compared))
     except FactsError:
         return ()
-
-
-FENCE = 1.5
-"""An outlier is this many interquartile ranges outside of the quartiles (Tukey, *Exploratory Data Analysis*, 1977)."""
-
-
-def outliers_of(rows: Iterable[Comparison], between: tuple[float, float] | None = None) -> tuple[Comparison, ...]:
-    r"""Return the cases whose error is far from the others' errors, the worst first.
-
-    Of the errors :math:`\log(p/t)` these are the ones outside of `between`, by default outside of :func:`fences`. A
-    prediction that is not above zero is an outlier too.
-    """
-    every = tuple(rows)
-    low, high = fences(every) if between is None else between
-    errors = [(row, log_error(row)) for row in every if row.predicted is not None]
-    far = [(row, abs(error)) for row, error in errors if not low <= error <= high]
-    return tuple(row for row, _ in sorted(far, key=lambda pair: -pair[1]))
-
-
-def fences(rows: Iterable[Comparison]) -> tuple[float, float]:
-    r"""Return the errors :math:`\log(p/t)` beyond which a case is an outlier.
-
-    They are :data:`FENCE` interquartile ranges below the first and above the third quartile of the errors.
-    """
-    known = [error for row in rows if row.predicted is not None and math.isfinite(error := log_error(row))]
-    first, third = np.quantile(known, (0.25, 0.75)) if known else (0.0, 0.0)
-    reach = FENCE * (third - first)
-    return float(first - reach), float(third + reach)
-
-
-def log_error(row: Comparison) -> float:
-    r"""Return :math:`\log(p/t)` of a case that is predicted; infinite where the prediction is not above zero."""
-    return math.log(row.predicted / row.measured) if row.predicted is not None and row.predicted > 0 else math.inf

@@ -128,8 +128,8 @@ def bound_models(folder: str | Path, device: str) -> BoundModels:
         except PerfModelError as error:
             problems.append(_one_line(error))
             continue
-        facts = model.facts or ()
-        if name == "benefits" and "device_type" in facts and facts.value("device_type") == "cpu":
+        facts = model.facts
+        if name == "benefits" and facts and "device_type" in facts and facts.value("device_type") == "cpu":
             problems.append(f"{family} supposes that work-items hide each other's waits, as on GPUs; this is a CPU")
         elif model.device == device:
             known[name] = model

@@ -288,7 +288,8 @@ def families_table(contenders: Sequence[Contender], width: int | None = None) ->
         return "\n".join(problems)
     rows = [(contender, protocol) for contender in judged for protocol in judged[0].protocols]
     names = kernels(judged[0].by("A").rows) if "A" in judged[0].protocols else ()
-    columns = [(name, [one.figures(by, name).error for one, by in rows], percent, 1) for name in names]
+    columns: list[tuple[str, list[float], Callable[[float], str], int]] = []
+    columns += [(name, [one.figures(by, name).error for one, by in rows], percent, 1) for name in names]
     for name, key, text, sign in _COLUMNS:
         if judged[0].evaluations[0].level or name not in ("inside", "width"):
             values = [getattr(one if hasattr(one, key) else one.figures(by), key) for one, by in rows]

@@ -6,13 +6,12 @@ The colours differ for any colour vision and in grey (M. Okabe and K. Ito, *Colo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from perfmodel.documents import require
 from perfmodel.errors import OptionError
 from perfmodel.io import write_whole
 
@@ -122,17 +121,9 @@ def write_figure(figure: Figure, path: str | Path, dpi: int = 130, formulas: boo
     write_whole(path, figure_bytes(figure, "svg" if Path(path).suffix == ".svg" else "png", dpi, formulas))
 
 
-def members(given: Any, kind: type | tuple[type, ...], argument: str, allowed: str) -> Sequence[Any]:
-    """Return the values to draw; raise ArgumentError if one has another type."""
-    values = tuple(given) if isinstance(given, Iterable) else (given,)
-    require(all(isinstance(value, kind) for value in values), argument, given, allowed)
-    return values
-
-
 def axes_or_new(axes: Axes | None, width: float, height: float) -> Axes:
     """Return the given axes, or the axes of a new figure of pyplot [inch], which a notebook shows."""
     if axes is not None:
-        require(hasattr(axes, "get_subplotspec"), "ax", axes, "axes of matplotlib, or None for a new figure")
         return axes
     from matplotlib import pyplot as plt
 

@@ -5,23 +5,20 @@ Without `ax` the axes are of a new figure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from perfmodel.analyses.roofline import KernelPoint, ceilings, largest, roof_values, roofline_points
 from perfmodel.compare import Comparison, Contender, Evaluation
 from perfmodel.display import in_words, seconds_text
-from perfmodel.documents import is_number, require
 from perfmodel.errors import OptionError
 from perfmodel.facts import DeviceFacts
 from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.prediction import Prediction
 from perfmodel.predicting.ranking import RankedVariant
 from perfmodel.report import drawing, pictures, sizes
-from perfmodel.report.drawing import FILLS, Axes, axes_or_new, finished, ink, members
+from perfmodel.report.drawing import FILLS, Axes, axes_or_new, finished, ink
 from perfmodel.store import Measurements
-
-DRAWN = "a prediction, a mapping of names to predictions, or ranked variants"
 
 
 def plot_predicted_vs_measured(
@@ -34,7 +31,6 @@ def plot_predicted_vs_measured(
     """
     if isinstance(rows, Evaluation):
         rows = rows.rows
-    rows = members(rows, Comparison, "plot_predicted_vs_measured: rows", "an evaluation, or what compare returned")
     axes = drawing.draw(axes_or_new(ax, 8.0, 5.4), pictures.accuracy(rows))
     axes.set_title(title)
     return axes
@@ -57,12 +53,9 @@ def plot_roofline(
         Facts of the device with its roofs; by default the facts of the measurements
         (:func:`perfmodel.fitting.device_folder.measured_folder` derives roofs from measurement kernels).
     """
-    known = facts is None or isinstance(facts, DeviceFacts)
-    require(known, "plot_roofline: facts", facts, "a DeviceFacts, or None for the facts of the measurements")
     if isinstance(measured, Measurements):
         facts = facts or measured.facts
         measured = largest(roofline_points(measured.with_facts(facts)))
-    measured = members(measured, KernelPoint, "plot_roofline: measured", "measurements, or points of roofline_points")
     picture = pictures.roofline(measured, {} if facts is None else {**roof_values(facts), **ceilings(facts)})
     if picture is None:
         problem = "no roof is known, and no kernel has operations and traffic"
@@ -80,7 +73,6 @@ def plot_families(
     Yellow is a small error, dark violet a large one. The families are of one device, on the same cases; those without a
     fit are left out. The protocol is one by which they were judged (:data:`perfmodel.compare.PROTOCOLS`).
     """
-    contenders = members(contenders, Contender, "plot_families: contenders", "what compare.contenders returned")
     judged = [family for family in contenders if family.evaluations]
     devices = sorted({family.device for family in judged})
     if len(devices) != 1:
@@ -115,15 +107,7 @@ def plot_sizes(
         The fastest variant by ranges of sizes (:func:`perfmodel.predicting.crossovers.leads_of`); by default it is
         found at the sizes that all predictions have.
     """
-    drawn = "a prediction, or a mapping of names to predictions"
     named = {predictions.kernel: predictions} if isinstance(predictions, Prediction) else predictions
-    require(isinstance(named, Mapping), "plot_sizes: predictions", predictions, drawn)
-    members(named.values(), Prediction, "plot_sizes: predictions", drawn)
-    require(isinstance(parameter, str), "plot_sizes: parameter", parameter, "the name of a size, or an empty text")
-    known = measured is None or isinstance(measured, Mapping)
-    require(known, "plot_sizes: measured", measured, "a mapping of names to sizes and times, or None")
-    if leads is not None:
-        leads = members(leads, Lead, "plot_sizes: leads", "what leads_of returned, or None")
     panel = sizes.panel_of_predictions(named, parameter, leads)
     axes, names = axes_or_new(ax, 8.0, 4.6), [name or "predicted" for name in named]
     sizes.draw_panel(axes, panel, names, {name or "predicted": times for name, times in (measured or {}).items()})
@@ -147,7 +131,6 @@ def plot_terms(
     A prediction at an array of sizes has a bar for each size. Of more than `most` terms the smaller ones are summed, or
     left out if they overlap.
     """
-    require(is_number(most) and most >= 0 and most % 1 == 0, "plot_terms: most", most, "a number of terms")
     bars = bars_of(predictions)
     stacked = all(at.adds_up for _, at in bars)
     shares: dict[str, float] = {}
@@ -155,7 +138,7 @@ def plot_terms(
         for name, seconds in at.terms.items():
             shares[name] = max(shares.get(name, 0.0), abs(seconds) / at.seconds)
     ordered = sorted((name for name, share in shares.items() if share > 0), key=lambda name: -shares[name])
-    shown, rest = ordered[: int(most)], ordered[int(most) :]
+    shown, rest = ordered[:most], ordered[most:]
     height = 1.3 + (0.42 * len(bars) if stacked else len(bars) * (0.2 + 0.13 * len(shown)))
     axes = axes_or_new(ax, 8.0, max(height, 2.4))
     parts = [{name: 100 * seconds / at.seconds for name, seconds in at.terms.items()} for _, at in bars]
@@ -173,15 +156,12 @@ def plot_terms(
 
 def bars_of(given: Any) -> list[tuple[str, Prediction]]:
     """Return each predicted time with its label; raise OptionError if there is none, or one is not above zero."""
-    named: Iterable[tuple[str, Any]] = given.items() if isinstance(given, Mapping) else []
-    members([value for _, value in named], Prediction, "plot_terms: predictions", DRAWN)
     if isinstance(given, Prediction):
-        named = [("", given)]
-    elif not isinstance(given, Mapping):
-        given = members(given, (Prediction, RankedVariant), "plot_terms: predictions", DRAWN)
-        named = [(getattr(predicted, "name", ""), predicted) for predicted in given]
+        given = [given]
+    if not isinstance(given, Mapping):
+        given = [(getattr(predicted, "name", ""), predicted) for predicted in given]
     bars = []
-    for name, predicted in named:
+    for name, predicted in given.items() if isinstance(given, Mapping) else given:
         if isinstance(predicted, RankedVariant):
             predicted = Prediction(predicted.seconds, predicted.terms)
         every, title = list(predicted.at_each_size()), name or predicted.kernel
@@ -203,8 +183,8 @@ def _stack(
     """Draw stacks of shares [%]; return the lowest and the highest end, and the places of the times."""
     from matplotlib.colors import to_rgb
 
-    parts = [((name,), name, FILLS[place % len(FILLS)]) for place, name in enumerate(shown)]
-    parts += [(tuple(rest), f"{len(rest)} others", drawing.REST)] if rest else []
+    parts = [([name], name, FILLS[place % len(FILLS)]) for place, name in enumerate(shown)]
+    parts += [([*rest], f"{len(rest)} others", drawing.REST)] if rest else []
     ends = [[0.0, 0.0] for _ in bars]  # left and right ends of the stacks
     for names, label, colour in parts:
         widths = [sum(bar.get(name, 0.0) for name in names) for bar in bars]

@@ -44,7 +44,6 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
         roofs=cards.roofs_words(data), keys=cards.legend(keys), advisers=cards.advisers_words(data),
         accuracy=figures.plot("accuracy", pictures.accuracy(few, False, data.level)),
         comparisons=tables.comparisons_table(data.comparisons, "predicted and measured times"),
-        outliers=tables.comparisons_table(data.outliers, "outliers, the worst first"),
         unmeasured=tables.unmeasured_table(data),
         roofline=_roofline("roofline", data.points, data),
         points=tables.roofline_table(data.points, False),

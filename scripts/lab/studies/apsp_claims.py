@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from perfmodel.analyses.report_data import outliers_of
 from perfmodel.compare import Comparison
 from perfmodel.display import bytes_text, seconds_text
+from scripts.lab.outliers import outliers_of
 from scripts.lab.studies.apsp import (
     FLAT,
     LINEAR,
