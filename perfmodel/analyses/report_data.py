@@ -35,7 +35,7 @@ from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.models import Family
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.prediction import ADDS_UP
-from perfmodel.predicting.predictions import Predicting
+from perfmodel.predicting.predictions import Predicting, Predictions
 from perfmodel.predicting.ranking import Ranking, rankings
 from perfmodel.store import Measurements
 from perfmodel.store.files import other_device
@@ -137,18 +137,22 @@ def report_data(
     rows = compare(model, compared, level)
     figures = summarise(rows)
     sampled = summarise(compare(model, samples, level)) if samples else None
-    own = _OwnVariants.of(model, variants or {}, sizes or {}, level)
+    asked = Predicting(model, level, skipped=(UnmeasuredFeatureError, PredictionError, AssumptionError))
+    own, sizes = asked.predicted(variants or {}, sizes or {}), sizes or {}
+    ranking = rankings(own)[0]
+    times = {variant.name: variant.seconds for variant in ranking}
     bounding = bound_models(folder, model.device)
     facts = measured.known_facts
     return ReportData(
         device=model.device, platform=measured.rows[0].platform, drivers=measured.drivers, family=model.family,
         level=level, facts=fact_lines(measured.facts), weights=weight_lines(model, level), judged_on=judged_on,
         comparisons=rows, figures=figures, verdict=judge(figures, sampled) if judged_on == TESTS else None,
-        unmeasured=_unmeasured(rows, own.unmeasured),
-        kernels=_largest_terms(model, compared, bounding, level), points=_points(compared), ranking=own.ranking,
-        own=own.terms(bounding, timed, model),
-        own_points=tuple(points_of(measured.facts, own.counts, own.sizes, own.times).values()),
-        withheld=MappingProxyType({**uncounted, **own.withheld}), made=how_made(model, measured, folder),
+        unmeasured=_unmeasured(rows, own.errors),
+        kernels=_largest_terms(model, compared, bounding, level), points=_points(compared), ranking=ranking,
+        own=_own_terms(own, ranking, sizes, bounding, timed, model),
+        own_points=tuple(points_of(measured.facts, own.counts, sizes, times).values()),
+        withheld=MappingProxyType({**uncounted, **{name: str(error) for name, error in own.errors.items()}}),
+        made=how_made(model, measured, folder),
         simulated="simulated" in facts and bool(facts.value("simulated")), roofs=roof_values(facts),
         families=family_lines(model, folder, compared, level, advance) if judged_on == TESTS else (),
         bound_problems=bounding.problems, scatter=own.scatter,
@@ -160,47 +164,21 @@ def steps_of(folder: str | Path) -> int:
     return 2 + (len(weights_files(folder)) if (Path(folder) / store.TESTS_FILE).is_file() else 0)
 
 
-@dataclass(frozen=True)
-class _OwnVariants:
-    """A user's variants: ranked, or withheld with the reason."""
-
-    counts: Mapping[str, Any]
-    sizes: Mapping[str, int]
-    ranking: Ranking
-    unmeasured: Mapping[str, UnmeasuredFeatureError]
-    withheld: Mapping[str, str]
-    scatter: Scatter | None
-
-    @classmethod
-    def of(
-        cls, model: FittedModel, variants: Mapping[str, Any], sizes: Mapping[str, int], level: float
-    ) -> _OwnVariants:
-        """Rank the variants of a user that can be predicted."""
-        asked = Predicting(model, level, skipped=(UnmeasuredFeatureError, PredictionError, AssumptionError))
-        predicted = asked.predicted(variants, sizes)
-        errors = predicted.errors
-        unmeasured = {name: error for name, error in errors.items() if isinstance(error, UnmeasuredFeatureError)}
-        broken = {name: str(error) for name, error in errors.items() if name not in unmeasured}
-        withheld = broken | {name: str(error) for name, error in unmeasured.items()}
-        return cls(predicted.counts, sizes, rankings(predicted)[0], unmeasured, withheld, predicted.scatter)
-
-    @property
-    def times(self) -> dict[str, float]:
-        """The predicted time of each ranked variant by its name [s]."""
-        return {variant.name: variant.seconds for variant in self.ranking}
-
-    def terms(self, bounding: BoundModels, timed: Measurements | None, model: FittedModel) -> tuple[KernelTerms, ...]:
-        """Return the terms of each ranked variant, what bounds it, and its measured time."""
-        took = {
-            (row.variant.get("variant"), row.counts_hash): row.seconds_by(model.clock)
-            for row in timed or () if row.device == model.device and row.parameters == dict(self.sizes)
-        }  # fmt: skip
-        terms = []
-        for variant in self.ranking:
-            counts = self.counts[variant.name]
-            measured, bounds = took.get((variant.name, counts.hash)), bounding.bounds(counts, self.sizes)
-            terms.append(kernel_terms(variant.name, "", in_words(self.sizes), variant, measured, bounds))
-        return tuple(terms)
+def _own_terms(
+    own: Predictions, ranking: Ranking, sizes: Mapping[str, int], bounding: BoundModels, timed: Measurements | None,
+    model: FittedModel,
+) -> tuple[KernelTerms, ...]:  # fmt: skip
+    """Return the terms of each ranked variant of a user, what bounds it, and its measured time."""
+    took = {
+        (row.variant.get("variant"), row.counts_hash): row.seconds_by(model.clock)
+        for row in timed or () if row.device == model.device and row.parameters == dict(sizes)
+    }  # fmt: skip
+    terms = []
+    for variant in ranking:
+        counts = own.counts[variant.name]
+        measured, bounds = took.get((variant.name, counts.hash)), bounding.bounds(counts, sizes)
+        terms.append(kernel_terms(variant.name, "", in_words(sizes), variant, measured, bounds))
+    return tuple(terms)
 
 
 def _largest_terms(
@@ -234,10 +212,11 @@ def kernel_terms(
 
 
 def _unmeasured(
-    rows: Sequence[Comparison], withheld: Mapping[str, UnmeasuredFeatureError]
+    rows: Sequence[Comparison], withheld: Mapping[str, Exception]
 ) -> Mapping[str, tuple[str, ...]]:
     needs: dict[str, dict[str, None]] = {}
-    asked = [*((row.kernel, row.needs) for row in rows), *((name, error.features) for name, error in withheld.items())]
+    asked = [*((row.kernel, row.needs) for row in rows)]
+    asked += [(name, error.features) for name, error in withheld.items() if isinstance(error, UnmeasuredFeatureError)]
     for kernel, features in asked:
         for feature in features:
             needs.setdefault(feature, {})[kernel] = None

@@ -47,7 +47,6 @@ def compare_command(
     With one --family, or --protocol: predicted and measured times of the test kernels, the weights, and the errors.
     Else a table of all families; it takes a minute or two for each device. One linear model takes seconds.
     """
-    output.no_csv_with_json(csv)
     report.drawing.check_format(picture)
     if roofline:
         if family or protocol:
@@ -66,12 +65,10 @@ def _show_families(source: list[Path] | None, names: tuple[str, ...], picture: P
     every = [contender for rivals in judged for contender in rivals]
     if picture is not None:
         report.pictures.write(report.pictures.families_figure(judged), picture)
-    if csv:
-        output.print_csv(contenders.families_csv(every))
-        return
     output.show(
         lambda: contenders.families_document(every),
         lambda: "\n\n".join(contenders.families_table(rivals, output.table_width()) for rivals in judged),
+        (lambda: contenders.families_csv(every)) if csv else None,
     )
 
 
@@ -109,10 +106,11 @@ def _show_model(
     if picture is not None:
         rows = [row for each in judged for row in each.evaluations[0].rows]
         report.pictures.write(report.pictures.accuracy_figure(rows, chosen.name), picture)
-    if csv:
-        output.print_csv(report.predictions_csv([row for each in judged for row in each.evaluations]))
-        return
-    output.show(lambda: report.document(judged), lambda: report.evaluation_text(judged, output.table_width()))
+    evaluations = [evaluation for each in judged for evaluation in each.evaluations]
+    output.show(
+        lambda: report.document(judged), lambda: report.evaluation_text(judged, output.table_width()),
+        (lambda: report.predictions_csv(evaluations)) if csv else None,
+    )  # fmt: skip
 
 
 def _folder_and_tests(source: Path) -> tuple[Path, str]:
@@ -141,10 +139,8 @@ def _show_roofline(source: list[Path] | None, picture: Path | None, csv: bool) -
     if picture is not None:
         title = f"{facts.slug}: roofs and test kernels"
         report.pictures.write(report.pictures.roofline_figure(points, facts, title), picture)
-    if csv:
-        output.print_csv(report.evaluation.roofline_table(points).csv())
-        return
     output.show(
         lambda: report.evaluation.roofline_document(points, facts),
         lambda: report.evaluation.roofline_text(points, facts, output.table_width()),
+        report.evaluation.roofline_table(points).csv if csv else None,
     )

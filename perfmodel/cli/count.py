@@ -50,16 +50,12 @@ def count_command(
 
     With several sizes, a table of numbers.
     """
-    output.no_csv_with_json(csv)
     points = numbers.size_points(size)
     counted = options.counted_variants(
         asked.kernel, asked.variant, subgroup_size, jobs, dtypes=dtypes(dtype), statistics=asked.statistics,
         declared=declared(declared_file),
     )  # fmt: skip
     values, errors = _evaluated(counted, points, csv or len(points) > 1)
-    if csv:
-        output.print_csv(_csv(values, errors, points))
-        return
     shown, make = {name: counted[name] for name in values}, _sweep_document if len(points) > 1 else _document
     output.show(
         lambda: {
@@ -71,6 +67,7 @@ def count_command(
             [_text(name, counts, values[name], points) for name, counts in shown.items()]
             + report.sweeps.left_out_lines(errors)
         ),
+        (lambda: _csv(values, errors, points)) if csv else None,
     )  # fmt: skip
 
 

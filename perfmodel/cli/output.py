@@ -171,9 +171,11 @@ def print_refusal(error: PerfModelError) -> None:
     print(f"perfmodel: error: {visible(refusal_text(error))}", file=sys.stderr)
 
 
-def show(document: Callable[[], Any], text: Callable[[], str]) -> None:
-    """Print a result as one document (with ``--json``) or as text; only the printed form is computed."""
-    if settings().json:
+def show(document: Callable[[], Any], text: Callable[[], str], csv: Callable[[], str] | None = None) -> None:
+    """Print a result as one document (with ``--json``), as CSV if given, or as text; only that form is computed."""
+    if csv is not None:
+        print(visible(csv()), end="")
+    elif settings().json:
         print_document(document())
     else:
         print_text(text())
@@ -194,11 +196,6 @@ def print_text(text: str, file: TextIO | None = None) -> None:
     print(visible(display.wrapped_text(text, table_width())), file=file or sys.stdout)
 
 
-def print_csv(text: str) -> None:
-    """Print CSV as it is."""
-    print(visible(text), end="")
-
-
 def text_stream(file: Path | None) -> TextIO:
     """Return where a command prints text about a file: standard error if the file is standard output."""
     return sys.stderr if file is not None and is_standard_output(file) else sys.stdout
@@ -210,12 +207,6 @@ def one_output(**files: Path | None) -> None:
     taken += [f"--{name} -" for name, file in files.items() if file is not None and is_standard_output(file)]
     if len(taken) > 1:
         raise OptionError(f"{' and '.join(taken)} both write to standard output", "give a file for one of them")
-
-
-def no_csv_with_json(csv: bool) -> None:
-    """Refuse ``--csv`` with ``--json``."""
-    if csv and settings().json:
-        raise OptionError("--json and --csv both write to standard output", "give one of them")
 
 
 def sizes_text(sizes: Mapping[str, Any]) -> str:

@@ -48,12 +48,11 @@ class PredictionOptions:
     variant: options.Variant = None
     size: options.SizeLists = None
     paired: options.Paired = False
+    statistic: options.Statistics = None
     strict: options.Strict = False
     anchor: options.Anchored = False
-
-    def points(self) -> tuple[dict[str, int], ...]:
-        """Read the sizes."""
-        return numbers.size_points(self.size, self.paired)
+    csv: options.Csv = False
+    jobs: options.Jobs = None
 
     def model(self, facts: str | None = None, judged: bool = False) -> predicting.FittedModel:
         """Find the model, with other facts of its device, or transferred to another device.
@@ -83,9 +82,12 @@ class _Request(FrozenValue):
     level: float
     model: predicting.FittedModel
     points: tuple[Mapping[str, int], ...]
-    statistics: Mapping[str, float]
-    jobs: int | None
-    keep: Path | None = None  # store of the runs that scale predictions
+    keep: Path | None  # store of the runs that scale predictions
+
+    @cached_property
+    def statistics(self) -> dict[str, float]:
+        """The statistics by key."""
+        return numbers.statistics(self.asked.statistic)
 
     @cached_property
     def file(self) -> KernelFile:
@@ -117,10 +119,10 @@ class _Request(FrozenValue):
 
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
         """Predict the variants at sizes, and rank them at each size; variants with errors are left out."""
-        alone = self.jobs is None and len(self.file.builders) < MANY
+        alone = self.asked.jobs is None and len(self.file.builders) < MANY
         bar = output.CommandBar(failures=False)
         asked = predicting.Predicting(
-            self.model, self.level, jobs=self.jobs, skipped=PerfModelError,
+            self.model, self.level, jobs=self.asked.jobs, skipped=PerfModelError,
             progress=None if alone else bar, options={"check": True, "statistics": self.statistics},
         )  # fmt: skip
         with output.counting(shown=alone):
@@ -152,63 +154,52 @@ def predict_command(
     context: typer.Context,
     asked: PredictionOptions,
     *,
-    statistic: options.Statistics = None,
     facts: options.DeviceFile = None,
     level: options.Level = LEVEL,
     clock: options.ClockName = "host",
     why: Why = False,
     picture: Picture = None,
-    csv: options.Csv = False,
-    jobs: options.Jobs = None,
 ) -> None:
     """Predict a kernel's run time and the share of each term; several variants are ranked.
 
     With several sizes, a table of times.
     """
     report.drawing.check_format(picture)
-    if why and jobs is not None:
+    if why and asked.jobs is not None:
         raise OptionError("--why and --jobs were both given", "give one of them: --why needs the counts in one process")
-    points, known = asked.points(), numbers.statistics(statistic)
+    points = numbers.size_points(asked.size, asked.paired)
     keep = supervised_store(context, None) if asked.anchor else None
-    model = replace(asked.model(facts, judged=csv).by_clock(clock), strict=asked.strict)
-    request = _Request(asked, level, model, points, known, jobs, keep)
-    if len(points) == 1 and not csv and picture is None:
+    model = replace(asked.model(facts, judged=asked.csv).by_clock(clock), strict=asked.strict)
+    request = _Request(asked, level, model, points, keep)
+    if len(points) == 1 and not asked.csv and picture is None:
         _show_prediction(request, ranked=False, why=why)
     elif why:
         raise OptionError("--why was given with several sizes, --picture or --csv", "give one size, and --why alone")
     else:
-        _show_sweep(request, winners=False, csv=csv, picture=picture)
+        _show_sweep(request, winners=False, picture=picture)
 
 
-def rank_command(
-    context: typer.Context,
-    asked: PredictionOptions,
-    *,
-    crossover: Crossover = None,
-    statistic: options.Statistics = None,
-    csv: options.Csv = False,
-    jobs: options.Jobs = None,
-) -> None:
+def rank_command(context: typer.Context, asked: PredictionOptions, *, crossover: Crossover = None) -> None:
     """Rank a kernel's variants by their predicted times, or find the sizes at which their order changes.
 
     With several sizes, the fastest variant at each.
     """
-    points, known = asked.points(), numbers.statistics(statistic)
+    points = numbers.size_points(asked.size, asked.paired)
     span = None
     if crossover is not None:
-        if asked.anchor or csv:
+        if asked.anchor or asked.csv:
             other = "--anchor" if asked.anchor else "--csv"
             raise OptionError(f"{other} and --crossover were both given", "give one of them")
         span = numbers.parse_span(crossover, "--crossover")
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
     keep = supervised_store(context, None) if asked.anchor else None
-    model = replace(asked.model(judged=csv or span is not None), strict=asked.strict)
-    request = _Request(asked, LEVEL, model, points, known, jobs, keep)
+    model = replace(asked.model(judged=asked.csv or span is not None), strict=asked.strict)
+    request = _Request(asked, LEVEL, model, points, keep)
     if span is not None:
         _show_leads(request, *span)
-    elif len(points) > 1 or csv:
-        _show_sweep(request, winners=True, csv=csv)
+    elif len(points) > 1 or asked.csv:
+        _show_sweep(request, winners=True)
     else:
         _show_prediction(request, ranked=True)
 
@@ -331,12 +322,11 @@ def _notes(every: int, rankings: Sequence[predicting.Ranking]) -> list[str]:
     return [f"note: {line}" for line in report.sweeps.noted_lines(warned, every)]
 
 
-def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | None = None) -> None:
+def _show_sweep(request: _Request, *, winners: bool, picture: Path | None = None) -> None:
     """Print predictions at several sizes, and draw them.
 
     With `winners` the table has a row for each size, otherwise for each size and variant.
     """
-    output.no_csv_with_json(csv)
     if picture is not None:
         _check_picture(request.points)
     predictions, points = request.predicted(predicting.predictions.together(request.points))
@@ -344,11 +334,6 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
     places = analyses.roofline.points_at(facts, predictions.counts, points)
     if picture is not None:
         _draw(request, predictions, points, picture)
-    if csv:
-        withheld = {name: str(error) for name, error in predictions.errors.items()}
-        output.print_csv(report.sweeps.sweep_table(points, places, withheld).csv())
-        return
-
     def document() -> dict[str, Any]:
         records = report.sweeps.sweep_records(points, places)
         notes = list(request.model.notes)
@@ -362,7 +347,11 @@ def _show_sweep(request: _Request, *, winners: bool, csv: bool, picture: Path | 
         lines += analyses.roofline.above_lines(point for here in places for point in here.values())
         return request.with_command("\n".join([*lines, *report.sweeps.left_out_lines(predictions.errors)]))
 
-    output.show(document, text)
+    def csv() -> str:
+        withheld = {name: str(error) for name, error in predictions.errors.items()}
+        return report.sweeps.sweep_table(points, places, withheld).csv()
+
+    output.show(document, text, csv if request.asked.csv else None)
 
 
 def _check_picture(points: Sequence[Mapping[str, int]]) -> None:
@@ -386,7 +375,7 @@ def _draw(
         return predicting.crossovers.leads_between(panel, across, counts, request.model, False)
 
     counts = predictions.counts or options.count_jobs(
-        request.file.only(predictions.variants), request.jobs or 1, request.model.fitted.subgroup_size,
+        request.file.only(predictions.variants), request.asked.jobs or 1, request.model.fitted.subgroup_size,
         statistics=request.statistics,
     )  # fmt: skip
     report.sizes.picture_sweep(report.sizes.panels_of(points, leads), picture, request.model.name)
@@ -396,7 +385,7 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
     """Print the fastest variant of each range of sizes."""
     asked, model, at = request.asked, request.model, request.points[0]
     counted = options.counted_variants(
-        asked.kernel, asked.variant, model.fitted.subgroup_size, request.jobs, statistics=request.statistics
+        asked.kernel, asked.variant, model.fitted.subgroup_size, request.asked.jobs, statistics=request.statistics
     )
     failed = options.errors_of(counted)
     if len(counted) + len(failed) < 2:

@@ -232,6 +232,8 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
         if shared:
             asked = {name: given.pop(name) or getattr(settings(), name) for name in SHARED}
             set_settings(CommandSettings(**asked))
+            if asked["json"] and given.get("csv"):
+                raise errors.OptionError("--json and --csv both write to standard output", "give one of them")
         values = {
             name: group(**{field.name: given.pop(field.name) for field in fields(group)})
             for name, group in groups.items()

@@ -40,7 +40,6 @@ def time_command(
 
     It takes a few seconds and 30 runs for each variant and size; it prints the expected duration first.
     """
-    output.no_csv_with_json(csv)
     points, known = numbers.size_points(size), asked.statistics
     store = supervised_store(context, keep)
     from perfmodel.opencl import find
@@ -67,12 +66,12 @@ def time_command(
     timing = tuning.timing.time_kernel(trials, points, counted, model, LEVEL, bar)
     begin_result()
     ran = any(point.ran for point in timing.points)
-    if output.settings().json:
-        output.print_document(_document(timing, asked.kernel, keep))
-    elif csv:
-        output.print_csv(timed_table(timing.points).csv())
-    elif ran or len(left_out_lines(timing)) > 1:
-        output.print_text("\n".join(_lines(timing, asked.kernel, problem, keep)))
+    if csv or output.settings().json or ran or len(left_out_lines(timing)) > 1:
+        output.show(
+            lambda: _document(timing, asked.kernel, keep),
+            lambda: "\n".join(_lines(timing, asked.kernel, problem, keep)),
+            timed_table(timing.points).csv if csv else None,
+        )
     if not ran:
         first = timing.points[0].variants[0]
         raise errors.failed(first.name, first.row.status, first.row.message)
@@ -212,7 +211,7 @@ def _document(timing: tuning.timing.Timing, kernel: Path, keep: Path | None) -> 
             {**point_document(point), "outputs": outputs.to_json()}
             for point, outputs in zip(timing.points, timing.outputs, strict=True)
         ],
-        "withheld": [{"variant": name, "problem": str(error)} for name, error in timing.withheld.items()],
+        **output.withheld_document(timing.withheld),
         "uncompared": [{"variant": name, "problem": problem} for name, problem in uncompared.items()],
         "spent": [{"variant": name, "seconds": trials.spent(name)} for name in trials.variants],
         "keep": None if keep is None else str(keep),
