@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -149,37 +148,6 @@ def test_fit_writes_the_weights_beside_the_measurements(perfmodel):
     assert "wrote new/w.json" in text
     predicted = document(perfmodel("predict", "kernel.py", "-p", "n=4096", "-w", "new/w.json", "--json"))
     assert pytest.approx(5e-6 + 2e-9 * 4096, rel=1e-8) == predicted["predictions"][0]["seconds"]
-
-
-def test_fit_into_a_pipe_and_to_standard_output(perfmodel):
-    store_times("d")
-    os.mkfifo("pipe")
-    reading = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
-    assert 0 == perfmodel("fit", "--from", "d", "-o", "pipe").exit_code
-    expected = json.loads(os.read(reading, 2**16))
-    assert Path("pipe").is_fifo()
-    os.close(reading)
-    for options in ((), ("--json",)):
-        result = perfmodel("fit", "--from", "d", "-o", "-", *options)
-        assert expected == document(result)
-        assert ("wrote -" in result.stderr) is not bool(options)
-    assert not Path("-").exists()
-
-
-def test_intervals_rest_on_test_kernels_where_they_were_measured(tmp_path):
-    alone, both = tmp_path / "alone", tmp_path / "both"
-    for folder in (alone, both):
-        shutil.copytree(DATA, folder)
-    (alone / "test.jsonl").unlink()
-    found = {}
-    for folder in (alone, both):
-        result = run("--from", str(folder / "measurements.jsonl"), "--output", str(folder / "w.json"))
-        assert 0 == result.exit_code, result.stderr
-        found[folder] = json.loads((folder / "w.json").read_text())
-    assert found[alone]["weights"] == found[both]["weights"]
-    first, second = (set(found[folder]["conformal"]["groups"]) for folder in (alone, both))
-    assert {"convolution", "nbody", "stencil"} == second - first
-    assert first < second
 
 
 def rewritten(folder, change, places):

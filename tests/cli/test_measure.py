@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from types import SimpleNamespace
 
 import pytest
@@ -214,15 +213,3 @@ def test_a_budget_says_what_it_leaves_out(tmp_path, kernels):
     assert 0 == result.exit_code
     assert "the budget of 0 s is used" in result.stderr
     assert ": 0 configurations measured" in result.stdout
-
-
-def test_failures_are_in_the_summary(tmp_path):
-    folder = tmp_path / "kernels"
-    folder.mkdir()
-    text = (ROOT / "measurement_kernels" / "matmul_naive.py").read_text()
-    wrong = 'reference=lambda arguments: {"c": 2*arguments["a"]}'
-    (folder / "naive.py").write_text(text.replace("reference=product", wrong))
-    result = perfmodel("--quick", "--store", tmp_path / "s", "--kernels", folder)
-    assert 0 == result.exit_code
-    assert re.search(r": 0 configurations measured \(\d correctness\) in 0 visits, in ", result.stdout)
-    assert "measuring: matmul_naive: correctness (" in result.stderr

@@ -176,12 +176,3 @@ def test_what_does_not_fit_is_left_out_at_several_sizes_and_by_ranges(pair, tmp_
     found = document(pair("rank", *asked, "--crossover", "n=1:1000", "--json"))
     assert [{"variant": "small", "low": 128, "high": 896, "tied": [[], []]}] == found["leads"]
     assert ["large"] == [row["variant"] for row in found["withheld"]]
-
-
-def test_a_range_names_the_variants_without_counts(pair, tmp_path):
-    (tmp_path / "groups.py").write_text(SPACE)
-    asked = ("rank", "groups.py", "--quiet", "-w", "weights.json", "-j", "1", "--crossover", "n=1:1000")
-    assert ["group=0"] == [row["variant"] for row in document(pair(*asked, "--json"))["withheld"]]
-    first, last = pair(*asked).stdout.splitlines()
-    assert "n from 128 to 896: group=128" == first
-    assert last.startswith("group=0: ")

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.documents import document, seconds
-from tests.shadow import ROOT
 
 W = ("-w", "weights.json")
 PAIR = ("--variant", "small", "--variant", "large")
@@ -185,44 +184,3 @@ def test_facts_replace_those_of_the_device(perfmodel):
     result = perfmodel("predict", "kernel.py", "-p", "n=1024", *W, "--facts", "small.yaml")
     assert (2, True) == (result.exit_code, "64" in result.stderr), result.stderr
     assert "gtx-480" in perfmodel("predict", "kernel.py", "-p", "n=1024", *W, "--facts", "gtx-4800").stderr
-
-
-def test_a_given_fact_replaces_a_fitted_one(perfmodel):
-    """2**20 additions at 1e9 a second take 1.05 ms."""
-    Path("peak.yaml").write_text(
-        "facts:\n  peak_flops_float32: {value: 1.0e+9, unit: operation/s, source: a guess}\n"
-    )
-    weights = str(ROOT / "fitted_weights" / "pocl-skylake-avx512-intel-xeon" / "roofline.json")
-    (row,) = table(perfmodel("predict", "kernel.py", "-p", "n=1Mi", "-w", weights, "--facts", "peak.yaml", "--csv"))
-    assert pytest.approx(2**20 / 1e9) == float(row["term.compute"])
-
-
-def test_a_crossover_of_resources_skips_sizes_that_break_an_assumption(perfmodel):
-    weights = str(ROOT / "fitted_weights" / "pocl-skylake-avx512-intel-xeon" / "bottleneck.json")
-    asked = ("rank", "variants.py", *PAIR, "-w", weights, "--crossover", "n=1:1000", "--json")
-    leads = document(perfmodel(*asked))["leads"]
-    assert (128, 896) == (leads[0]["low"], leads[-1]["high"])
-
-
-LONELY = """
-import loopy as lp
-from variants import scale
-
-
-def variants():
-    return {
-        name: lp.assume(scale("out[i] = a[i] + 1", group), "n = 128000")
-        for name, group in (("small", 64), ("large", 128))
-    }
-"""
-
-
-@pytest.mark.parametrize("family", ["bottleneck", "stevens_kloeckner_2016"])
-def test_a_crossover_where_only_one_size_is_allowed(perfmodel, family, tmp_path, monkeypatch):
-    """Of 300,000 sizes the grid tries some: the one that both kernels allow is between them."""
-    monkeypatch.syspath_prepend(tmp_path)
-    Path("lonely.py").write_text(LONELY)
-    weights = str(ROOT / "fitted_weights" / "pocl-skylake-avx512-intel-xeon" / f"{family}.json")
-    asked = ("rank", "lonely.py", "-w", weights, "--crossover", "n=100000:400000", "--json")
-    (lead,) = document(perfmodel(*asked))["leads"]
-    assert (128000, 128000) == (lead["low"], lead["high"])

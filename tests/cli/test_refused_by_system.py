@@ -8,8 +8,6 @@ import sys
 
 import pytest
 
-from perfmodel import io
-from perfmodel.errors import OutputError
 from tests.cli.program import RUN
 from tests.fuzz.workspace import pristine
 from tests.shadow import ROOT
@@ -45,21 +43,6 @@ def test_a_full_disk_names_the_file_and_leaves_no_half_one(folder, arguments):
     assert "Traceback" not in done.stderr
     assert [] == [path for path in folder.rglob("*") if path.name not in {name.split("/")[-1] for name in pristine()}
                   and path.is_file()]  # fmt: skip
-
-
-def test_a_write_that_fails_names_its_file(tmp_path, monkeypatch):
-    """The system names the temporary file, or none: a write knows no name."""
-
-    def full(number):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space left") as found:
-        io.replace_file(tmp_path / "x", b"content")
-    assert str(tmp_path / "x") == found.value.filename
-    with pytest.raises(OutputError, match="x': No space left on device; the earlier content is unchanged"):
-        io.write_whole(tmp_path / "x", b"content")
-    assert [] == list(tmp_path.iterdir())
 
 
 def test_memory_that_ends_elsewhere_is_one_line(capsys, monkeypatch):

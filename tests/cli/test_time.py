@@ -143,18 +143,6 @@ def test_without_weights_it_only_measures(here):
     assert (None, None) == (found["family"], found["points"][0]["variants"][0]["predicted"])
 
 
-def test_weights_of_the_device_are_found(here, monkeypatch):
-    own_weights()
-    home = Path("fitted") / device().slug
-    home.mkdir(parents=True)
-    Path("weights.json").rename(home / "stevens_kloeckner_2016.json")
-    (home / "device.json").write_text(json.dumps(device().facts.to_json()))
-    monkeypatch.setattr(recommended, "places", lambda: (("of the test", Path("fitted")),))
-    found = document(here("time", "kernel.py", *N, *ONCE, "--json"))
-    assert str(home / "stevens_kloeckner_2016.json") == found["weights"]
-    assert found["points"][0]["variants"][0]["factor"] > 0
-
-
 def test_csv(here):
     result = here("time", "pair.py", *N, "-w", "weights.json", *ONCE, "--csv")
     rows = list(csv.DictReader(StringIO(result.stdout)))
@@ -225,18 +213,6 @@ def test_records_are_kept(here):
     assert ["correctness"] == [one.status for one in read.current if one.variant == {"variant": "wrong"}]
 
 
-def test_kept_records_can_be_fitted_and_evaluated(here):
-    sizes = ",".join(str(128 * 2**k) for k in range(6))
-    here("time", "pair.py", "-p", f"n={sizes}", *ONCE, "--keep", "kept")
-    family = "expr: w_launch*launches + w_group*work_groups"
-    result = here("fit", "--from", "kept", "--family", family, "--out", "own.json")
-    assert 0 == result.exit_code, result.stderr
-    Path("kept/test.jsonl").write_bytes(Path("kept/measurements.jsonl").read_bytes())
-    result = here("compare", "--from", "kept", "--family", family)
-    assert 0 == result.exit_code, result.stderr
-    assert "pair" in result.stdout
-
-
 def test_arguments_of_the_kernel_file(here):
     Path("gather.py").write_text(GATHER + "\ndef variants():\n    return {'a': gather(1), 'b': gather('(2-1)')}\n")
     result = here("time", "gather.py", *N, *ONCE)
@@ -296,17 +272,6 @@ def test_a_kernel_that_ends_its_process_is_recorded_and_the_rest_goes_on(here):
     assert "the process died of SIG" in message
     assert "recorded, the rest goes on" in done.stderr
     assert ["deadly", "a", "b"] == [row.variant["variant"] for row in store.read("kept").rows]
-
-
-@pytest.mark.slow
-def test_a_process_that_dies_at_its_end_prints_one_document(here):
-    Path("last.py").write_text(PAIR + "\n\nimport atexit\nimport os\natexit.register(os.abort)\n")
-    command = [sys.executable, "-c", RUN, "time", "last.py", *N, *ONCE, "--json"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False
-    )
-    assert ["ok", "ok"] == [row["status"] for row in document_of(done)["points"][0]["variants"]]
-    assert "the process died of SIGABRT after its result" in done.stderr
 
 
 def document_of(done: subprocess.CompletedProcess[str]) -> dict:

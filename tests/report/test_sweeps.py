@@ -153,15 +153,6 @@ def test_ties_in_words():
     assert "" == ties_text(ranked(alone=1.0), SCATTER, 0.9)
 
 
-def test_no_name_stands_twice_in_the_words():
-    """Whether fewer variants are to be measured than tie, as many, or more."""
-    for near in (1.0, 1.02, 1.1, 1.14, 1.17, 1.3):
-        for level in (0.3, 0.6, 0.9, 0.99):
-            found = with_ties([RankedVariant(f"v{i}", near**i) for i in range(5)], SCATTER, level)
-            text = ties_text(found, SCATTER, level)
-            assert all(text.count(variant.name) <= 1 for variant in found), text
-
-
 def test_a_ranking_has_rates_before_the_interval():
     point = KernelPoint("tiled", "", "", operations=4e6, bytes=8e6, seconds=1e-3, bound_s=5e-4, bound="memory")
     lines = ranking_text(ranked(tiled=1e-3, far=9e-3), points={"tiled": point}).splitlines()

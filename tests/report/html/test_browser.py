@@ -79,14 +79,6 @@ def test_arrow_keys_move_between_tabs(files):
         assert names[0] == found.page.evaluate("document.activeElement.id")  # the panel
 
 
-def test_a_part_has_an_address(files):
-    with opened(files["own"], 1400, "light") as found:
-        found.page.goto(f"{files['own'].as_uri()}#costs")
-        found.page.reload()
-        found.settle()
-        assert ["costs"] == found.page.evaluate(PANELS)
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_point_says_what_it_is_and_a_kernel_can_be_chosen(files, width):
     with opened(files["own"], width, "light") as found:
@@ -113,46 +105,3 @@ def test_hostile_names_are_shown_and_do_not_run(files):
         labels = found.page.evaluate("[...document.querySelectorAll('.ytick')].map((one) => one.textContent).join('')")
         assert "<script>alert(1" in labels
         assert [] == found.complaints
-
-
-def test_plots_follow_the_colour_scheme(files):
-    colour = "getComputedStyle(document.querySelector('.xtick text')).fill"
-    with opened(files["own"], 1400, "light") as found:
-        before = found.page.evaluate(colour)
-        found.page.emulate_media(color_scheme="dark")
-        found.until(f"{colour} !== '{before}'")
-        assert [] == found.violations()
-
-
-def test_paper_is_light_and_all_tabs_are_drawn_for_it(files):
-    colour = "getComputedStyle(document.querySelector('#made').closest('body')).color"
-    ink = "getComputedStyle(document.querySelector('.xtick text')).fill"
-    shown = "[...document.querySelectorAll('.panel')].filter((one) => one.offsetParent).length"
-    wide = "Math.max(...[...document.querySelectorAll('.plot svg')].map((one) => one.getBoundingClientRect().width))"
-    with opened(files["own"], 1400, "light") as found:
-        light = [found.page.evaluate(one) for one in (colour, ink)]
-    with opened(files["own"], 1400, "dark") as found:
-        dark = [found.page.evaluate(one) for one in (colour, ink)]
-        assert not set(light) & set(dark)
-        found.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-        found.until(f"{ink} === '{light[1]}'")
-        assert (light[0], 8) == (found.page.evaluate(colour), found.page.evaluate(shown))
-        assert found.page.evaluate(wide) <= 705  # 44rem: A4 less its margins
-        found.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-        found.until(f"{ink} === '{dark[1]}'")
-        assert (dark[0], 1) == (found.page.evaluate(colour), found.page.evaluate(shown))
-
-
-def test_without_scripts_everything_is_there(files):
-    from playwright.sync_api import sync_playwright
-
-    from tests.report.html.browser import chromium
-
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        shown = browser.new_context(java_script_enabled=False).new_page()
-        shown.goto(files["own"].as_uri())
-        assert 8 == len([one for one in shown.query_selector_all(".panel") if one.is_visible()])
-        assert not shown.is_visible(".tabs")
-        assert shown.is_visible("noscript p")
-        browser.close()
