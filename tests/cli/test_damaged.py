@@ -55,23 +55,6 @@ def test_a_path_that_no_system_takes_is_one_line(tmp_path):
         assert (2, True, True) == (found.exit_code, "File name too long" in line, len(line) < 1200)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("w_a", "it has no feature"),
-        ("exp(w_a*launches)*1e300", "none of 8 starting points gives finite times"),
-        ("launches" + "+launches" * 5000, "45008 characters"),
-        ("9" * 400 + "*w_a*launches", "too large for a double"),
-    ],
-)
-def test_expressions_that_cannot_be_fitted_are_refused_without_a_traceback(tmp_path, text, said):
-    options = ["--from", str(DATA), "--family", f"expr:{text}", "-o", str(tmp_path / "w.json")]
-    found = CliRunner().invoke(application(), ["fit", *options])
-    line, *underlined = found.stderr.splitlines()
-    assert (2, True) == (found.exit_code, said in line), found.exception
-    assert [] == underlined or "^" == underlined[1].strip()[0]
-
-
 @pytest.mark.parametrize("digits", [17, 400, 5000])
 def test_a_size_beyond_doubles_is_one_line(digits):
     found = CliRunner().invoke(application(), ["predict", "k.py", "-w", "w.json", "-p", f"n={'9' * digits}"])

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,10 +14,7 @@ from perfmodel.cli.predict import anchor_lines
 from perfmodel.predicting import Anchor
 from perfmodel.tuning import ANCHOR, anchoring
 from tests.cli.documents import document, seconds
-from tests.cli.program import RUN
-from tests.cli.test_time import GATHER
 from tests.machine import device
-from tests.shadow import ROOT
 
 PAIR = '''
 from variants import scale
@@ -74,26 +68,6 @@ def test_a_prediction_is_anchored(here):
     (line,) = [line for line in result.stdout.splitlines() if line.startswith("anchor: ")]
     assert "kernel took" in line
     assert "predictions at other sizes are multiplied by" in line
-
-
-@pytest.mark.device
-@pytest.mark.nightly
-def test_an_anchor_that_ends_its_process_is_left_out_by_name(here):
-    """The second of three variants reads far outside of its array: a real crash, of a process as users start it."""
-    several = "{'a': gather(1), 'deadly': gather(-400000000), 'b': gather('(2-1)')}"
-    Path("deadly.py").write_text(f"{GATHER}\ndef variants():\n    return {several}\n")
-    asked = ("rank", "deadly.py", "-w", "weights.json", "-p", "n=65536", "--anchor", "--json")
-    done = subprocess.run(
-        [sys.executable, "-c", RUN, *asked], capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert 0 == done.returncode, done.stderr
-    found = json.loads(done.stdout)
-    assert {"a", "b"} == {row["variant"] for row in found["variants"]} == {one["variant"] for one in found["anchors"]}
-    (left,) = found["withheld"]
-    assert "deadly" == left["variant"]
-    assert "its run failed" in left["error"]
-    assert "the process died of SIG" in left["error"]
 
 
 def test_ties_of_weights_that_keep_a_scatter(here):

@@ -102,15 +102,6 @@ def test_what_cannot_be_predicted_is_shown_and_ends_nothing(run):
     assert ([], 3) == (json.loads(found.stdout)["variants"], len(json.loads(found.stdout)["withheld"]))
 
 
-def test_another_family(run):
-    fit(store.read(QUICKSTART), family="overlap").save("device/overlap.json")
-    asked = ("variants.py", "-p", "n=1024", "--from", "device", "--family", "overlap")
-    found = run("report", *asked, "--json")
-    document = json.loads(found.stdout)
-    assert {"small", "large", "product"} == {*document["variants"], *document["withheld"]}
-    assert "overlap" == document["family"]
-
-
 def test_a_folder_without_test_kernels_or_probes(run):
     Path("device/test.jsonl").unlink()
     assert 0 == run("report", "--from", "device").exit_code
@@ -145,13 +136,3 @@ def test_a_simulators_report_says_so(run):
 def test_what_is_refused(run, arguments, expected):
     assert expected in told(run("report", *arguments))
     assert not Path("report.html").exists()
-
-
-def test_a_folder_of_a_newer_schema_or_of_another_device(run):
-    rows = Path("device/measurements.jsonl")
-    rows.write_text(rows.read_text().replace('"perfmodel.measurement/', '"perfmodel.measurement/9'))
-    Path("report.html").write_text("old")
-    assert "update perfmodel to read it" in told(run("report", "--from", "device"))
-    assert "old" == Path("report.html").read_text()
-    shutil.copy(SIMULATED / "measurements.jsonl", rows)
-    assert "device" in told(run("report", "--from", "device"))

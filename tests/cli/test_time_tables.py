@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 from io import StringIO
 
-import pytest
-
 from perfmodel.cli.output import terms_text
 from perfmodel.cli.time import note_lines, order_lines, point_document, timed_table
 from perfmodel.predicting.ranking import RankedVariant
@@ -44,11 +42,6 @@ def test_the_table_without_predictions_and_of_several_sizes():
     lines = timed_table(points(1, 2, predicted=False)).text().splitlines()
     assert ["n", "variant", "measured"] == lines[0].split()
     assert ["2", "quick", "2", "ms"] == lines[4].split()
-
-
-@pytest.mark.parametrize("width", [40, 60, 80])
-def test_the_table_fits(width):
-    assert [] == [line for line in timed_table(points(1, 1000)).text(width).splitlines() if len(line) > width]
 
 
 def test_the_order_in_words():

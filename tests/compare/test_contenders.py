@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,17 +10,14 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 
-from perfmodel.compare import contenders as module, evaluate
+from perfmodel.compare import contenders as module
 from perfmodel.compare.contenders import contenders
 from perfmodel.errors import FactsError, UnknownNameError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.family_fits import FamilyFits, Refits
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
-from perfmodel.quantities.case import Case
-from perfmodel.store import Measurements
 from tests.compare.test_protocols import MEASURED, TESTS
-from tests.fitting.test_family_fits_chosen_facts import FAMILY as CHOOSING, KNOWN, measured as planted
 from tests.standins import Rows
 
 PLAIN = Family("plain", "by hand", ("launches", "work_groups", "op_*", "global_*", "local_*"))
@@ -103,27 +99,3 @@ def test_devices_keep_their_order(tmp_path, monkeypatch):
     monkeypatch.setattr("joblib.parallel_config", lambda *_, **__: parallel_config("sequential"))
     found = module.contenders_of_devices(folders, ("roofline",), bar)
     assert (["d1", "d3", "d2"], ["d1", "d3", "d2"]) == ([rivals[0].device for rivals in found], names)
-
-
-def test_facts_are_chosen_by_samples_too_as_evaluate_chooses_them(monkeypatch):
-    """Measured rows have one number of groups, so that only samples tell the power from which all times were made."""
-    truth = planted(1.5, 2.0)
-    crowds = [Case(truth.counts[row.counts_hash], row.parameters).total("work_groups") for row in truth.rows]
-    common = max(set(crowds), key=crowds.count)
-    told = KNOWN.updated({"resource_sharpness": Fact(2.0, "", "given")})
-    alike = [row for row, crowd in zip(truth.rows, crowds, strict=True) if crowd == common]
-    rows = tuple(replace(row, group=f"g{i % 2}") for i, row in enumerate(alike))
-    measured, tests = replace(truth, rows=rows, facts=told), replace(truth, rows=truth.rows[::3], facts=told)
-    monkeypatch.setattr(module, "recorded_folder", lambda folder, measured_facts: (measured, tests))
-    monkeypatch.setattr(module, "with_measured_facts", lambda rows, family: rows)
-    monkeypatch.setattr(module, "find_family", {"toy": CHOOSING}.__getitem__)
-
-    def by_both(samples: Measurements | None) -> list[tuple[float | None, ...]]:
-        monkeypatch.setattr(module, "samples_of", lambda folder, known: samples)
-        (compared,) = contenders(Path("d"), ("toy",))
-        expected = evaluate(measured, tests, CHOOSING, level=None, protocols=("A", "B"), samples=samples)
-        assert [one.rows for one in expected] == [one.rows for one in compared.evaluations]
-        return [tuple(row.relative_error for row in one.rows) for one in expected]
-
-    assert pytest.approx(0, abs=1e-6) == max(by_both(truth)[0])
-    assert max(by_both(None)[0]) > 0.1

@@ -58,24 +58,6 @@ def test_the_map_of_families():
     check_legible(pm.plot.families(found))
 
 
-def test_numbers_can_be_read_on_their_colours():
-    """An error of 0.1 % is yellow, and one far above 500 % dark violet; an unknown one has no colour."""
-    exact, blind, _ = contenders()
-
-    def changed(name, predicted):
-        evaluations = (
-            replace(one, rows=tuple(replace(row, predicted=predicted(row)) for row in one.rows))
-            for one in blind.evaluations
-        )
-        return replace(blind, family=name, evaluations=tuple(evaluations))
-
-    far, withheld = changed("far", lambda row: 100 * row.measured), changed("none", lambda row: None)
-    drawn = plot_families([exact, far, withheld], new_axes(), protocol="A")
-    colours = {int(text.get_position()[1]): text.get_color() for text in drawn.texts if text.get_position()[0] == 1}
-    assert {0: "black", 1: "white", 2: "black"} == colours
-    assert "-" in {text.get_text() for text in drawn.texts}
-
-
 @pytest.mark.parametrize(
     ("found", "protocol", "said"),
     [
