@@ -24,7 +24,7 @@ SHIFTS = {
 
 def build(of: str = "rows", width: int = 16, height: int = 16, rows: int = 1) -> lp.TranslationUnit:
     depth = height * rows
-    cells = " + ".join(f"tile[i + {1 + below}, j + {1 + beside}]" for below, beside in SHIFTS[of])
+    cells = " + ".join(f"tile[i + {1 + below}, j + {1 + right}]" for below, right in SHIFTS[of])
     t_unit = lp.make_kernel(
         [
             f"{{[gi, gj, i, j]: 0 <= i < {depth} and 0 <= j < {width} and 0 <= {depth}*gi + i < m"
@@ -57,7 +57,7 @@ def build(of: str = "rows", width: int = 16, height: int = 16, rows: int = 1) ->
 
 def reference(arguments: dict[str, Any], of: str, **variant: Any) -> dict[str, Any]:
     a, m, n = arguments["a"].astype(float), arguments["m"], arguments["n"]
-    return {"out": sum(a[1 + below : 1 + below + m, 1 + beside : 1 + beside + n] for below, beside in SHIFTS[of])}
+    return {"out": sum(a[1 + below : 1 + below + m, 1 + right : 1 + right + n] for below, right in SHIFTS[of])}
 
 
 KERNEL = KernelClass(

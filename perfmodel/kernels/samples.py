@@ -70,7 +70,7 @@ class KeptKernel(FrozenValue):
 
 
 def code_hash(generated: Any) -> str:
-    """Return the SHA-256 of OpenCL code and Loopy's host function, and after a dash that of the compiler's options."""
+    """Return the SHA-256 of OpenCL code and host function, and after a dash the hash of the compiler's options."""
     parts = [generated.text, *generated.host_function], [*generated.kernel.options.build_options]
     digests = [hashlib.sha256(json.dumps(part).encode()).hexdigest() for part in parts if part]
     return "-".join(digests)

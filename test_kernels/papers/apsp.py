@@ -31,7 +31,7 @@ def build(sub_block: int, items: int, extra_local: int = 0, whole: bool = False)
     to = [f"{size}*{{0}} + y + {height}*r{step}, {size}*{{1}} + x + {width}*q{step}" for step in range(5)]
     sources = [read.format(to[0].format("bi", "bj")), read.format(to[1].format("bi", "bk")),
                read.format(to[2].format("bk", "bj"))]
-    apart = "nosync=begin@global:fetch_left@global:fetch_right@global, " if whole else ""  # they read d[s]
+    unsynchronised = "nosync=begin@global:fetch_left@global:fetch_right@global, " if whole else ""  # they read d[s]
     t_unit = lp.make_kernel(
         [
             *(["{[s]: 0 <= s < steps}"] if whole else []),
@@ -57,7 +57,7 @@ def build(sub_block: int, items: int, extra_local: int = 0, whole: bool = False)
                     found[{at[3]}] = best {{id=keep, dep=step}}
                 end
             end
-            {written.format(to[4].format("bi", "bj"))} = found[{at[4]}] {{{apart}dep=keep}}
+            {written.format(to[4].format("bi", "bj"))} = found[{at[4]}] {{{unsynchronised}dep=keep}}
         end
         {"end" if whole else ""}
         """,

@@ -4,11 +4,11 @@ Kim et al. (2012), chapter 3: each of `boxes` boxes holds q particles, and phi_i
 particles j of the 27 boxes that the U-list names, without i itself.  A particle is four words: three coordinates and
 its density.  Six optimisations (section 3.5.1 and figure 4.5) can be taken or left, each for itself:
 
-- `vecpack`: components apart, as a structure of arrays; else particles one after the other as in Listing 3.1.
+- `vecpack`: an array for each component; else particles one after the other as in Listing 3.1.
 - `rsqrt`: d rsqrt(r^2) in place of d / sqrt(r^2).
 - `shmem`: a group keeps a tile of sources in local memory.
 - `ujam`: a work-item has four targets, and uses each source that it loads four times.
-- `tight`: the loop over sources is written out, so that less of it is no interaction.
+- `tight`: the loop over sources is written out, so that more of its time is interactions.
 - `pref`: the next source of a tile is loaded into registers before the present one is used.
 
 Sources come in tiles of 64, and 64 work-items are in a group.  With `room` the local memory is for so many sources, as
@@ -152,9 +152,9 @@ def sizes(exponent: int) -> tuple[dict[str, int], ...]:
     return ({"boxes": 2 ** (exponent - larger), "q": 256 * 2**larger},)
 
 
-# `pref` and `tight` exclude each other: where the loop is written out, loads stand beside the next ones, and nothing
-# is left of the copies that `pref` makes.  `pref` with `shmem` takes the next source from local memory, as in the last
-# bar of figure 4.5.  There are 48 combinations; the study has 44, and does not say which it leaves out.
+# `pref` and `tight` exclude each other: where the loop is written out, loads are next to the following ones, and
+# nothing is left of the copies that `pref` makes.  `pref` with `shmem` takes the next source from local memory, as in
+# the last bar of figure 4.5.  There are 48 combinations; the study has 44, and does not list the omitted ones.
 COMBINATIONS = tuple(
     {name: True for name, taken in zip(TOGGLES, choice, strict=True) if taken}
     for choice in product((False, True), repeat=len(TOGGLES))

@@ -63,8 +63,8 @@ class RecordedTime:
 def space(name: str, fixed: bool = False) -> Space:
     """Return a space by its name in :data:`SIZES`: configurations, restrictions, and ``build(**configuration)``.
 
-    With `fixed` the kernels are those of the recorded sizes and have no parameters. What a model counts by sub-groups
-    is then there sooner: as a formula in the sizes it takes up to 8 s where guards cut through sub-groups.
+    With `fixed` the kernels have the recorded sizes and no parameters. Counts by sub-groups are then faster: a formula
+    in the sizes takes up to 8 s where guards cut through sub-groups.
     """
     found = load_kernel_file(FILES[name]).space
     if found is None:

@@ -1,8 +1,9 @@
 """A 2-D convolution with a filter of 15 by 15 in float32, in the space of Kernel Tuner's `convolution15`.
 
-A work-group has `block_size_x` by `block_size_y` work-items. Each forms `tile_size_x` by `tile_size_y` outputs, which
-lie `block_size_x` columns and `block_size_y` rows apart. With `use_shmem` the group first copies its part of the image
-to local memory; `use_padding` widens the rows there. Sums stay in registers; both loops over the filter are unrolled.
+A work-group has `block_size_x` by `block_size_y` work-items. Each forms `tile_size_x` by `tile_size_y` outputs at
+distances of `block_size_x` columns and `block_size_y` rows. With `use_shmem` the group first copies its part of the
+image to local memory; `use_padding` widens the rows there. Sums stay in registers; both loops over the filter are
+unrolled.
 
 The filter lies in constant memory, and a work-item loads each of its cells once for all its outputs. `read_only` does
 not change the kernel: OpenCL has no load for the read-only path, and Loopy always says that the image is only read.

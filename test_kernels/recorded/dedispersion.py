@@ -3,8 +3,9 @@
     out[dm, t] = sum over c of data[c, t + whole part of dm_step*dm*shifts[c]]
 
 `data` are bytes, sums are float32. A work-group has `block_size_x` (samples) by `block_size_y` (dispersion measures)
-work-items. Each forms `tile_size_x` by `tile_size_y` outputs one after another, a block apart with `tile_stride_x` and
-`tile_stride_y`, and neighbours without. The loop over the channels is the innermost, and it is not unrolled.
+work-items. Each forms `tile_size_x` by `tile_size_y` outputs one after another, at the distance of a block with
+`tile_stride_x` and `tile_stride_y`, and neighbours without. The loop over the channels is the innermost, and it is not
+unrolled.
 
 The delay depends on data, so that it is not known before a run which bytes neighbours load. With `mean_delay` they load
 where the channels' mean delay lies, a closed form, so that sectors and lines can be counted; the delay is computed all

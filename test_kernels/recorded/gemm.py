@@ -6,8 +6,8 @@ A work-group forms `MWG` by `NWG` elements with `MDIMC` by `NDIMC` work-items, i
 `SB` the group copies the step's part of a and of b to local memory, its work-items regrouped as `MDIMA` and `NDIMB`
 columns; without, work-items read them from global memory. A work-item holds MWG/MDIMC by NWG/NDIMC sums in registers.
 The inner loop along k is unrolled by `KWI`. `VWM` and `VWN` are the widths of vectors: of a and c, and of b. With
-`STRM` and `STRN` the vectors that a work-item takes of a and of b are as far apart as there are work-items; without,
-they are neighbours. The recorded times are of KWG = 32, KWI = 2 and STRM = STRN = 0.
+`STRM` and `STRN` the distance of a work-item's vectors of a and of b is the number of work-items; without, they are
+neighbours. The recorded times are of KWG = 32, KWI = 2 and STRM = STRN = 0.
 
 Arrays, tiles and registers have OpenCL's vector types, so that an access is as wide as its vector. A vector of 8 is two
 of 4 here: no GPU loads more than 128 bits at once, and the recorded times of 4 and 8 differ by 3 % in the mean.
@@ -114,10 +114,10 @@ class _Factor:
     axis: str
     tile: int  # elements of a group along the axis
     items: int  # work-items along the axis
-    columns: int  # those of the regrouped work-items
+    columns: int  # of the regrouped work-items
     vector: int  # elements of a vector
     shared: bool  # whether the group copies its part to local memory
-    strided: bool  # whether the vectors of a work-item are as far apart as there are work-items
+    strided: bool  # whether the distance of a work-item's vectors is the number of work-items
 
     @property
     def width(self) -> int:
@@ -185,7 +185,7 @@ class _Factor:
 
     @property
     def _regrouped(self) -> tuple[str, str]:
-        """Row and column of a work-item where they stand `columns` wide; all widths are powers of two."""
+        """Row and column of a work-item in groups of `columns`; all widths are powers of two."""
         across = self.group.across
         if self.columns <= across:
             ratio = across // self.columns

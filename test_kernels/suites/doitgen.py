@@ -2,7 +2,7 @@
 
 The kernel of that name in PolyBench, with m by n rows of 64 numbers, and not in place.  Groups have 16 by 16
 work-items, whose lanes are neighbours in p or, with `lanes` "q", in q.  With `prefetch` a group keeps tiles of c4, or
-of both factors, in local memory; a work-item forms `outputs` elements, 16 apart.
+of both factors, in local memory; a work-item forms `outputs` elements at distances of 16.
 """
 
 from __future__ import annotations

@@ -72,10 +72,10 @@ def neighbours(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
 
 def reference(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
     position = arguments["position"]
-    apart = position[:, np.newaxis] - position[arguments["neighbour"]]
-    near = 1 / (arguments["soft"] + (apart**2).sum(axis=2))
+    offset = position[:, np.newaxis] - position[arguments["neighbour"]]
+    near = 1 / (arguments["soft"] + (offset**2).sum(axis=2))
     push = near**4 * (arguments["repel"] * near**3 - arguments["attract"])
-    return {"force": (push[:, :, np.newaxis] * apart).sum(axis=1)}
+    return {"force": (push[:, :, np.newaxis] * offset).sum(axis=1)}
 
 
 KERNEL = KernelClass(

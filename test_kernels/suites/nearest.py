@@ -1,8 +1,8 @@
-"""Euclidean distances of n places to one target.
+"""Euclidean distances of n points to one target.
 
-The first step of Rodinia's nearest neighbours.  `layout` stores the two coordinates of a place side by side or each
+The first step of Rodinia's nearest neighbours.  `layout` stores the two coordinates of a point side by side or each
 coordinate in a row of its own.  A work-item computes `cells` distances: neighbouring ones with `order` "items", else
-`width` apart.
+at distances of `width`.
 """
 
 from __future__ import annotations

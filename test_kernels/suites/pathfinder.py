@@ -2,7 +2,7 @@
 
 The recurrence of Rodinia's PathFinder on n columns.  In one launch both steps are done: either each work-item computes
 the three cells that it needs of the row between again, or with `tile` a group keeps that row in local memory, where the
-tiles of neighbouring groups overlap by two cells.  A work-item computes `cells` cells, `width` apart.
+tiles of neighbouring groups overlap by two cells.  A work-item computes `cells` cells at distances of `width`.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ give an instruction loops of its own with loopy.duplicate_inames"""
 LENGTH = "split the loop with loopy.split_iname, or fix the size that bounds it with loopy.fix_parameters"
 NO_ORDER = "no order of its loops and instructions was found"
 diagnostic = lp.diagnostic
-#: The type of Loopy's error, a regular expression in its text, the reason and the advice of ours. ``{0}`` is Loopy's
+#: The type of Loopy's error, a regular expression in its text, our reason and our advice. ``{0}`` is Loopy's
 #: text, ``{1}`` the first group of the expression. The first kind that fits is taken.
 REFUSALS: tuple[tuple[type[Exception], str, str, str], ...] = (
     (diagnostic.LoopyIndexError, "out-of-bounds", "{0}",
