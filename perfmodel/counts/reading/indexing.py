@@ -102,26 +102,18 @@ class Indexing:
     def access(self, event: values.AccessEvent, domain: Domain, width: int) -> Access:
         """Return the access that an event makes at the points of a domain, with ``width`` lanes along local axis 0."""
         variable = self.kernel.get_var_descriptor(event.array)
-        dtype = values.memory_type(variable)
         linear = bool(event.indices) and isinstance(event.indices[0], lp.symbolic.LinearSubscript)
         indices = (event.indices[0].index,) if linear else event.indices
-        layout = self.layout(event.array, linear)
-        length = 1
+        layout, length, parts = self.layout(event.array, linear), 1, 1
         if event.vector_axis is not None:
             length = values.cells_along(variable.shape[event.vector_axis], variable.dim_tags[event.vector_axis])
             indices = _without(indices, event.vector_axis)
             layout = layout.of_vectors(event.vector_axis, length)
-        offset, parts = values.offset_of(self.kernel, variable), 1
+        dtype, offset = values.memory_type(variable), values.offset_of(self.kernel, variable)
         if event.member:
-            member, byte = values.member_of(dtype, event.member)
-            parts = dtype.itemsize // member.itemsize
-            if dtype.itemsize % member.itemsize or byte % member.itemsize:
-                name = f"{event.array}[...].{'.'.join(event.member)}"
-                where = f"at byte {byte} of a type of {dtype.itemsize} bytes"
-                problem = f"the {member.itemsize} bytes of {name} begin {where}"
-                raise CountError(problem, "align the members of the type")
-            indices, layout = layout.of_member(indices, parts, byte // member.itemsize)
-            dtype, offset = member, parts * offset if offset else 0
+            dtype, parts, part = _member(event, dtype)
+            indices, layout = layout.of_member(indices, parts, part)
+            offset = parts * offset if offset else 0
         key = (id(domain), indices, layout)
         if key not in self._resolved:
             self._resolved[key] = self._resolve(Lanes(domain, width, self.domains.parameters), indices, layout)
@@ -278,6 +270,17 @@ def _axis_stride(variable: Any, axis: int) -> Any:
         inner = zip(variable.dim_tags[axis + 1:], variable.shape[axis + 1:], strict=True)
         return SEPARATE * prod(extent for other, extent in inner if isinstance(other, SeparateArrayArrayDimTag))
     return tag.stride if isinstance(tag, FixedStrideArrayDimTag) else 1
+
+
+def _member(event: values.AccessEvent, whole: values.Type[Any]) -> tuple[values.Type[Any], int, int]:
+    """Return the type of a member, into how many parts of its size the whole type is divided, and which part it is."""
+    member, byte = values.member_of(whole, event.member)
+    if whole.itemsize % member.itemsize or byte % member.itemsize:
+        name = f"{event.array}[...].{'.'.join(event.member)}"
+        where = f"at byte {byte} of a type of {whole.itemsize} bytes"
+        problem = f"the {member.itemsize} bytes of {name} begin {where}"
+        raise CountError(problem, "align the members of the type")
+    return member, whole.itemsize // member.itemsize, byte // member.itemsize
 
 
 def _without(items: tuple[Any, ...], position: int) -> tuple[Any, ...]:
