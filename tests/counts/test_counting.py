@@ -115,12 +115,6 @@ def test_types_at_call_time() -> None:
     assert 64 * 9 == sum(row.bits * row.count(n=9) for row in counts.access_table if row.array == "b")
 
 
-def test_types_make_different_counts() -> None:
-    """The cache of counts knows them apart."""
-    found = [count(untyped(), dtypes=dict.fromkeys(("a", "b", "alpha"), dtype)) for dtype in (np.float32, np.float64)]
-    assert [{"float32"}, {"float64"}] == [{row.dtype for row in counts.operation_table} for counts in found]
-
-
 def test_types_that_are_missing_are_named_together() -> None:
     with pytest.raises(KernelError, match=r"dtypes=\{'alpha': numpy.float32, 'b'") as error:
         count(untyped(), dtypes={"a": np.float32})
@@ -273,11 +267,6 @@ def test_a_shared_test_belongs_to_each_part_below_it(within: str, adds: int) -> 
     assert 7 * adds == count(guarded(), within=within).operations(kind="add")(n=7)
 
 
-def test_what_is_not_counted_needs_no_statistics() -> None:
-    counts = count(two_ragged_loops(), within="writes:first or writes:second")
-    assert 10 * 2 == counts.accesses("global", "load")(n=10)
-
-
 def test_accesses_by_their_tags() -> None:
     assert 16 == count(three_steps(), access_tags=["left"]).accesses()(n=16)
     assert 32 == count(three_steps(), access_tags=("right", "left")).accesses("global")(n=16)
@@ -300,17 +289,6 @@ def test_an_access_tag_that_is_not_there() -> None:
 # }}}
 
 # {{{ errors name their cause
-
-
-def test_loopys_reason_and_the_advice_that_fits() -> None:
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < 16}", ["<> t = 1.0 {id=set, dep=use}", "out[i] = t {id=use, dep=set}"],
-        [lp.GlobalArg("out", np.float32, shape=16)], lang_version=LANGUAGE,
-    )
-    with pytest.raises(KernelError) as error:
-        count(t_unit)
-    assert "type" not in message(error)
-    assert "cycle" in message(error)
 
 
 def test_two_entry_points() -> None:

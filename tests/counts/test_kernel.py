@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 import re
-from fractions import Fraction
 from types import SimpleNamespace
 
 import loopy as lp
@@ -111,22 +110,6 @@ def test_a_program_that_is_none_is_refused_when_it_is_needed() -> None:
 # {{{ data-dependent kernels
 
 
-def flagged() -> lp.TranslationUnit:
-    return kernel("{[i]: 0 <= i < n}", "c[i] = a[i] if flag[i] > 0 else 0", flag=np.int32, a=np.float32)
-
-
-def test_an_unknown_test_gives_an_upper_bound() -> None:
-    loads = count(flagged()).accesses(array="a")
-    assert (37, False) == (loads(n=37), loads.exact)
-    assert str(loads).startswith("<=")
-
-
-def test_a_probability_by_the_text_of_the_test() -> None:
-    key = "flag[i_inner + i_outer*16] > 0"
-    loads = count(flagged(), statistics={key: Fraction(1, 3)}).accesses(array="a")
-    assert (Fraction(37, 3), True) == (loads(n=37), loads.exact)
-
-
 # }}}
 
 # {{{ what is refused
@@ -185,20 +168,6 @@ def test_an_offset_is_no_size_and_zero_unless_given() -> None:
             assert (3, True) == (lines(n=37), lines.exact)
         # cells 15 to 51 of lines of 16
         assert 4 == found.lines("a", 64, per="launch", n=37, a_offset=15)()
-
-
-def test_an_array_that_is_never_accessed_has_no_accesses() -> None:
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}", "c[i] = t[a[i] % 1]",
-        [lp.GlobalArg("a", np.int32, shape="n"), lp.GlobalArg("c, t", np.float32, shape="n"),
-         lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
-    counts = count(t_unit)
-    for found in (counts, KernelCounts.from_json(json.loads(json.dumps(counts.to_json())))):
-        assert ["0", "0"] == [str(found.accesses(array="a", granularity=one)) for one in ("workitem", "subgroup")]
-        with pytest.raises(UnknownNameError, match="b"):
-            found.accesses(array="b")
 
 
 COUNTS = SimpleNamespace(name="work", launch=SimpleNamespace(group_shape=(16, 16), local_bytes=4096))

@@ -83,15 +83,6 @@ def test_a_guard_takes_work_from_one_lane_and_nothing_from_the_launch(kernel):
         assert variant.get("guarded", False) == (nest.iterations(**point) < nest.box(**point)), variant
 
 
-def test_groups_of_384_have_barriers():
-    found = {
-        kernel.name for kernel in CONTEXT for _, counts in variants(kernel.name)
-        if counts.work_items()(**top(kernel)[-1]) == 384 * counts.work_groups()(**top(kernel)[-1])
-        and counts.barriers()(**top(kernel)[-1]) > 0
-    }  # fmt: skip
-    assert {"halo_tiles", "tile_copies", "tile_reuse"} == found
-
-
 def test_sweeps_vary_the_step_of_the_loop():
     point = {"n": 1024, "k": 256}
     for variant, counts in variants("sweeps"):
@@ -133,8 +124,3 @@ def test_shared_sweeps_vary_which_work_items_share():
         pitch = 4 * (256 + variant.get("pad", 0))
         along = {"columns": (pitch, 0, 4), "rows": (4, pitch, 0), "across": (4, 0, pitch)}[variant["of"]]
         assert along == tuple(load.step(name)(**point) for name in ("step", "i_inner", "j_inner"))
-
-
-def test_only_two_groups_are_also_groups_of_test_kernels():
-    tests = {kernel.group for kernel in discover(ROOT / "test_kernels")}
-    assert {"matmul", "transpose"} == tests & {kernel.group for kernel in CLASSES.values()}

@@ -49,11 +49,6 @@ def test_each_set_is_used():
     assert {*WORK_GROUPS.values()} == used
 
 
-def test_one_dimensional_groups_below_the_paper():
-    assert ((128,),) == work_groups(1, 255)
-    assert ((),) == work_groups(0, 1)
-
-
 def test_assumptions_hold_for_powers_of_two_only():
     assert "n >= 1 and n mod 32 = 0" == assume(n=(32, 16))
     assert "n >= 1" == assume(n=(12, 24))

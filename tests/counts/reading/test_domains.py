@@ -31,15 +31,6 @@ def test_points_are_the_loop_domain_under_the_assumptions(scheduled) -> None:
     assert (True, None, 1) == (found.exact, found.trips, found.chance)
 
 
-def test_conditions_restrict_the_points(scheduled) -> None:
-    domains = Domains(scheduled(*SQUARE), {})
-    large = p.Comparison(ROW, ">=", 4)
-    inside = domains.domain(0, {"i"}, ((large, True),))
-    assert inside.points.is_equal(isl.Set("[n] -> { [i] : 4 <= i < n }"))
-    outside = domains.domain(0, {"i"}, ((p.LogicalNot(large), True),))
-    assert outside.points.is_equal(isl.Set("[n] -> { [i] : n >= 1 and 0 <= i < n and i <= 3 }"))
-
-
 def test_a_test_of_data_has_a_probability(scheduled) -> None:
     test = p.Comparison(p.Subscript(p.Variable("a"), (ROW, 0)), ">", 0)
     domains = Domains(scheduled(*SQUARE), {"a[i, 0] > 0": Fraction(1, 4)})
@@ -185,15 +176,3 @@ def test_comparisons_are_sets(left: str, operator: str, right: str) -> None:
     found = condition_to_set(SPACE, p.Comparison(parse(left), operator, parse(right)))
     text = f"{left} {operator} {right}".replace("i // 2", "floor(i/2)").replace("==", "=").replace("i % 4", "(i mod 4)")
     assert isl.Set(f"[n] -> {{ [i, j] : {text} }}").is_equal(found)
-
-
-def test_booleans_are_sets() -> None:
-    both = p.LogicalAnd((p.Comparison(ROW, "<", J), p.LogicalNot(J)))  # C: an integer is true where it is not 0
-    assert isl.Set("[n] -> { [i, j] : i < 0 and j = 0 }").is_equal(condition_to_set(SPACE, both))
-    either = p.LogicalOr((p.Comparison(ROW, "<", N), J))
-    assert isl.Set("[n] -> { [i, j] : i < n or j != 0 }").is_equal(condition_to_set(SPACE, either))
-
-
-@pytest.mark.parametrize("text", ["m < i", "a[i] < 3", "i*j < 3", "min(i, j) < 3"])
-def test_what_data_decide_or_is_not_affine_in_one_piece_is_no_set(text: str) -> None:
-    assert condition_to_set(SPACE, parse(text)) is None

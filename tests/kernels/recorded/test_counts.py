@@ -79,18 +79,6 @@ def check_convolution(name, given):
     assert local == counts.launch.local_bytes
 
 
-def test_kernels_of_fixed_sizes_have_the_same_counts():
-    name = "convolution15"
-    configuration = space(name).configurations[1234]
-    counts, fixed = (count(space(name, how).build(**configuration), cache=False) for how in (False, True))
-    assert () == tuple(fixed.parameters)
-    assert counts.launch.group_shape == fixed.launch.group_shape
-    rows = zip(counts.access_table, fixed.access_table, strict=True)
-    assert all(one.array == other.array and one.count(**SIZES[name]) == other.count() for one, other in rows)
-    assert counts.operations()(**SIZES[name]) == fixed.operations()()
-    assert counts.work_groups()(**SIZES[name]) == fixed.work_groups()()
-
-
 @pytest.mark.parametrize("place", some("dedispersion", 2, 400))
 def test_dedispersion(place):
     given = configured("dedispersion", place, 400)
