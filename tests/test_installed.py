@@ -82,6 +82,7 @@ def test_its_kernel_classes_are_found_and_not_those_of_the_clone(installed):
         assert len([*shipped(name).glob("*.py")]) == int(count)
 
 
+@pytest.mark.nightly
 @pytest.mark.device
 def test_the_doctor_and_predict_run_there(installed):
     """A device that is not here is predicted by the weights that ship."""
