@@ -35,7 +35,7 @@ def export_command(source: Stored, out: Exported) -> None:
 
     output.one_output(out=out)
     measured, form = store.read(source), "t4" if out.suffix == ".json" else "csv"
-    text = store.csv_text(measured.current) if form == "csv" else json_text(measured.to_t4(), indent=1) + "\n"
+    text = store.csv_text(measured.current) if form == "csv" else json_text(store.t4(measured.current), indent=1) + "\n"
     write_whole(out, text.encode())
     count = len(measured.current)
     if output.settings().json:

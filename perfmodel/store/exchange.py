@@ -15,83 +15,67 @@ import csv
 import gzip
 import math
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from perfmodel import display
 from perfmodel.documents import LIMITS, json_document, read_file, reading, shortened
 from perfmodel.errors import DocumentError, ResultsError
 from perfmodel.store.measurement import LONGEST_S, SHORTEST_S, Measurement, Status, canonical
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-T4_VERSION: Final = "1.0.0"
-KERNEL_TUNER: Final = "Kernel Tuner cache"
-T4: Final = "T4"
-TABLE: Final = "table of times"
 TIME_COLUMN: Final = b"min_ms"
-#: Kernel Tuner's words for failures, in ``__error__`` or (before version 1.1) in place of the time.
+OTHER_COLUMNS = ("min_ms", "median_ms", "runs", "invalid")
+# Kernel Tuner's words for failures, in ``__error__`` or (before version 1.1) in place of the time.
 _ERRORS: Mapping[str, Status] = {
-    "InvalidConfig": "constraint",
-    "CompilationFailedConfig": "compile",
-    "RuntimeFailedConfig": "runtime",
+    "InvalidConfig": "constraint", "CompilationFailedConfig": "compile", "RuntimeFailedConfig": "runtime",
     "ErrorConfig": "runtime",
-}
+}  # fmt: skip
 _INVALIDITY: Mapping[str, Status] = {
-    "correct": "ok",
-    "constraints": "constraint",
-    "compile": "compile",
-    "runtime": "runtime",
-    "timeout": "timeout",
+    "correct": "ok", "constraints": "constraint", "compile": "compile", "runtime": "runtime", "timeout": "timeout",
     "correctness": "correctness",
-}
-#: Seconds of a unit of time, as T4 files write it.
+}  # fmt: skip
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "seconds": 1.0, "milliseconds": 1e-3, "microseconds": 1e-6,
           "nanoseconds": 1e-9}  # fmt: skip
-_MS = 1e-3
-_WORDS: Mapping[str, str] = {status: word for word, status in _INVALIDITY.items()}
-#: Time of a failed configuration in files of older versions of Kernel Tuner [ms].
-_FAILED_MS: Final = 1e20
+_FAILED_MS: Final = 1e20  # time of a failed configuration in files of older versions of Kernel Tuner [ms]
 
+
+# {{{ writing
 
 def table(rows: Iterable[Measurement]) -> list[dict[str, Any]]:
     """Return one flat dict for each record, all with the same keys; values that a record lacks are None."""
     rows = tuple(rows)
     variants = sorted({name for row in rows for name in row.variant})
     sizes = sorted({name for row in rows for name in row.parameters})
-    return [
-        {
-            "kernel": row.kernel,
-            "group": row.group,
-            "tags": " ".join(row.tags),
-            "isolates": row.isolates,
-            **{f"variant.{name}": _cell(row.variant.get(name)) for name in variants},
-            **{f"parameters.{name}": row.parameters.get(name) for name in sizes},
-            "status": row.status,
-            "seconds": row.seconds if row.status == "ok" else None,
-            "median_s": row.median if row.status == "ok" else None,
-            "spread": row.spread if row.status == "ok" else None,
-            "launch_overhead_s": row.launch_overhead_s,
-            "visits": len(row.every_visit) if row.samples_s else 0,
-            "disagreement": None if math.isnan(row.disagreement) else row.disagreement,
-            "runs": len(row.samples_s),
-            "dropped": len(row.samples_s) - len(row.kept_s),
-            "flags": " ".join(row.flags),
-            "place_in_order": row.place_in_order,
-            "device": row.device,
-            "platform": row.platform,
-            "driver": row.driver,
-            "kernel_hash": row.kernel_hash,
-            "counts_hash": row.counts_hash,
-            "taken_at": row.taken_at,
-            "message": row.message,
-        }
-        for row in rows
-    ]
+    return [_cells(row, variants, sizes) for row in rows]
+
+
+def _cells(row: Measurement, variants: list[str], sizes: list[str]) -> dict[str, Any]:
+    ok = row.status == "ok"
+    return {
+        "kernel": row.kernel, "group": row.group, "tags": " ".join(row.tags), "isolates": row.isolates,
+        **{f"variant.{name}": _cell(row.variant.get(name)) for name in variants},
+        **{f"parameters.{name}": row.parameters.get(name) for name in sizes},
+        "status": row.status,
+        "seconds": row.seconds if ok else None,
+        "median_s": row.median if ok else None,
+        "spread": row.spread if ok else None,
+        "launch_overhead_s": row.launch_overhead_s,
+        "visits": len(row.every_visit) if row.samples_s else 0,
+        "disagreement": None if math.isnan(row.disagreement) else row.disagreement,
+        "runs": len(row.samples_s),
+        "dropped": len(row.samples_s) - len(row.kept_s),
+        "flags": " ".join(row.flags),
+        "place_in_order": row.place_in_order, "device": row.device, "platform": row.platform, "driver": row.driver,
+        "kernel_hash": row.kernel_hash, "counts_hash": row.counts_hash, "taken_at": row.taken_at,
+        "message": row.message,
+    }  # fmt: skip
+
+
+def _cell(value: Any) -> Any:
+    return canonical(value) if isinstance(value, (list, dict)) else value
 
 
 def csv_text(rows: Iterable[Measurement]) -> str:
@@ -100,43 +84,35 @@ def csv_text(rows: Iterable[Measurement]) -> str:
     return display.csv_text(list(cells[0]), cells) if cells else ""
 
 
-def frame(rows: Iterable[Measurement]) -> DataFrame:
-    """Return :func:`table` as a pandas ``DataFrame``, or raise MissingExtraError."""
-    return display.data_frame(table(rows))
-
-
 def t4(rows: Iterable[Measurement]) -> dict[str, Any]:
     """Return records as a document of the T4 results schema, version 1.0.0.
 
     A configuration is the kernel's name, its variant and its sizes in one flat object; a size with the name of a
     variant's key becomes ``parameters.<name>``. The objective ``time`` is the minimum after the drop [ms].
     """
-    return {"schema_version": T4_VERSION, "results": [_result(row) for row in rows]}
+    return {"schema_version": "1.0.0", "results": [_result(row) for row in rows]}
 
 
 def _result(row: Measurement) -> dict[str, Any]:
+    ok = row.status == "ok"
     sizes = {name if name not in row.variant else f"parameters.{name}": size for name, size in row.parameters.items()}
+    times = {"time": row.seconds, "time_median": row.median} if ok else {}
+    if ok and row.launch_overhead_s is not None:
+        times["time_launch_overhead"] = row.launch_overhead_s
     return {
         "timestamp": row.taken_at,
         "configuration": {"kernel": row.kernel, **row.variant, **sizes},
         "objectives": ["time"],
         "times": {"runtimes": [1e3 * seconds for seconds in row.kept_s]},
-        "invalidity": _WORDS[row.status],
-        "correctness": 1 if row.status == "ok" else 0,
-        "measurements": _figures(row) if row.status == "ok" else [],
+        "invalidity": next(word for word, status in _INVALIDITY.items() if status == row.status),
+        "correctness": int(ok),
+        "measurements": [{"name": name, "value": 1e3 * time, "unit": "ms"} for name, time in times.items()],
     }
 
-
-def _figures(row: Measurement) -> list[dict[str, Any]]:
-    times = [("time", row.seconds), ("time_median", row.median)]
-    if row.launch_overhead_s is not None:
-        times.append(("time_launch_overhead", row.launch_overhead_s))
-    return [{"name": name, "value": 1e3 * seconds, "unit": "ms"} for name, seconds in times]
+# }}}
 
 
-def _cell(value: Any) -> Any:
-    return canonical(value) if isinstance(value, (list, dict)) else value
-
+# {{{ reading
 
 @dataclass(frozen=True)
 class TunerResult:
@@ -151,31 +127,15 @@ class TunerResult:
 
 @dataclass(frozen=True)
 class TunerResults:
-    """The results in a tuner's file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    form
-        :data:`KERNEL_TUNER`, :data:`T4` or :data:`TABLE`.
-    device, kernel
-        Names, if the file has them.
-    results
-        One for each configuration, in the order of the file.
-    refused
-        A sentence for each invalid entry.
-    notes
-        Remarks about the file.
-    """
+    """The results in a tuner's file, in its order; `refused` has a sentence for each invalid entry."""
 
     path: str
-    form: str
+    form: str  # "Kernel Tuner cache", "T4" or "table of times"
     device: str | None
     kernel: str | None
     results: tuple[TunerResult, ...]
     refused: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # on the file
 
 
 def read_results(path: str | Path) -> TunerResults:
@@ -185,24 +145,38 @@ def read_results(path: str | Path) -> TunerResults:
         with reading(path):
             content = unpacked(read_file(path))
             if TIME_COLUMN in content.partition(b"\n")[0].split(b","):
-                return _table_of_times(path, content)
-            document, notes = _document(path, content)
+                lines = enumerate(csv.DictReader(content.decode("utf-8", "replace").splitlines()), start=2)
+                return _results(path, "table of times", ((f"line {line}", cells) for line, cells in lines), _table_row)
+            document, notes = _document(content)
+        if isinstance(document, dict) and isinstance(document.get("cache"), dict):
+            return _kernel_tuner(path, document, notes)
+        if isinstance(document, dict) and isinstance(document.get("results"), list):
+            return _t4(path, document)
+        found = type(document).__name__
+        if isinstance(document, dict):
+            found = f"an object with {', '.join(map(shortened, document)) or 'nothing'}"
+        raise DocumentError(f"is {found}: it has neither 'cache' nor 'results'")
     except DocumentError as error:
-        raise _refused(path, error.problem) from error
-    if isinstance(document, dict) and isinstance(document.get("cache"), dict):
-        return _kernel_tuner(path, document, notes)
-    if isinstance(document, dict) and isinstance(document.get("results"), list):
-        return _t4(path, document)
-    found = f"an object with {', '.join(map(shortened, document)) or 'nothing'}" if isinstance(document, dict) else ""
-    raise _refused(path, f"is {found or type(document).__name__}: it has neither 'cache' nor 'results'")
+        raise ResultsError(
+            f"'{path}' {error.problem}",
+            "give a cache file of Kernel Tuner (its tune_kernel(cache=...) writes it), a file of T4 results of version "
+            "1, or a CSV table with the column min_ms",
+        ) from error
 
 
-def _refused(path: Path, problem: str) -> ResultsError:
-    return ResultsError(
-        f"'{path}' {problem}",
-        "give a cache file of Kernel Tuner (its tune_kernel(cache=...) writes it), a file of T4 results of version 1, "
-        "or a CSV table with the column min_ms",
-    )
+def _results(
+    path: Path, form: str, entries: Iterable[tuple[str, Any]], read: Callable[[Any], TunerResult],
+    device: Any = None, kernel: Any = None, notes: tuple[str, ...] = (),
+) -> TunerResults:  # fmt: skip
+    """Read the entries, each with words for its position; those that cannot be read are refused."""
+    found, refused = [], []
+    for position, entry in entries:
+        try:
+            found.append(read(entry))
+        except DocumentError as error:
+            refused.append(f"{position} {error.problem}")
+    names = [name if isinstance(name, str) and name else None for name in (device, kernel)]
+    return TunerResults(str(path), form, names[0], names[1], tuple(found), tuple(refused), notes)
 
 
 def unpacked(content: bytes) -> bytes:
@@ -219,31 +193,17 @@ def unpacked(content: bytes) -> bytes:
     return plain
 
 
-def _table_of_times(path: Path, content: bytes) -> TunerResults:
-    found, refused = [], []
-    lines = csv.DictReader(content.decode("utf-8", "replace").splitlines())
-    for number, cells in enumerate(lines, start=2):
-        try:
-            found.append(_table_row(cells))
-        except DocumentError as error:
-            refused.append(f"line {number} {error.problem}")
-    return TunerResults(str(path), TABLE, None, None, tuple(found), tuple(refused))
-
-
 def _table_row(cells: Mapping[str, str | None]) -> TunerResult:
-    """Return the result of a line; other columns are left out."""
-    given = {name: cell for name, cell in cells.items() if name not in ("min_ms", "median_ms", "runs", "invalid")}
     try:
-        configuration = {name: int(cell or "") for name, cell in given.items()}
-        reason, time = cells.get("invalid"), cells["min_ms"]
-        if reason:
+        configuration = {name: int(cell or "") for name, cell in cells.items() if name not in OTHER_COLUMNS}
+        if reason := cells.get("invalid"):
             return TunerResult(configuration, _ERRORS.get(reason, "runtime"), (), f"table: {reason}")
-        return TunerResult(configuration, "ok", _seconds([float(time or "")], _MS))
+        return TunerResult(configuration, "ok", _seconds([float(cells["min_ms"] or "")], "ms"))
     except (TypeError, ValueError) as error:
         raise DocumentError(f"does not have integers and a time ({error})") from error
 
 
-def _document(path: Path, content: bytes) -> tuple[Any, tuple[str, ...]]:
+def _document(content: bytes) -> tuple[Any, tuple[str, ...]]:
     """Return the file's document, and a note if its last braces were missing."""
     try:
         return json_document(content), ()
@@ -260,55 +220,41 @@ def _document(path: Path, content: bytes) -> tuple[Any, tuple[str, ...]]:
             return json_document(part.rstrip().removesuffix(b",") + b"}\n}"), (note,)
         except DocumentError:
             continue
-    raise _refused(path, first.problem) from first
+    raise first
 
 
 def _kernel_tuner(path: Path, document: Mapping[str, Any], notes: tuple[str, ...]) -> TunerResults:
     names = document.get("tune_params_keys")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise _refused(path, "does not name its parameters: 'tune_params_keys' must be a list of names")
-    found, refused = [], []
-    for key, entry in document["cache"].items():
-        try:
-            found.append(_entry(entry, names))
-        except DocumentError as error:
-            refused.append(f"the entry {shortened(key)} {error.problem}")
+        raise DocumentError("does not name its parameters: 'tune_params_keys' must be a list of names")
+
+    def read(entry: Any) -> TunerResult:
+        if not isinstance(entry, dict):
+            raise DocumentError(f"is {type(entry).__name__}, not an object")
+        if missing := [name for name in names if name not in entry]:
+            raise DocumentError(f"has no value for {', '.join(missing)}")
+        configuration, taken = {name: entry[name] for name in names}, str(entry.get("timestamp", ""))
+        failed = entry.get("__error__", entry.get("time"))
+        if isinstance(failed, str):
+            return TunerResult(configuration, _ERRORS.get(failed, "runtime"), (), f"Kernel Tuner: {failed}", taken)
+        if failed == _FAILED_MS:
+            return TunerResult(configuration, "runtime", (), "Kernel Tuner: the time 1e20 marks a failure", taken)
+        times = entry.get("times")
+        runs = times if isinstance(times, list) and times else [entry.get("time")]
+        return TunerResult(configuration, "ok", _seconds(runs, "ms"), "", taken)
+
+    entries = ((f"the entry {shortened(key)}", entry) for key, entry in document["cache"].items())
     device, kernel = document.get("device_name"), document.get("kernel_name")
-    return TunerResults(str(path), KERNEL_TUNER, _text(device), _text(kernel), tuple(found), tuple(refused), notes)
-
-
-def _entry(entry: Any, names: Iterable[str]) -> TunerResult:
-    """Return the result of an entry of Kernel Tuner's cache."""
-    if not isinstance(entry, dict):
-        raise DocumentError(f"is {type(entry).__name__}, not an object")
-    missing = [name for name in names if name not in entry]
-    if missing:
-        raise DocumentError(f"has no value for {', '.join(missing)}")
-    configuration = {name: entry[name] for name in names}
-    taken = str(entry.get("timestamp", ""))
-    failed = entry.get("__error__", entry.get("time"))
-    if isinstance(failed, str):
-        return TunerResult(configuration, _ERRORS.get(failed, "runtime"), (), f"Kernel Tuner: {failed}", taken)
-    if failed == _FAILED_MS:
-        return TunerResult(configuration, "runtime", (), "Kernel Tuner: the time 1e20 marks a failure", taken)
-    times = entry.get("times")
-    if not isinstance(times, list) or not times:
-        times = [entry.get("time")]
-    return TunerResult(configuration, "ok", _seconds(times, _MS), "", taken)
+    return _results(path, "Kernel Tuner cache", entries, read, device, kernel, notes)
 
 
 def _t4(path: Path, document: Mapping[str, Any]) -> TunerResults:
-    version = document.get("schema_version")
+    version, metadata = document.get("schema_version"), document.get("metadata")
     if not isinstance(version, str) or version.partition(".")[0] != "1":
-        raise _refused(path, f"has results of the schema version {version!r}, and version 1 is known here")
-    unit = _metadata_unit(document.get("metadata"))
-    found, refused = [], []
-    for place, entry in enumerate(document["results"], start=1):
-        try:
-            found.append(_t4_result(entry, unit))
-        except DocumentError as error:
-            refused.append(f"result {place} {error.problem}")
-    return TunerResults(str(path), T4, None, None, tuple(found), tuple(refused))
+        raise DocumentError(f"has results of the schema version {version!r}, and version 1 is known here")
+    unit = str(metadata.get("timeunit", "ms")) if isinstance(metadata, dict) else "ms"
+    entries = ((f"result {place}", entry) for place, entry in enumerate(document["results"], start=1))
+    return _results(path, "T4", entries, lambda entry: _t4_result(entry, unit))
 
 
 def _t4_result(entry: Any, unit: str) -> TunerResult:
@@ -323,44 +269,29 @@ def _t4_result(entry: Any, unit: str) -> TunerResult:
     configuration, taken = entry["configuration"], str(entry.get("timestamp", ""))
     if status != "ok":
         return TunerResult(configuration, status, (), f"T4: {word}", taken)
-    times = entry.get("times")
+    times, measured = entry.get("times"), entry.get("measurements")
     runs = times.get("runtimes") if isinstance(times, dict) else None
     if isinstance(runs, list) and runs:
-        return TunerResult(configuration, status, _seconds(runs, _scale(unit)), "", taken)
-    return TunerResult(configuration, status, _objective(entry, unit), "", taken)
-
-
-def _objective(entry: Mapping[str, Any], unit: str) -> tuple[float, ...]:
-    """Return the measured time of a result without runtimes [s]."""
-    measured = entry.get("measurements")
+        return TunerResult(configuration, status, _seconds(runs, unit), "", taken)
     for figure in measured if isinstance(measured, list) else ():
         if isinstance(figure, dict) and figure.get("name") == "time":
-            return _seconds([figure.get("value")], _scale(figure.get("unit") or unit))
+            seconds = _seconds([figure.get("value")], figure.get("unit") or unit)
+            return TunerResult(configuration, status, seconds, "", taken)
     raise DocumentError("has neither runtimes nor a measurement 'time'")
 
 
-def _metadata_unit(metadata: Any) -> str:
-    return str(metadata.get("timeunit", "ms")) if isinstance(metadata, dict) else "ms"
-
-
-def _scale(unit: Any) -> float:
+def _seconds(times: Iterable[Any], unit: Any) -> tuple[float, ...]:
     if not isinstance(unit, str) or unit not in _UNITS:
         raise DocumentError(f"has times in {shortened(unit)}; allowed are {', '.join(_UNITS)}")
-    return _UNITS[unit]
-
-
-def _seconds(times: Iterable[Any], scale: float) -> tuple[float, ...]:
     seconds = []
     for time in times:
         if isinstance(time, bool) or not isinstance(time, (int, float)) or not time > 0:
             raise DocumentError(f"has the time {shortened(time)}, which is not a number above 0")
-        if not SHORTEST_S <= scale * float(time) <= LONGEST_S:
+        seconds.append(_UNITS[unit] * float(time))
+        if not SHORTEST_S <= seconds[-1] <= LONGEST_S:
             raise DocumentError(
                 f"has the time {shortened(time)}; a record holds times from {SHORTEST_S:g} to {LONGEST_S:g} s"
             )
-        seconds.append(scale * float(time))
     return tuple(seconds)
 
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+# }}}

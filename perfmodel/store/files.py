@@ -1,12 +1,10 @@
-"""The files of a store: their places, reading and appending, packing of counts, and new counts for old records."""
+"""The files of a store: their places, reading and appending, and packing of counts."""
 
 from __future__ import annotations
 
-import json
 import lzma
 import os
 import warnings
-from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from io import FileIO
 from pathlib import Path
@@ -17,7 +15,7 @@ from perfmodel.errors import DocumentError, SetAsideWarning, StoreError
 from perfmodel.facts import FACTS_FILE, DeviceFacts, read_device, read_facts, with_assumed_facts
 from perfmodel.facts.doubts import with_probed_facts
 from perfmodel.facts.probed import SCHEMA, ProbeRun
-from perfmodel.io import replace_file, write_whole
+from perfmodel.io import replace_file
 from perfmodel.store.lines import (
     PACKED,
     append_line,
@@ -29,7 +27,7 @@ from perfmodel.store.lines import (
     write_line,
     wrong_line,
 )
-from perfmodel.store.measurement import ISOLATION_SCHEMA, Isolation, Measurement, canonical
+from perfmodel.store.measurement import Measurement
 from perfmodel.store.measurements import Measurements
 
 if TYPE_CHECKING:
@@ -38,6 +36,8 @@ if TYPE_CHECKING:
 ROWS_FILE = "measurements.jsonl"
 COUNTS_FILE = "counts.jsonl"
 DEVICE_FILE = "device.json"
+PROBES_FILE = "probes.jsonl"
+PROBE = Schema(SCHEMA, "probe again: perfmodel calibrate --probes")
 TESTS_FILE = "test.jsonl"
 """Measurements of test kernels in a device's folder."""
 SAMPLES_FILE = "samples.jsonl"
@@ -72,14 +72,7 @@ def pack(path: Path | str) -> None:
     """Pack the counts of a store into ``counts.jsonl.xz``; a campaign appends to a plain file.
 
     Equal counts give equal bytes. Nothing is packed if a line is damaged. A kill at any instant loses nothing: readers
-    use counts once that are in both files.
-
-    Raises
-    ------
-    OutputError
-        The store cannot be written.
-    StoreError
-        The packed file cannot be unpacked.
+    use counts once that are in both files. Raises OutputError, or StoreError for a damaged packed file.
     """
     _, plain = paths(path)
     with opened(plain):
@@ -102,18 +95,15 @@ def _read_counts(path: Path | str) -> tuple[dict[str, Any], tuple[str, ...]]:
 def read(path: Path | str) -> Measurements:
     """Read a store.
 
+    A line that is torn, has no schema that is known here, or holds counts that do not have their hash is left out with
+    a SetAsideWarning; ``Measurements.set_aside`` names it too.
+
     Raises
     ------
     StoreError
         There is no store at `path`, a newer version of perfmodel wrote it, or no line of a file can be read.
     FactsError
         The folder's ``facts.yaml`` is not valid.
-
-    Warns
-    -----
-    SetAsideWarning
-        A line is torn, has no schema that is known here, or holds counts that do not have their hash. It is left out,
-        and named in ``Measurements.set_aside`` too.
     """
     require(isinstance(path, (str, Path)), "read: path", path, "the path of a store")
     rows_path, _ = paths(path)
@@ -142,20 +132,14 @@ def other_device(path: Path | str, holds: str, given: str) -> StoreError:
 def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
     """Make the store's folder and its empty file, so that a store that cannot be written is reported early.
 
-    With `facts`, the store belongs to that device: ``device.json`` is written, again only if facts changed.
-
-    Raises
-    ------
-    OutputError
-        It cannot be written.
-    StoreError
-        It belongs to another device, or a newer version of perfmodel wrote it.
+    With `facts`, the store belongs to that device: ``device.json`` is written, again only if facts changed. Raises
+    OutputError, or StoreError if it belongs to another device or a newer version of perfmodel wrote it.
     """
     rows_path, _ = paths(path)
-    with opened(rows_path) as file:
+    with opened(rows_path):
         if facts is None:
             return
-        _check_owner(rows_path, file, facts.name, facts.platform)
+        _check_owner(rows_path, facts.name, facts.platform)
         target = device_path(path)
         known = _read_device(target)
         if known is not None:
@@ -168,18 +152,13 @@ def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
 def append(path: Path | str, measurement: Measurement, counts: KernelCounts | None = None) -> None:
     """Append a record; before it its counts, unless the store has them.
 
-    Raises
-    ------
-    OutputError
-        The store cannot be written; its content is unharmed.
-    StoreError
-        The store belongs to another device.
+    Raises OutputError, which leaves the content unharmed, or StoreError if the store belongs to another device.
     """
     rows_path, _ = paths(path)
     if counts is not None:
         append_counts(path, counts)
     with opened(rows_path) as file:
-        _check_owner(rows_path, file, measurement.device, measurement.platform)
+        _check_owner(rows_path, measurement.device, measurement.platform)
         write_line(rows_path, file, measurement.model_dump(mode="json", by_alias=True))
 
 
@@ -213,26 +192,18 @@ def _hashes(plain: Path) -> set[str]:
         return {stored.hash for file in files for _, stored in read_lines(file, read_counts, needed=False)[0]}
 
 
-def _check_owner(path: Path, file: FileIO, device: str, platform: str) -> None:
+def _check_owner(path: Path, device: str, platform: str) -> None:
     """Check that the first readable record, if there is one, belongs to this device."""
-    for number, line in enumerate(_lines(file), start=1):
-        try:
-            first = read_row(line)
-        except DocumentError as error:
-            if error.newer:
-                raise wrong_line(path, number, error.problem) from error
-            continue  # torn or damaged; `read` reports it
-        _compare(path, (first.device, first.platform), (device, platform))
-        return
-
-
-def _lines(file: FileIO) -> Iterator[bytes]:
-    rest = b""
-    file.seek(0)
-    while block := file.read(2**16):
-        *whole, rest = (rest + block).split(b"\n")
-        yield from whole
-    yield rest
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                first = read_row(line)
+            except DocumentError as error:
+                if error.newer:
+                    raise wrong_line(path, number, error.problem) from error
+                continue  # torn or damaged; `read` reports it
+            _compare(path, (first.device, first.platform), (device, platform))
+            return
 
 
 def _compare(path: Path, holds: tuple[str, str], given: tuple[str, str]) -> None:
@@ -267,38 +238,6 @@ def _replace(path: Path, content: bytes) -> None:
         raise failure(path, error) from error
 
 
-Place = tuple[str, str, str, str]
-"""Kernel class, variant (canonical JSON), and the hashes of the code and the counts."""
-
-
-def rename_counts(path: Path | str, new: Mapping[Place, KernelCounts]) -> int:
-    """Let records name other counts; return the number of changed records.
-
-    The new counts are appended first, and the file of records is then replaced, so that a kill at any instant leaves a
-    readable store. Old counts and damaged lines stay.
-    """
-    rows_path, _ = paths(path)
-    with opened(rows_path):
-        rows, _ = read_lines(rows_path, read_row)
-        texts = rows_path.read_bytes().split(b"\n")
-        changed = {number: place for number, row in rows if (place := _place(row)) in new}
-        for place in dict.fromkeys(changed.values()):
-            append_counts(path, new[place])
-        for number, place in changed.items():
-            texts[number - 1] = json.dumps({**json.loads(texts[number - 1]), "counts_hash": new[place].hash}).encode()
-        if changed:
-            write_whole(rows_path, b"\n".join(texts))
-    return len(changed)
-
-
-def _place(row: Measurement) -> Place:
-    return row.kernel, canonical(row.variant), row.kernel_hash, row.counts_hash
-
-
-PROBES_FILE = "probes.jsonl"
-PROBE = Schema(SCHEMA, "probe again: perfmodel calibrate --probes")
-
-
 def probes_path(path: Path | str) -> Path:
     """Return the file of probes in the folder of a store (a folder, or a ``.jsonl`` file in it)."""
     path = Path(path)
@@ -320,26 +259,3 @@ def read_probes(path: Path | str) -> tuple[ProbeRun, ...]:
     if not file.is_file():
         return ()
     return tuple(run for _, run in read_lines(file, lambda line: value_of(ProbeRun, line, PROBE), needed=False)[0])
-
-
-ISOLATION_FILE = "isolation.jsonl"
-PROOF = Schema(ISOLATION_SCHEMA, "prove it again: python -m scripts.lab.isolation --out FOLDER")
-
-
-def isolation_path(path: Path | str) -> Path:
-    """Return the file of proofs of the store at `path` (a folder, or the ``.jsonl`` of records itself)."""
-    rows, _ = paths(path)
-    return rows.with_name(ISOLATION_FILE if Path(path).suffix != ".jsonl" else f"{rows.stem}.{ISOLATION_FILE}")
-
-
-def read_isolations(path: Path | str) -> tuple[Isolation, ...]:
-    """Return the newest proof of each variant in the store at `path`, by name, or raise StoreError.
-
-    A damaged line is left out with a SetAsideWarning.
-    """
-    file = isolation_path(path)
-    if not file.is_file():
-        raise no_store(file)
-    proofs, _ = read_lines(file, lambda line: value_of(Isolation, line, PROOF))
-    newest = {proof.place: proof for _, proof in proofs}
-    return tuple(newest[place] for place in sorted(newest))

@@ -125,26 +125,9 @@ Lines = tuple[tuple[int, Value], ...]
 def read_lines(path: Path, read: Callable[[bytes], Value], needed: bool = True) -> tuple[Lines[Value], tuple[str, ...]]:
     """Return the values of a JSON Lines file with their line numbers, and a sentence about damaged lines, if any.
 
-    Parameters
-    ----------
-    path
-        The file; ``.xz`` is unpacked.
-    read
-        Returns the value of a line, or raises :class:`~perfmodel.errors.DocumentError`.
-    needed
-        Whether it is an error if every line is damaged.
-
-    Raises
-    ------
-    StoreError
-        A newer version of perfmodel wrote a line, no needed line can be read, or the file is damaged.
-    OutOfMemoryError
-        No memory is left.
-
-    Warns
-    -----
-    SetAsideWarning
-        Lines are damaged and were left out.
+    `read` returns the value of a line, or raises :class:`~perfmodel.errors.DocumentError`; ``.xz`` is unpacked. Damaged
+    lines are left out with a SetAsideWarning. StoreError means that a newer version of perfmodel wrote a line, that the
+    file is damaged, or, if lines are `needed`, that none can be read.
     """
     values: list[tuple[int, Value]] = []
     damaged: list[tuple[int, str]] = []
@@ -187,12 +170,10 @@ def _lines(path: Path) -> Iterator[bytes]:
     try:
         with lzma.open(path) if path.suffix == PACKED else path.open("rb") as stream:
             while line := stream.readline(LIMITS.bytes + 1):
-                if len(line) > LIMITS.bytes and not line.endswith(b"\n"):
-                    rest = line
-                    while rest and not rest.endswith(b"\n"):
-                        rest = stream.readline(LIMITS.bytes)
-                    line += rest[-1:]
-                yield line
+                rest = line
+                while len(rest) >= LIMITS.bytes and not rest.endswith(b"\n"):
+                    rest = stream.readline(LIMITS.bytes)
+                yield line if rest is line else line + rest[-1:]
     except (lzma.LZMAError, EOFError) as error:
         raise StoreError(
             f"'{path}' is damaged and cannot be unpacked ({error})",
@@ -246,9 +227,8 @@ def read_row(line: bytes) -> Measurement:
         row = value_of(Measurement, line, RECORD)
         runs = len(row.samples_s)
         if row.status == "ok" and runs <= row.dropped:
-            raise DocumentError(
-                f"has {runs} samples, of which {row.dropped} are dropped; a record that is ok needs more"
-            )
+            problem = f"has {runs} samples, of which {row.dropped} are dropped; a record that is ok needs more"
+            raise DocumentError(problem)
         if row.device_samples_s and len(row.device_samples_s) != runs:
             raise DocumentError(f"has {runs} samples_s, and {len(row.device_samples_s)} device_samples_s of these runs")
     return row
@@ -272,10 +252,9 @@ def _named(line: bytes, *keys: str) -> Iterator[None]:
     except DocumentError as error:
         if error.newer:
             raise
-        try:
+        name: Any = None
+        with suppress(DocumentError):
             name = json_document(line)
-        except DocumentError:
-            raise error from None
         for key in keys:
             name = name.get(key) if isinstance(name, dict) else None
         if not isinstance(name, str):

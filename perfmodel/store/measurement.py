@@ -1,4 +1,4 @@
-"""The records of a store: a measured configuration, and a proof that a variant isolates a feature."""
+"""The record of a store: a measured configuration."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from perfmodel.display import in_words, seconds_text
 from perfmodel.documents import EXACT, one_line
 
 SCHEMA: Final = "perfmodel.measurement/1"
-ISOLATION_SCHEMA: Final = "perfmodel.isolation/1"
 
 AGREEMENT: Final = 0.05
 """The two lowest visits of a configuration agree if their times differ by this share at most [1]."""
@@ -58,10 +57,10 @@ def canonical(value: Any) -> str:
 
 
 class Visit(BaseModel):
-    """Consecutive runs of a configuration.
+    """Consecutive runs of a configuration, of which the first `dropped` do not count.
 
-    ``began_at`` is the start of the first run (ISO 8601, UTC), ``runs`` their number, and ``dropped`` the number of
-    first runs that do not count. ``load`` is the number of cores that other processes used [1]; None if unknown.
+    ``began_at`` is the start of the first run (ISO 8601, UTC), ``load`` the number of cores that other processes used
+    [1]; None if unknown.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -114,9 +113,13 @@ class Measurement(BaseModel):
     visits: tuple[Visit, ...] = ()
 
     def __repr__(self) -> str:
-        what = " ".join(filter(None, (self.kernel, in_words(self.variant), in_words(self.parameters))))
         result = seconds_text(self.seconds) if self.status == "ok" else self.status
-        return one_line(f"<Measurement {what}: {result} on {self.device}>")
+        return one_line(f"<Measurement {self.description}: {result} on {self.device}>")
+
+    @property
+    def description(self) -> str:
+        """Kernel, variant and sizes in words."""
+        return " ".join(filter(None, (self.kernel, in_words(self.variant), in_words(self.parameters))))
 
     @field_validator("visits")
     @classmethod
@@ -225,70 +228,11 @@ def joined(rows: Sequence[Measurement]) -> Measurement:
     if len(rows) == 1:
         return rows[0]
     profiled = all(row.device_samples_s for row in rows)
-    both = rows[-1].model_copy(
-        update={
-            "samples_s": tuple(sample for row in rows for sample in row.samples_s),
-            "device_samples_s": tuple(sample for row in rows for sample in row.device_samples_s) * profiled,
-            "dropped": rows[0].dropped,
-            "visits": tuple(visit for row in rows for visit in row.every_visit),
-        }
-    )
-    flags = min(rows, key=lambda row: row.seconds).flags
-    own = [flag for flag in flags if flag != DISAGREE]
-    return both.model_copy(update={"flags": (*own, *[DISAGREE] * both.disagrees)})
-
-
-class Isolation(BaseModel):
-    """Times of one variant on one device, before and after its isolated count doubled.
-
-    ``rounds_s`` are pairs of times [s], each the minimum of several runs: at `parameters`, and with the parameter
-    `doubles` doubled. ``raises`` is the least rise that proves isolation [1].
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
-
-    schema_: Literal["perfmodel.isolation/1"] = Field(default=ISOLATION_SCHEMA, alias="schema")
-    kernel: str
-    variant: JsonObject
-    feature: str
-    doubles: str | None
-    raises: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    parameters: dict[str, Size] = {}
-    rounds_s: tuple[tuple[Seconds, Seconds], ...] = ()
-    device: str
-    platform: str
-    driver: str
-    versions: dict[str, str]
-    kernel_hash: str
-    taken_at: str
-    status: Status = "ok"
-    message: str = ""
-
-    @property
-    def seconds(self) -> tuple[float, float]:
-        """Median times at the parameters and with the one doubled [s]; NaN without times."""
-        if not self.rounds_s:
-            return float("nan"), float("nan")
-        single, double = zip(*self.rounds_s, strict=True)
-        return median(single), median(double)
-
-    @property
-    def rise(self) -> float:
-        """The ratio of those times, less one [1]."""
-        single, double = self.seconds
-        return double / single - 1
-
-    @property
-    def proved(self) -> bool:
-        """Whether the time rose enough."""
-        return self.rise >= self.raises
-
-    @property
-    def place(self) -> tuple[str, str]:
-        """Kernel and variant."""
-        return self.kernel, canonical(self.variant)
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """The values on which a proof depends."""
-        return (*self.place, self.driver, self.kernel_hash, str(self.doubles), self.feature)
+    both = rows[-1].model_copy(update={
+        "samples_s": tuple(sample for row in rows for sample in row.samples_s),
+        "device_samples_s": tuple(sample for row in rows for sample in row.device_samples_s) * profiled,
+        "dropped": rows[0].dropped,
+        "visits": tuple(visit for row in rows for visit in row.every_visit),
+    })  # fmt: skip
+    flags = [flag for flag in min(rows, key=lambda row: row.seconds).flags if flag != DISAGREE]
+    return both.model_copy(update={"flags": (*flags, *[DISAGREE] * both.disagrees)})

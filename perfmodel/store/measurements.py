@@ -22,11 +22,11 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from perfmodel.display import in_words, seconds_text
+from perfmodel.display import data_frame, in_words, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError, SetAsideWarning, StoreError, listed
 from perfmodel.facts import DeviceFacts
-from perfmodel.store import exchange
+from perfmodel.store.exchange import table
 from perfmodel.store.measurement import Key, Measurement, canonical, joined
 from perfmodel.values import FrozenValue
 
@@ -42,6 +42,7 @@ FACTOR: Final = 10.0
 """Largest factor between a time and the range that other times allow [1]."""
 NEIGHBOURS: Final = 3
 """Number of smaller and of larger sizes that a size is compared with."""
+_SHOWN = 3  # impossible times that a message names
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,7 @@ class Impossible:
     reason: str
 
     def __str__(self) -> str:
-        what = " ".join(filter(None, (self.row.kernel, in_words(self.row.variant), in_words(self.row.parameters))))
-        return f"{what}: {seconds_text(self.row.seconds)}, {self.reason}"
+        return f"{self.row.description}: {seconds_text(self.row.seconds)}, {self.reason}"
 
 
 def below_launch(row: Measurement) -> str:
@@ -69,7 +69,7 @@ def odd_visits(visits: Sequence[Measurement]) -> dict[int, str]:
     if len(visits) < 3:
         return {}
     middle = median(row.seconds for row in visits)
-    odd = (place for place, row in enumerate(visits) if FACTOR * row.seconds < middle)
+    odd = (index for index, row in enumerate(visits) if FACTOR * row.seconds < middle)
     return dict.fromkeys(odd, f"and half of its {len(visits)} visits took {seconds_text(middle)} or more")
 
 
@@ -79,31 +79,22 @@ def unsupported(rows: Sequence[Measurement], work: Callable[[Measurement], float
     There is one record for each size; all are ok. `work` returns the number of operations, accesses and work-items of
     a configuration, or NaN; it is called only where times alone do not decide.
     """
-    order = sorted(range(len(rows)), key=lambda place: (math.prod(rows[place].parameters.values()), place))
-    near = {
-        place: [
-            other for other in (*order[max(0, rank - NEIGHBOURS) : rank], *order[rank + 1 : rank + 1 + NEIGHBOURS])
-            if _order(rows[place], rows[other])
-        ]
-        for rank, place in enumerate(order)
-    }  # fmt: skip
+    order = sorted(range(len(rows)), key=lambda index: (math.prod(rows[index].parameters.values()), index))
+    near = {}
+    for rank, index in enumerate(order):
+        around = (*order[max(0, rank - NEIGHBOURS) : rank], *order[rank + 1 : rank + 1 + NEIGHBOURS])
+        near[index] = [other for other in around if _order(rows[index], rows[other])]
     reasons = {}
-    for place, others in near.items():
-        row = rows[place]
+    for index, others in near.items():
+        row = rows[index]
         far = [other for other in others if not 1 / FACTOR <= row.seconds / rows[other].seconds <= FACTOR]
         if not _rejected(row, len(far), len(others)):
             continue
         against = [other for other in far if _contradict(row, rows[other], work)]
         if _rejected(row, len(against), len(others)):
             other = rows[against[0]]
-            reasons[place] = f"and {in_words(other.parameters)} took {seconds_text(other.seconds)}"
+            reasons[index] = f"and {in_words(other.parameters)} took {seconds_text(other.seconds)}"
     return reasons
-
-
-def work_of(counts: KernelCounts, row: Measurement) -> float:
-    """Return the number of operations, accesses and work-items of a record's configuration."""
-    parts = [part.count for part in counts.operation_table] + [part.count for part in counts.access_table]
-    return float(sum(count(**row.parameters) for count in (*parts, counts.work_items())))
 
 
 def _rejected(row: Measurement, against: int, asked: int) -> bool:
@@ -126,9 +117,6 @@ def _contradict(row: Measurement, other: Measurement, work: Callable[[Measuremen
         return True
     ratio = work(large) / (work(small) or math.nan)
     return large.seconds > FACTOR * small.seconds * max(ratio, 1.0)
-
-
-_SHOWN = 3  # impossible times that a message names
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,21 +194,17 @@ class Measurements(FrozenValue):
     def impossible(self) -> tuple[Impossible, ...]:
         """Records with impossible times, each with the reason; see :mod:`perfmodel.store.measurements`.
 
-        Iteration leaves them out, so that no fit and no comparison uses them. A campaign measures them again.
-
-        Warns
-        -----
-        SetAsideWarning
-            There are such records; once for each value.
+        Iteration leaves them out, so that no fit and no comparison uses them. A campaign measures them again. A
+        SetAsideWarning, once for each value, names them.
         """
         single: dict[Key, list[Measurement]] = {}
         for row in self.current:
             if row.status == "ok" and not below_launch(row):
                 single.setdefault((row.device, row.platform, row.kernel, canonical(row.variant)), []).append(row)
         contradicted = [
-            Impossible(rows[place], reason)
+            Impossible(rows[index], reason)
             for rows in single.values()
-            for place, reason in unsupported(rows, self._work).items()
+            for index, reason in unsupported(rows, self._work).items()
         ]
         aside = (*self._joined[1], *contradicted)
         if aside:
@@ -276,17 +260,20 @@ class Measurements(FrozenValue):
             earlier.append(row)
         current, aside = [], []
         for rows in visits.values():
-            bad = {place: reason for place, row in enumerate(rows) if (reason := below_launch(row))}
-            good = [row for place, row in enumerate(rows) if place not in bad]
+            bad = {index: reason for index, row in enumerate(rows) if (reason := below_launch(row))}
+            good = [row for index, row in enumerate(rows) if index not in bad]
             odd = odd_visits(good)
-            aside += [Impossible(rows[place], reason) for place, reason in bad.items()]
-            aside += [Impossible(good[place], reason) for place, reason in odd.items()]
-            current.append(joined([row for place, row in enumerate(good) if place not in odd] or rows[-1:]))
+            aside += [Impossible(rows[index], reason) for index, reason in bad.items()]
+            aside += [Impossible(good[index], reason) for index, reason in odd.items()]
+            current.append(joined([row for index, row in enumerate(good) if index not in odd] or rows[-1:]))
         return tuple(current), tuple(aside)
 
     def _work(self, row: Measurement) -> float:
+        """Return the number of operations, accesses and work-items; NaN where they cannot be counted."""
         try:
-            return work_of(self.counts[row.counts_hash], row)
+            counts = self.counts[row.counts_hash]
+            parts = [part.count for part in (*counts.operation_table, *counts.access_table)]
+            return float(sum(count(**row.parameters) for count in (*parts, counts.work_items())))
         except (KeyError, PerfModelError):  # an error is raised where these counts are used
             return math.nan
 
@@ -351,8 +338,4 @@ class Measurements(FrozenValue):
 
     def to_frame(self) -> DataFrame:
         """Return the current records as a ``DataFrame``; see :func:`perfmodel.store.table`."""
-        return exchange.frame(self.current)
-
-    def to_t4(self) -> dict[str, Any]:
-        """Return the current records as a T4 document; see :func:`perfmodel.store.t4`."""
-        return exchange.t4(self.current)
+        return data_frame(table(self.current))

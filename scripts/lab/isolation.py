@@ -13,12 +13,16 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel import store
 from perfmodel.calibration.kernel_choice import chosen_classes, discovered
 from perfmodel.cli.output import CommandBar
 from perfmodel.display import in_words, seconds_text
+from perfmodel.documents import Schema, value_of
 from perfmodel.errors import PerfModelError
 from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper, origin
@@ -29,8 +33,8 @@ from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.measuring.timing import sample
 from perfmodel.opencl import Device, find
 from perfmodel.progress import FailedStep, Progress, Silent, task
-from perfmodel.store.files import isolation_path, other_device, read_isolations
-from perfmodel.store.measurement import Isolation
+from perfmodel.store.files import no_store, other_device
+from perfmodel.store.measurement import JsonObject, Seconds, Size, Status
 from scripts.lab.markdown import markdown_table
 
 #: One size of each variant, at which the launch is a small part of the time; each minimum is of 8 runs.
@@ -41,6 +45,80 @@ ISOLATION = Campaign(
 
 #: Pairs of minima in each visit, after a first pair that is not used.
 ROUNDS = 5
+ISOLATION_FILE = "isolation.jsonl"
+PROOF = Schema("perfmodel.isolation/1", "prove it again: python -m scripts.lab.isolation --out FOLDER")
+
+
+class Isolation(BaseModel):
+    """Times of one variant on one device, before and after its isolated count doubled.
+
+    ``rounds_s`` are pairs of times [s], each the minimum of several runs: at `parameters`, and with the parameter
+    `doubles` doubled. ``raises`` is the least rise that proves isolation [1].
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    schema_: Literal["perfmodel.isolation/1"] = Field(default="perfmodel.isolation/1", alias="schema")
+    kernel: str
+    variant: JsonObject
+    feature: str
+    doubles: str | None
+    raises: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    parameters: dict[str, Size] = {}
+    rounds_s: tuple[tuple[Seconds, Seconds], ...] = ()
+    device: str
+    platform: str
+    driver: str
+    versions: dict[str, str]
+    kernel_hash: str
+    taken_at: str
+    status: Status = "ok"
+    message: str = ""
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """Median times at the parameters and with the one doubled [s]; NaN without times."""
+        if not self.rounds_s:
+            return float("nan"), float("nan")
+        single, double = zip(*self.rounds_s, strict=True)
+        return median(single), median(double)
+
+    @property
+    def rise(self) -> float:
+        """The ratio of those times, less one [1]."""
+        single, double = self.seconds
+        return double / single - 1
+
+    @property
+    def proved(self) -> bool:
+        """Whether the time rose enough."""
+        return self.rise >= self.raises
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Kernel and variant."""
+        return self.kernel, store.canonical(self.variant)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The values on which a proof depends."""
+        return (*self.place, self.driver, self.kernel_hash, str(self.doubles), self.feature)
+
+
+def isolation_path(path: Path | str) -> Path:
+    """Return the file of proofs of the store at `path` (a folder, or the ``.jsonl`` of records itself)."""
+    rows, _ = store.paths(path)
+    return rows.with_name(ISOLATION_FILE if Path(path).suffix != ".jsonl" else f"{rows.stem}.{ISOLATION_FILE}")
+
+
+def read_isolations(path: Path | str) -> tuple[Isolation, ...]:
+    """Return the newest proof of each variant in the store at `path`, by name, or raise StoreError."""
+    file = isolation_path(path)
+    if not file.is_file():
+        raise no_store(file)
+    proofs, _ = store.read_lines(file, lambda line: value_of(Isolation, line, PROOF))
+    newest = {proof.place: proof for _, proof in proofs}
+    return tuple(newest[place] for place in sorted(newest))
 
 
 def prove_isolation(

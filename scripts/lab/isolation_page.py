@@ -12,9 +12,7 @@ from perfmodel.display import csv_text
 from perfmodel.io import write_whole
 from perfmodel.report.drawing import empty_figure, write_figure
 from perfmodel.store import canonical
-from perfmodel.store.files import ISOLATION_FILE, read_isolations
-from perfmodel.store.measurement import Isolation
-from scripts.lab.isolation import isolation_summary
+from scripts.lab.isolation import ISOLATION_FILE, Isolation, isolation_summary, read_isolations
 from scripts.lab.markdown import below_marker
 
 if TYPE_CHECKING:

@@ -17,12 +17,17 @@ from perfmodel.cli.output import CommandBar
 from perfmodel.counts import KernelCounts, count, rows
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.errors import CountError, PerfModelError
+from perfmodel.io import write_whole
 from perfmodel.kernels import KernelClass, Variant
 from perfmodel.kernels.samples import KeptKernel
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import canonical
-from perfmodel.store.files import Place, no_store, packed_path, rename_counts
+from perfmodel.store.files import append_counts, no_store, packed_path
+from perfmodel.store.lines import opened, read_lines, read_row
+
+Place = tuple[str, str, str, str]
+"""Kernel class, variant (canonical JSON), and the hashes of the code and the counts."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +152,28 @@ def write(recounts: Iterable[Recount]) -> int:
         if packed_path(path).is_file():
             store.pack(path)
     return changed
+
+
+def rename_counts(path: Path | str, new: Mapping[Place, KernelCounts]) -> int:
+    """Let records name other counts; return the number of changed records.
+
+    The new counts are appended first, and the file of records is then replaced, so that a kill at any instant leaves a
+    readable store. Old counts and damaged lines stay.
+    """
+    rows_path, _ = store.paths(path)
+    with opened(rows_path):
+        rows, _ = read_lines(rows_path, read_row)
+        texts, changed = rows_path.read_bytes().split(b"\n"), {}
+        for number, row in rows:
+            if (place := (row.kernel, canonical(row.variant), row.kernel_hash, row.counts_hash)) in new:
+                changed[number] = new[place]
+        for counts in {counts.hash: counts for counts in changed.values()}.values():
+            append_counts(path, counts)
+        for number, counts in changed.items():
+            texts[number - 1] = json.dumps({**json.loads(texts[number - 1]), "counts_hash": counts.hash}).encode()
+        if changed:
+            write_whole(rows_path, b"\n".join(texts))
+    return len(changed)
 
 
 def _files_of(path: Path) -> tuple[Path, ...]:

@@ -13,9 +13,9 @@ from perfmodel.display import percent
 from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.predicting.relatives import RELATIVES_FILE
 from perfmodel.store import read
-from perfmodel.store.files import ISOLATION_FILE as FILE
 from scripts import redraw
 from scripts.lab.families_page import families_page
+from scripts.lab.isolation import ISOLATION_FILE as FILE
 from scripts.lab.isolation_page import draw_isolation
 from scripts.lab.packages import floors, package_imports
 from scripts.lab.pages import trial_seconds

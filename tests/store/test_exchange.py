@@ -87,7 +87,7 @@ def examples() -> Measurements:
 
 
 def test_t4_fits_its_schema():
-    document = json.loads(json.dumps(examples().to_t4()))
+    document = json.loads(json.dumps(store.t4(examples().current)))
     jsonschema.Draft202012Validator.check_schema(T4)
     jsonschema.validate(document, T4)
     assert "1.0.0" == document["schema_version"]
@@ -96,7 +96,7 @@ def test_t4_fits_its_schema():
 
 
 def test_a_t4_result_is_the_record_in_milliseconds():
-    result = examples().to_t4()["results"][0]
+    result = store.t4(examples().current)["results"][0]
     assert {"kernel": "copy", "work_group": [16, 16], "n": 0} == result["configuration"]
     assert pytest.approx([3.0, 2.0, 4.0]) == result["times"]["runtimes"]
     figures = {row["name"]: (row["value"], row["unit"]) for row in result["measurements"]}
@@ -107,14 +107,14 @@ def test_a_t4_result_is_the_record_in_milliseconds():
 
 
 def test_a_size_named_as_a_key_of_the_variant_stays_apart():
-    (result,) = Measurements((measurement(variant={"n": 3}, parameters={"n": 8}),), {}).to_t4()["results"]
+    (result,) = store.t4([measurement(variant={"n": 3}, parameters={"n": 8})])["results"]
     assert {"kernel": "copy", "n": 3, "parameters.n": 8} == result["configuration"]
 
 
 def test_only_the_newest_record_of_a_configuration_is_exported():
     found = Measurements((measurement(driver="1"), measurement(driver="2")), {})
     assert ["2"] == [row["driver"] for row in store.table(found.current)]
-    assert 1 == len(found.to_t4()["results"])
+    assert 1 == len(store.t4(found.current)["results"])
 
 
 def test_visits_are_one_row():
@@ -123,7 +123,7 @@ def test_visits_are_one_row():
     (row,) = store.table(found.current)
     assert (2.0, 2, 0.5, 8, 4) == tuple(row[n] for n in ("seconds", "visits", "disagreement", "runs", "dropped"))
     assert "visits" == row["flags"]
-    (result,) = found.to_t4()["results"]
+    (result,) = store.t4(found.current)["results"]
     assert pytest.approx([3e3, 4e3, 2e3, 2e3]) == result["times"]["runtimes"]
     (alone,) = store.table((first,))
     assert (1, None, 2) == (alone["visits"], alone["disagreement"], alone["dropped"])

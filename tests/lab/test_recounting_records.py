@@ -14,8 +14,8 @@ import pytest
 from perfmodel import store
 from perfmodel.io import write_whole
 from perfmodel.store import canonical
-from perfmodel.store.files import rename_counts
 from perfmodel.store.lines import opened
+from scripts.lab.recounting import rename_counts
 from tests.store.test_files import Counts, measurement
 
 WORK_GROUP = canonical({"work_group": [16, 16]})
@@ -64,7 +64,7 @@ def test_a_torn_last_line_stays(tmp_path):
 APPENDER = """
 import sys
 from perfmodel import store
-from tests.store.test_files_renaming import old
+from tests.lab.test_recounting_records import old
 
 for n in range(int(sys.argv[2])):
     store.append(sys.argv[1], old(parameters={"n": n}))

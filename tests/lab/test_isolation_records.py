@@ -9,8 +9,7 @@ import pytest
 
 from perfmodel.errors import StoreError
 from perfmodel.store import append_line
-from perfmodel.store.files import isolation_path, read_isolations
-from perfmodel.store.measurement import Isolation
+from scripts.lab.isolation import Isolation, isolation_path, read_isolations
 
 
 def isolation(**changes: Any) -> Isolation:
