@@ -15,13 +15,13 @@ from pathlib import Path
 from perfmodel.cli.output import CommandBar
 from perfmodel.errors import PerfModelError
 from perfmodel.facts import DeviceFacts
-from perfmodel.measuring import QUICK_STUDY, STUDY, pin_threads
+from perfmodel.measuring import pin_threads
 from perfmodel.measuring.supervised import follow_supervisor, supervise
 from perfmodel.opencl import find
 from scripts.lab import study_pages as pages
 from scripts.lab.experiments import studies
 from scripts.lab.studies import Study, claims_text
-from scripts.lab.study_runs import facts_of, measure_study, study_data, weights_folder
+from scripts.lab.study_runs import QUICK_STUDY, STUDY, facts_of, measure_study, study_data, weights_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 

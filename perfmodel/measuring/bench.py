@@ -13,14 +13,12 @@ import pyopencl as cl
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import BrokenDeviceError
-from perfmodel.facts.probed import Point
 from perfmodel.kernels import Parameters
 from perfmodel.kernels.samples import KeptKernel
 from perfmodel.measuring import subject as subjects, timing
 from perfmodel.measuring.campaign import Campaign, Configuration
 from perfmodel.measuring.lock import LoadWatch
-from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
-from perfmodel.measuring.subject import FailedError, GeneratedCode, Subject, stage
+from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.opencl import Device, quiet_compiler
 from perfmodel.opencl.health import broken
 from perfmodel.progress import FailedStep
@@ -69,8 +67,10 @@ class Bench:
         """Compile a variant's code for the device, once."""
         generated = subject.generated
         if generated.hash not in self._compiled:
-            with stage("compile"):
-                self._compiled[generated.hash] = timing.compiled(generated, self._opened[0])
+            with stage("compile"), quiet_compiler():
+                options = list(generated.kernel.options.build_options)
+                program = cl.Program(self._opened[0], generated.text).build(options=options)
+            self._compiled[generated.hash] = timing.CompiledCode(generated, self._opened[0], program)
         return self._compiled[generated.hash]
 
     @contextmanager
@@ -78,10 +78,13 @@ class Bench:
         """Provide the enqueues of one call, with arguments set and buffers filled."""
         compiled = self.compiled(subject)
         scalars, arrays = _arguments(subject, parameters)
-        with stage("runtime"), ExitStack() as stack:
+        with stage("runtime"):
             filled = {array: self._filling(subject, array) for array in arrays}
-            buffers = stack.enter_context(timing.device_buffers(self.queue, filled))
-            yield stack.enter_context(compiled.enqueues(self.queue, {**buffers, **scalars}))
+            with (
+                timing.device_buffers(self.queue, filled) as buffers,
+                compiled.enqueues(self.queue, {**buffers, **scalars}) as enqueues,
+            ):
+                yield enqueues
 
     def trial(self, subject: Subject, parameters: Parameters) -> float:
         """Return the quickest of three runs, or of two long ones [s]; the first may include compilation."""
@@ -125,21 +128,19 @@ class Bench:
         with stage("runtime"), ExitStack() as stack:
             draw = subject.kernel.contents
             memory = {
-                array.name: subjects.host_array(array, self.campaign.seed + place, draw.get(array.name))
-                for place, array in enumerate(arrays)
+                array: subjects.host_array(array, self.campaign.seed + position, draw.get(array.name))
+                for position, array in enumerate(arrays)
             }
-            filled = {array: memory[array.name] for array in arrays}
-            buffers = stack.enter_context(timing.device_buffers(queue, filled))
+            buffers = stack.enter_context(timing.device_buffers(queue, memory))
             for enqueue in stack.enter_context(compiled.enqueues(queue, {**buffers, **scalars})):
                 enqueue(queue)
             after = {}
             for array in arrays:
-                flat = np.empty_like(memory[array.name])
+                flat = np.empty_like(memory[array])
                 for name, part in array.parts.items():
                     cl.enqueue_copy(queue, flat[part], buffers[name])
                 after[array.name] = array.view(flat)
-        passed = {array.name: array.view(memory[array.name]) for array in arrays}
-        return {**passed, **scalars}, after
+        return {**{array.name: array.view(memory[array]) for array in arrays}, **scalars}, after
 
     def check(self, subject: Subject) -> None:
         """Compare a variant's output with its reference at its smallest size, or raise FailedError."""
@@ -148,14 +149,6 @@ class Bench:
             expected = subject.kernel.reference(arguments, **subject.variant)
             for name, array in expected.items():
                 np.testing.assert_allclose(after[name], array, rtol=subject.kernel.tolerance, err_msg=name)
-
-    @cached_property
-    def _instrument(self) -> Instrument:
-        return Instrument(self.device)
-
-    def probe(self, probe: Probe, settings: ProbeSettings, earlier: Earlier) -> tuple[tuple[Point, ...], str]:
-        """Time the configurations of a probe; return the times and the problem, if any."""
-        return probe.timed(self._instrument, settings, earlier)
 
     def _filling(self, subject: Subject, array: subjects.ArrayArgument) -> Any:
         """Return the contents of an array, or one block for each element type, to be repeated."""
@@ -181,34 +174,22 @@ def record(
     bench: Bench, subject: Subject, parameters: Parameters, samples: timing.Samples = NOTHING, **others: Any
 ) -> Measurement:
     """Return the record of a configuration with its samples and other fields."""
-    kernel = subject.kernel
+    kernel, campaign = subject.kernel, bench.campaign
     return Measurement(
-        **origin(bench, subject),
-        group=kernel.group,
-        tags=kernel.tags,
-        isolates=kernel.isolated(subject.variant),
-        parameters=dict(parameters),
-        samples_s=samples.host_s,
-        device_samples_s=samples.device_s,
-        dropped=bench.campaign.dropped,
-        seed=bench.campaign.seed,
-        **{"counts_hash": "", "status": "ok", **others},
-    )
+        **origin(bench, subject), group=kernel.group, tags=kernel.tags, isolates=kernel.isolated(subject.variant),
+        parameters=dict(parameters), samples_s=samples.host_s, device_samples_s=samples.device_s,
+        dropped=campaign.dropped, seed=campaign.seed, **{"counts_hash": "", "status": "ok", **others},
+    )  # fmt: skip
 
 
 def origin(bench: Bench, subject: Subject) -> dict[str, Any]:
     """Return the fields of all records of a variant: variant, device, versions, code, and time."""
     facts = bench.device.facts
     return {
-        "kernel": subject.kernel.name,
-        "variant": dict(subject.variant),
-        "device": facts.name,
-        "platform": facts.platform,
-        "driver": facts.driver,
-        "versions": bench.versions,
-        "kernel_hash": subject.hash,
+        "kernel": subject.kernel.name, "variant": dict(subject.variant), "device": facts.name,
+        "platform": facts.platform, "driver": facts.driver, "versions": bench.versions, "kernel_hash": subject.hash,
         "taken_at": timing.now("seconds"),
-    }
+    }  # fmt: skip
 
 
 def outcome(row: Measurement) -> str:
@@ -264,11 +245,10 @@ class Timekeeper:
         fields["visits"] = (Visit(began_at=began_at, runs=runs, dropped=campaign.dropped, load=load),)
         if samples.complete:
             least_s = timing.least_seconds(counts, parameters, self.bench.device.facts)
-            marks = timing.flags(samples, campaign, self.overhead_s, least_s)
-            fields["flags"] = (*marks, *[LOADED] * self.watch.busy)
+            flags = timing.flags(samples, campaign, self.overhead_s, least_s)
+            fields["flags"] = (*flags, *[LOADED] * self.watch.busy)
         else:
-            message = f"{runs} runs took over {campaign.timeout_s} s"
-            fields.update(status="timeout", message=message)
+            fields.update(status="timeout", message=f"{runs} runs took over {campaign.timeout_s} s")
         return record(self.bench, subject, parameters, samples, **fields)
 
     def count(self, subject: Subject) -> KernelCounts:
@@ -276,7 +256,10 @@ class Timekeeper:
         generated, key = subject.generated, subject.key
         if key not in self.counted:
             with stage("constraint"):
-                counts = self._counts(generated, subject.statistics)
+                if isinstance(generated, KeptKernel):
+                    counts = generated.counts(self.bench.fact("subgroup_size"))
+                else:
+                    counts = self.count_unit(generated.t_unit, statistics=subject.statistics)
                 counts.check_launch(self.bench.device.facts)  # some drivers end the process if a group is too large
             self.counted[key] = counts
         return self.counted[key]
@@ -284,11 +267,6 @@ class Timekeeper:
     def counts_of(self, row: Measurement) -> KernelCounts | None:
         """Return the counts of a record's variant, if there are any."""
         return self.counted.get((row.kernel, canonical(row.variant), row.kernel_hash))
-
-    def _counts(self, generated: GeneratedCode | KeptKernel, statistics: Mapping[str, float]) -> KernelCounts:
-        if isinstance(generated, KeptKernel):
-            return generated.counts(self.bench.fact("subgroup_size"))
-        return self.count_unit(generated.t_unit, statistics=statistics)
 
     def count_unit(
         self, unit: TranslationUnit, check: bool = True, statistics: Mapping[str, float] | None = None
@@ -307,13 +285,13 @@ class Timekeeper:
 
     def check(self, subject: Subject) -> None:
         """Compare the output with the reference, once for each variant, or raise FailedError."""
-        code = subject.key
-        if code not in self.checked:
+        key = subject.key
+        if key not in self.checked:
             try:
                 self.work_groups(subject, subject.smallest)
                 self.bench.check(subject)
-                self.checked[code] = None
+                self.checked[key] = None
             except FailedError as failure:
-                self.checked[code] = failure
-        if (failed := self.checked[code]) is not None:
+                self.checked[key] = failure
+        if (failed := self.checked[key]) is not None:
             raise failed

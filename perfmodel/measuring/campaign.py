@@ -18,77 +18,31 @@ from perfmodel.store import Key, canonical
 
 @dataclass(frozen=True)
 class Campaign:
-    """Settings of a campaign: what is measured, at which sizes, and how often.
+    """Settings of a campaign: what is measured, at which sizes, and how often."""
 
-    Parameters
-    ----------
-    name : str
-        Its name in reports.
-    tags : tuple of str
-        Only classes with one of these tags are measured; all of them if empty.
-    variants : int or None
-        Number of variants of each class; None for all.
-    from_all : bool
-        Whether these variants are taken from all over the class's list, its ends first; else the first ones are.
-    shapes : int
-        Work-group shapes of each variant (paper: 3).
-    rungs : int or None
-        Rungs of each size ladder; None for as many as its class has.
-    points : int or None
-        Parameter sets of each rung; None for all.
-    least_rungs : int
-        So many rungs are measured even if they take longer than `longest_s`.
-    over_launch : float
-        The lowest rung takes at least this many launch overheads [1].
-    groups_per_unit : int
-        The lowest rung has at least this many work-groups for each compute unit [1].
-    longest_s : float
-        No run is planned to take longer [s].
-    memory_fraction : float
-        Share of the device's memory that a configuration may fill [1].
-    visits, most_visits : int
-        Visits to each configuration, and to one whose two lowest visits do not agree.
-    apart_s : float
-        Least time between two visits to a configuration [s].
-    runs, dropped : int
-        Runs of each visit, and how many of the first are dropped (paper: one visit of 30, 4 of them dropped).
-    spread : float
-        A visit whose median is further above its minimum is flagged [1].
-    enough_s : float or None
-        A visit is cut short after the first run that counts, once its runs took this long together [s]; None: never.
-    timeout_s : float
-        No further run is begun once the runs of a visit took this long together, and the visit has failed [s].
-    budget_s : float or None
-        No visit is begun later than this after the start [s]; None for no limit.
-    wait_s : float
-        How long to wait for another campaign on the device to end [s].
-    seed : int
-        Seed of the order of configurations and of the arrays' contents.
-    """
-
-    name: str
-    tags: tuple[str, ...] = ()
-    variants: int | None = None
-    from_all: bool = False
-    shapes: int = 3
-    rungs: int | None = None
-    points: int | None = None
-    least_rungs: int = 1
-    over_launch: float = 3.0
-    groups_per_unit: int = 2
-    longest_s: float = 0.05
-    memory_fraction: float = 0.25
-    visits: int = 3
-    most_visits: int = 8
-    apart_s: float = 10.0
-    runs: int = 10
-    dropped: int = 2
-    spread: float = 0.2
-    enough_s: float | None = None
-    timeout_s: float = 20.0
-    budget_s: float | None = None
-    wait_s: float = 3600.0
-    seed: int = 20170405
+    name: str  #: Its name in reports.
+    tags: tuple[str, ...] = ()  #: Only classes with one of these tags are measured; all of them if empty.
+    variants: int | None = None  #: Number of variants of each class; None for all.
+    from_all: bool = False  #: Take them from all over the class's list, its ends first; else the first ones.
+    shapes: int = 3  #: Work-group shapes of each variant (paper: 3).
+    rungs: int | None = None  #: Rungs of each size ladder; None for as many as its class has.
+    points: int | None = None  #: Parameter sets of each rung; None for all.
+    least_rungs: int = 1  #: So many rungs are measured even if they take longer than `longest_s`.
+    over_launch: float = 3.0  #: The lowest rung takes at least this many launch overheads [1].
+    groups_per_unit: int = 2  #: The lowest rung has at least this many work-groups for each compute unit [1].
+    longest_s: float = 0.05  #: No run is planned to take longer [s].
+    memory_fraction: float = 0.25  #: Share of the device's memory that a configuration may fill [1].
+    visits: int = 3  #: Visits to each configuration.
+    most_visits: int = 8  #: Visits to a configuration whose two lowest visits do not agree.
+    apart_s: float = 10.0  #: Least time between two visits to a configuration [s].
+    runs: int = 10  #: Runs of each visit (paper: one visit of 30, the first 4 dropped).
+    dropped: int = 2  #: How many of the first runs are dropped.
+    spread: float = 0.2  #: A visit whose median is further above its minimum is flagged [1].
+    enough_s: float | None = None  #: A visit ends after the first run that counts once its runs took so long [s].
+    timeout_s: float = 20.0  #: A visit fails, without a further run, once its runs took this long [s].
+    budget_s: float | None = None  #: No visit is begun later than this after the start [s]; None for no limit.
+    wait_s: float = 3600.0  #: How long to wait for another campaign on the device to end [s].
+    seed: int = 20170405  #: Seed of the order of configurations and of the arrays' contents.
 
     def chosen(self, kernel_classes: Iterable[KernelClass]) -> tuple[KernelClass, ...]:
         """Return the classes that it measures."""
@@ -135,27 +89,19 @@ class Campaign:
     @property
     def sizing(self) -> tuple[float | None, ...]:
         """The settings that decide the sizes."""
-        return (
-            self.rungs,
-            self.points,
-            self.least_rungs,
-            self.over_launch,
-            self.groups_per_unit,
-            self.longest_s,
-            self.memory_fraction,
-        )
+        lowest = (self.rungs, self.points, self.least_rungs, self.over_launch, self.groups_per_unit)
+        return (*lowest, self.longest_s, self.memory_fraction)
 
 
 def places(count: int, wanted: int) -> tuple[int, ...]:
     """Return evenly spaced places among `count`, at most `wanted`: the first, the last, then those between."""
     wanted = min(count, wanted)
-    evenly = dict.fromkeys(round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted))
-    first, *rest = evenly or (None,)
-    return () if first is None else (first, *rest[-1:], *rest[:-1])
+    evenly = [*dict.fromkeys(round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted))]
+    return (*evenly[:1], *evenly[1:][-1:], *evenly[1:-1])
 
 
-#: The longest run of campaigns that are to be short [s].
 SHORT_S = 0.02
+"""The longest run of campaigns that are to be short [s]."""
 
 #: Every class with three variants from all over its list, in one shape, at three sizes, in two visits: about 35
 #: seconds on two cores. docs/lab/choosing.md says how it was chosen.
@@ -187,15 +133,6 @@ SAMPLES = Campaign(
 
 #: The same in one visit of fewer runs.
 QUICK_SAMPLES = replace(SAMPLES, visits=1, most_visits=1)
-
-#: Every variant of a paper's experiment at the sizes of its ladder, in two visits.
-STUDY = Campaign(
-    "study", shapes=1, groups_per_unit=0, longest_s=1.0, memory_fraction=0.5, visits=2, most_visits=4, apart_s=2.0,
-    enough_s=0.25,
-)  # fmt: skip
-
-#: The same with two sizes of each variant, and shorter runs.
-QUICK_STUDY = replace(STUDY, name="quick study", rungs=2, longest_s=0.1, most_visits=3, apart_s=1.0, enough_s=0.1)
 
 
 T = TypeVar("T")

@@ -62,28 +62,21 @@ def locked(facts: DeviceFacts, progress: Progress, wait_s: float = 0.0) -> Itera
             lock.acquire(timeout=0)
         except Timeout:
             progress.tell(f"waiting up to {wait_s:g} s for another campaign on {facts.name}: {_holder(path)}")
-            _wait(lock, path, facts, wait_s)
+            lock.acquire(timeout=wait_s)
         since = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
         holder = f"process {os.getpid()} on {platform.node()} since {since}"
         replace_file(path.with_suffix(".holder"), holder.encode(), durable=False)
-    except OSError as error:
-        if isinstance(error, DeviceBusyError):
-            raise
-        raise output_error(path, error) from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _wait(lock: FileLock, path: Path, facts: DeviceFacts, wait_s: float) -> None:
-    try:
-        lock.acquire(timeout=wait_s)
     except Timeout:
         raise DeviceBusyError(
             f"another campaign measures on '{facts.name}' and did not end within {wait_s:g} s: {_holder(path)} (it "
             f"locks '{path}')", "end that process, or run this again later",
         ) from None  # fmt: skip
+    except OSError as error:
+        raise output_error(path, error) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _make_own(folder: Path) -> None:

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
 from types import MappingProxyType
-from typing import TypeAlias
 
 from perfmodel import store as stored
 from perfmodel.documents import require
@@ -33,13 +32,9 @@ NO_END = FailedError("runtime", "")
 
 
 def measure(
-    kernel_classes: Iterable[KernelClass],
-    device: Device | str | None,
-    store: Path | str,
-    progress: Progress | None = None,
-    campaign: Campaign = DEFAULT,
-    made: AllMade | None = None,
-) -> Measurements:
+    kernel_classes: Iterable[KernelClass], device: Device | str | None, store: Path | str,
+    progress: Progress | None = None, campaign: Campaign = DEFAULT, made: AllMade | None = None,
+) -> Measurements:  # fmt: skip
     """Measure the configurations that a store lacks; write one record for each visit.
 
     A campaign may be stopped at any instant. The same call continues it and ends with the same set of records, since
@@ -47,17 +42,15 @@ def measure(
 
     Parameters
     ----------
-    kernel_classes : iterable of KernelClass
+    kernel_classes
         The classes to measure; the campaign may select some of them by tag.
-    device : Device or str, optional
+    device
         The device, or an index, name or platform (:func:`perfmodel.opencl.find`).
-    store : path
+    store
         A folder, or a ``.jsonl`` file; see :mod:`perfmodel.store`.
-    progress : Progress, optional
-        Receives a report of each step.
-    campaign : Campaign
+    campaign
         The settings: :data:`QUICK`, :data:`DEFAULT`, :data:`FULL` or your own.
-    made : AllMade, optional
+    made
         The result of :func:`perfmodel.measuring.making.make_kernels`. By default kernels are made here first, or one
         by one if there is a budget.
 
@@ -68,14 +61,10 @@ def measure(
 
     Raises
     ------
-    OutputError
-        The store cannot be written.
-    StoreError
-        The store belongs to another device, or holds records of an unknown schema.
-    NoDeviceError, UnknownDeviceError
-        There is no device, or none that the text selects.
-    BrokenDeviceError
-        The device does not run kernels, or stopped to do so.
+    OutputError, StoreError
+        The store cannot be written, belongs to another device, or holds records of an unknown schema.
+    NoDeviceError, UnknownDeviceError, BrokenDeviceError
+        There is no device, or none that the text selects, or it does not run kernels.
     DeviceBusyError
         Another campaign on the device does not end within `campaign.wait_s`.
     """
@@ -103,29 +92,25 @@ def _measure_all(
     if made is None and bench.campaign.budget_s is None and not session.deaths:
         made = make_kernels([(kernels, bench.campaign)], bench.device, progress)
     configurations, unplanned = plan_configurations(session, kernels, session.fills_the_budget, made or {})
-    _report_changed(session, configurations)
-    _report_left_out(session, session.measure(ordered(configurations, bench.campaign)), unplanned)
-
-
-def _report_changed(session: Session, configurations: list[Configuration]) -> None:
-    places = {row.place for row in session.rows.values()}
+    known = {row.place for row in session.rows.values()}
     # a key is a place, the driver and the code
-    changed = sum(c.key not in session.rows and c.key[:-2] in places for c in configurations)
-    if changed:
-        session.progress.tell(f"{changed} configurations are measured again: their code or the driver has changed")
+    if changed := sum(c.key not in session.rows and c.key[:-2] in known for c in configurations):
+        progress.tell(f"{changed} configurations are measured again: their code or the driver has changed")
+    left = session.measure(ordered(configurations, bench.campaign))
+    if left or unplanned:
+        progress.tell(_left_out(session, left, unplanned))
 
 
-def _report_left_out(session: Session, left: list[Configuration], unplanned: list[Team]) -> None:
-    variants = sum(map(len, unplanned))
-    if left or variants:
-        left_out = [c for c in left if c.key not in session.rows]
-        names = sorted({c.subject.kernel.name for c in left_out} | {t[0].kernel.name for t in unplanned})
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        session.progress.tell(
-            f"the budget of {session.bench.campaign.budget_s or 0:.0f} s is used: {len(left_out)} configurations and "
-            f"all sizes of {variants} variants are left out (of {', '.join(names[:MOST_NAMES]) or 'none'}{more}), and "
-            f"{len(left) - len(left_out)} others need more visits; run again to go on"
-        )
+def _left_out(session: Session, left: list[Configuration], unplanned: list[Team]) -> str:
+    left_out = [c for c in left if c.key not in session.rows]
+    names = sorted({c.subject.kernel.name for c in left_out} | {t[0].kernel.name for t in unplanned})
+    named = ", ".join(names[:MOST_NAMES]) or "none"
+    named += f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return (
+        f"the budget of {session.bench.campaign.budget_s or 0:.0f} s is used: {len(left_out)} configurations and all "
+        f"sizes of {sum(map(len, unplanned))} variants are left out (of {named}), and {len(left) - len(left_out)} "
+        "others need more visits; run again to go on"
+    )
 
 
 @dataclass(eq=False)
@@ -175,10 +160,6 @@ class Session:
             return False
         return sum(self._lacks(c) * c.expected_s(campaign) for c in configurations) >= self.left_s
 
-    def todo(self, configurations: Iterable[Configuration]) -> list[Configuration]:
-        """Return configurations that need another visit."""
-        return [c for c in configurations if self._lacks(c) or self._disagrees(c)]
-
     def configuration(self, subject: Subject, parameters: Parameters, seconds: float) -> Configuration:
         """Make a configuration; it takes over the record of other code with the same counts."""
         made = self.timekeeper.configuration(subject, parameters, seconds)
@@ -198,8 +179,8 @@ class Session:
     def measure(self, order: Sequence[Configuration]) -> list[Configuration]:
         """Visit each configuration as often as the campaign says, and again those whose visits disagree.
 
-        Each pass has the `order` of the whole campaign, so that two visits to a configuration are far apart.
-        Returns those that the budget left unfinished.
+        Each pass has the `order` of the whole campaign, so that two visits to a configuration are far apart. Returns
+        those that the budget left unfinished.
         """
         campaign = self.bench.campaign
         lacking = [(c, self._lacks(c)) for c in order]
@@ -208,7 +189,7 @@ class Session:
             again = [c for c in order if self._disagrees(c) and len(self.rows[c.key].every_visit) <= visits]
             if again:
                 self.visit(order, again, "measuring again what disagrees")
-        return self.todo(order)
+        return [c for c in order if self._lacks(c) or self._disagrees(c)]
 
     def visit(self, order: Sequence[Configuration], todo: Sequence[Configuration], name: str = "measuring") -> None:
         """Visit configurations one after another within the budget; record each visit."""
@@ -263,13 +244,10 @@ def _with_options(key: Key) -> Key:
     return (*key[:-1], options_of(key[-1]))
 
 
-Enough: TypeAlias = Callable[[Sequence[Configuration]], bool]
-"""Whether the configurations planned so far suffice."""
-
-
 def plan_configurations(
-    session: Session, kernels: Iterable[KernelClass], enough: Enough, made: AllMade = MappingProxyType({})
-) -> tuple[list[Configuration], list[Team]]:
+    session: Session, kernels: Iterable[KernelClass], enough: Callable[[Sequence[Configuration]], bool],
+    made: AllMade = MappingProxyType({}),
+) -> tuple[list[Configuration], list[Team]]:  # fmt: skip
     """Plan configurations until there are enough; return them and the variants that were not planned."""
     waiting = teams(kernels, session.bench.campaign, session.bench.fact("max_work_group_size"))
     for subject in (subject for team in waiting for subject in team):
@@ -290,11 +268,14 @@ def _plan_team(session: Session, team: Team, plans: dict[str, Plan]) -> list[Con
     """Choose sizes for a team; a variant that fails is recorded, and the others are planned without it."""
     while team:
         try:
-            for subject in team:
-                _build(session, subject)
+            for subject in team:  # the supervisor's record of a death has no hash of the code
+                _try(session, subject, subject.unbuilt, lambda subject: subject.hash)
             plan = _plan(session, team, plans)
         except PlanError as error:
-            _record_failure(session, error)
+            failed = error.record or session.timekeeper.failed(error.subject, error.failure)
+            if failed.key not in session.rows:
+                session.record(failed)
+            session.progress.tell(f"{failed.kernel}: {failed.status} ({failed.message})")
             team = tuple(subject for subject in team if subject is not error.subject)
             continue
         sized = zip(plan.parameters, plan.seconds, strict=True)
@@ -302,25 +283,12 @@ def _plan_team(session: Session, team: Team, plans: dict[str, Plan]) -> list[Con
     return []
 
 
-def _build(session: Session, subject: Subject) -> None:
-    """Generate the code; the supervisor's record has no hash of it."""
-    unbuilt = session.timekeeper.failed(subject.unbuilt, NO_END)
-    _refuse_deadly(session, subject, unbuilt)
-    with supervised.under_way(session.path, lambda: unbuilt):
-        subject.hash  # noqa: B018 -- generates the code; a failure is raised where it gets its status
-
-
-def _refuse_deadly(session: Session, subject: Subject, record: Measurement) -> None:
-    if death := session.deaths.get(record.key):
-        raise PlanError(subject, FailedError("runtime", death.message), death)
-
-
 def _plan(session: Session, team: Team, plans: dict[str, Plan]) -> Plan:
     """Return the team's plan from the file; a new one is made and appended."""
     key, timekeeper = sizes.plan_key(session.bench, team), session.timekeeper
     if key not in plans:
         for subject in team:
-            _count(session, subject)
+            _try(session, subject, subject, timekeeper.count)
         alike = sizes.plan_key(session.bench, team, [timekeeper.count(subject).hash for subject in team])
         if alike not in plans:
             plans[alike] = sizes.plan_sizes(timekeeper, team, partial(_time, session))
@@ -329,13 +297,14 @@ def _plan(session: Session, team: Team, plans: dict[str, Plan]) -> Plan:
     return plans[key]
 
 
-def _count(session: Session, subject: Subject) -> None:
-    """Count a variant, unless it ended its process earlier."""
-    record = session.timekeeper.failed(subject, NO_END)
-    _refuse_deadly(session, subject, record)
+def _try(session: Session, subject: Subject, recorded: Subject, work: Callable[[Subject], object]) -> None:
+    """Work on a variant, unless that ended its process earlier; raise PlanError."""
+    record = session.timekeeper.failed(recorded, NO_END)
+    if death := session.deaths.get(record.key):
+        raise PlanError(subject, FailedError("runtime", death.message), death)
     with supervised.under_way(session.path, lambda: record):
         try:
-            session.timekeeper.count(subject)
+            work(subject)
         except FailedError as failure:
             raise PlanError(subject, failure) from failure
 
@@ -344,10 +313,3 @@ def _time(session: Session, subject: Subject, parameters: Parameters) -> float:
     """Return the time of a trial run [s]."""
     with supervised.under_way(session.path, partial(session.timekeeper.failed, subject, NO_END)):
         return session.bench.trial(subject, parameters)
-
-
-def _record_failure(session: Session, error: PlanError) -> None:
-    failed = error.record or session.timekeeper.failed(error.subject, error.failure)
-    if failed.key not in session.rows:
-        session.record(failed)
-    session.progress.tell(f"{failed.kernel}: {failed.status} ({failed.message})")

@@ -6,6 +6,7 @@ import io
 import math
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
@@ -27,12 +28,11 @@ class FailedError(Exception):
     """A configuration failed with a status, which the campaign records."""
 
     def __init__(self, status: str, message: str) -> None:
-        self.status = status
-        self.message = message
-        super().__init__(message)
+        super().__init__(status, message)
+        self.status, self.message = status, message
 
-    def __reduce__(self) -> tuple[type[FailedError], tuple[str, str]]:
-        return type(self), (self.status, self.message)
+    def __str__(self) -> str:
+        return self.message
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class GeneratedCode:
 
     @cached_property
     def hash(self) -> str:
-        """Hash of the code; see :func:`perfmodel.kernels.samples.code_hash`."""
+        """Hash of the code (:func:`perfmodel.kernels.samples.code_hash`)."""
         return code_hash(self)
 
     @cached_property
@@ -165,16 +165,14 @@ def array_arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[ArrayArgume
     try:
         return tuple(_array(kernel.name, array, values) for array in arrays if array.name not in parts)
     except UnknownVariableError as error:
-        scalars = tuple(argument.name for argument in kernel.args if isinstance(argument, ValueArg))
+        scalars = (argument.name for argument in kernel.args if isinstance(argument, ValueArg))
         raise _other_scalars(kernel.name, scalars, values) from error
 
 
 def _other_scalars(kernel: str, wanted: Iterable[str], given: Iterable[str]) -> KernelArgumentError:
-    return KernelArgumentError(
-        f"kernel '{kernel}' has the scalar arguments ({listed(sorted(wanted))}), but values were given for "
-        f"({listed(sorted(given))})",
-        "give each of them a value, as a size (-p) or a scalar",
-    )
+    names, values = listed(sorted(wanted)), listed(sorted(given))
+    problem = f"kernel '{kernel}' has the scalar arguments ({names}), but values were given for ({values})"
+    return KernelArgumentError(problem, "give each of them a value, as a size (-p) or a scalar")
 
 
 def _buffers(argument: Any) -> tuple[str, ...]:
@@ -203,7 +201,7 @@ def _array(kernel: str, argument: Any, values: Mapping[str, Any]) -> ArrayArgume
             strides[axis] = 1
         elif not isinstance(tag, SeparateArrayArrayDimTag):
             strides[axis] = _evaluate([tag.stride], values)[0]
-    offset = 0 if not argument.offset else _evaluate([argument.offset], _Zeros(values))[0]
+    offset = 0 if not argument.offset else _evaluate([argument.offset], defaultdict(int, values))[0]
     each = offset + _elements([shape[axis] for axis in strides], [*strides.values()], vector)
     for axis in reversed(range(len(shape))):
         if axis not in strides:
@@ -212,13 +210,6 @@ def _array(kernel: str, argument: Any, values: Mapping[str, Any]) -> ArrayArgume
     return ArrayArgument(
         argument.name, argument.dtype.numpy_dtype, shape, in_order, offset, vector, _buffers(argument)
     )
-
-
-class _Zeros(dict[str, Any]):
-    """Values by name; 0 by default."""
-
-    def __missing__(self, name: str) -> int:
-        return 0
 
 
 def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, Any]) -> dict[str, Any]:
@@ -246,18 +237,14 @@ def offset_arguments(kernel: Any) -> set[str]:
 
 def fits(arrays: tuple[ArrayArgument, ...], most_octets: float, largest_octets: int) -> bool:
     """Whether arrays fit into a device: their sum, each of them, and 32-bit indices."""
-    octets = [array.octets for array in arrays]
-    return (
-        sum(octets) <= most_octets
-        and max(octets, default=0) <= largest_octets
-        and max((math.prod(a.shape) for a in arrays), default=0) <= MOST_ELEMENTS
-    )
+    if sum(array.octets for array in arrays) > most_octets:
+        return False
+    return all(array.octets <= largest_octets and math.prod(array.shape) <= MOST_ELEMENTS for array in arrays)
 
 
 def contents(dtype: np.dtype[Any], seed: int) -> Any:
     """Return a block of random numbers in [0.5, 2), which neither are denormal nor overflow soon."""
-    block = np.random.default_rng(seed).uniform(0.5, 2.0, BLOCK)
-    return block.astype(dtype)
+    return np.random.default_rng(seed).uniform(0.5, 2.0, BLOCK).astype(dtype)
 
 
 def host_array(array: ArrayArgument, seed: int, draw: Callable[..., Any] | None = None) -> Any:

@@ -30,7 +30,6 @@ from perfmodel.libraries import installed
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import PINNED
 from perfmodel.measuring.subject import ArrayArgument, FailedError, GeneratedCode
-from perfmodel.opencl import quiet_compiler
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -127,14 +126,6 @@ class _Recorder:
         return getattr(cl, name)
 
 
-def compiled(generated: GeneratedCode | KeptKernel, context: Any) -> CompiledCode:
-    """Compile code for the device of `context`."""
-    options = list(generated.kernel.options.build_options)
-    with quiet_compiler():
-        program = cl.Program(context, generated.text).build(options=options)
-    return CompiledCode(generated, context, program)
-
-
 @contextmanager
 def device_buffers(queue: Any, arrays: Mapping[ArrayArgument, Any]) -> Iterator[dict[str, Any]]:
     """Give memory on the device for arrays by the names of their buffers, each filled with repetitions of a block.
@@ -215,38 +206,34 @@ def sample(
     return Samples(tuple(host), tuple(device))
 
 
-#: A device's time may exceed the host's by this share [1] and this time [s]: two clocks.
 CLOCK_SHARE, CLOCK_S = 0.01, 2e-6
-#: The host's time may be so many of the device's and so many launch overheads together.
+"""A device's time may exceed the host's by this share [1] and this time [s]: two clocks."""
 DEVICE_TIMES, OVERHEADS = 2.0, 10.0
-
-#: Generous peaks of a compute unit for each cycle, by type of device: operations (lanes times
-#: pipes times two for a fused multiply-add) and bytes from the nearest cache.
+"""The host's time may be so many of the device's and so many launch overheads together."""
 PEAKS = {"cpu": (16 * 2 * 2, 3 * 64), "gpu": (128 * 2 * 2, 256)}
-#: Devices may run faster than the clock rate that they report, by this factor at most.
+"""Generous peaks of a compute unit for each cycle: operations (lanes times pipes times two for a fused multiply-add),
+and bytes from the nearest cache."""
 BOOST = 2.0
+"""Devices may run faster than the clock rate that they report, by this factor at most."""
+LIBRARIES = ("perfmodel", "loopy", "islpy", "pyopencl", "numpy")
+"""Libraries whose versions a record holds."""
 
 
 def flags(samples: Samples, campaign: Campaign, overhead_s: float, least_s: float) -> tuple[str, ...]:
-    """Flags of the times of one visit; that visits disagree is seen when they are joined.
+    """Return the flags of one visit: ``spread``, ``clock`` and ``bound`` (docs/measuring.md).
 
-    ``spread``
-        The median is further above the minimum than the campaign allows.
-    ``clock``
-        The device's times and the host's contradict each other.
-    ``bound``
-        The minimum is below `least_s`: faster than the device can be, so that the counted work was not done.
+    A minimum below `least_s` [s] is faster than the device can be, so that the counted work was not done.
     """
-    holds_by_word = {
+    flagged = {
         "spread": samples.spread(campaign.dropped) > campaign.spread,
         "clock": clocks_disagree(samples, campaign.dropped, overhead_s),
         "bound": min(samples.host_s[campaign.dropped :]) < least_s,
     }
-    return tuple(word for word, holds in holds_by_word.items() if holds)
+    return tuple(flag for flag, holds in flagged.items() if holds)
 
 
 def clocks_disagree(samples: Samples, dropped: int, overhead_s: float) -> bool:
-    """Whether a run took the device longer than the host, or the host much longer: of minima h > 2 d + 10 overheads."""
+    """Whether a run took the device longer than the host, or the host much longer: minima h > 2 d + 10 overheads."""
     host, device = samples.host_s[dropped:], samples.device_s[dropped:]
     if not device:
         return False
@@ -275,10 +262,6 @@ def least_seconds(counts: KernelCounts, parameters: Parameters, facts: DeviceFac
     }
     octets = sum(int(cell(**parameters)) * size for cell, size in cells.values())
     return max(operations / peaks[0], octets / peaks[1]) / cycles_s
-
-
-#: Libraries whose versions a record holds.
-LIBRARIES = ("perfmodel", "loopy", "islpy", "pyopencl", "numpy")
 
 
 @cache

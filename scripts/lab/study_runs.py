@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,17 +14,26 @@ from perfmodel.errors import WeightsError
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.io import shipped
 from perfmodel.kernels import KernelClass, discover
+from perfmodel.measuring import Campaign
 from perfmodel.store import read
 from scripts.lab.studies import Study, StudyData
 
 if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
-    from perfmodel.measuring import Campaign
     from perfmodel.opencl import Device
     from perfmodel.progress import Progress
 
 #: Below the folder of test kernels: the kernels of the papers' experiments, which are in no score.
 PAPERS = "papers"
+
+#: Every variant of a paper's experiment at the sizes of its ladder, in two visits.
+STUDY = Campaign(
+    "study", shapes=1, groups_per_unit=0, longest_s=1.0, memory_fraction=0.5, visits=2, most_visits=4, apart_s=2.0,
+    enough_s=0.25,
+)  # fmt: skip
+
+#: The same with two sizes of each variant, and shorter runs.
+QUICK_STUDY = replace(STUDY, name="quick study", rungs=2, longest_s=0.1, most_visits=3, apart_s=1.0, enough_s=0.1)
 
 
 def kernels_of(study: Study) -> tuple[KernelClass, ...]:

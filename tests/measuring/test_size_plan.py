@@ -44,10 +44,11 @@ def test_sizes_start_where_runs_are_three_overheads_and_have_a_group_for_each_un
     assert ({"n": 8}, {"n": 16}) == plan_sizes(keeper(1e-6), team(1), time).parameters
 
 
-def test_times_of_a_team_are_averaged():
+def test_times_of_a_team_are_averaged_and_its_quickest_decides_the_lowest_rung_its_slowest_the_highest():
     plan = plan_sizes(keeper(4e-6), team(1, 3), time)
     assert ({"n": 16}, {"n": 32}) == plan.parameters
     assert pytest.approx((32e-6, 64e-6)) == plan.seconds
+    assert ({"n": 16},) == plan_sizes(keeper(4e-6, longest_s=80e-6), team(1, 3), time).parameters
 
 
 def test_a_class_of_overhead_starts_at_its_smallest_size():

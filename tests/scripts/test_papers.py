@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.measuring import QUICK_STUDY
 from perfmodel.store import read
 from scripts import papers
 from scripts.lab.experiments import studies
-from scripts.lab.study_runs import kernels_of
+from scripts.lab.study_runs import QUICK_STUDY, kernels_of
 from tests.recorded import INTEL, POCL
 
 MEASURED = sorted(name for name, study in studies().items() if study.kernels)

@@ -104,8 +104,8 @@ def footprints(most_bytes: int) -> tuple[int, ...]:
 def disagreeing(visited: Earlier) -> tuple[int, ...]:
     """Return the footprints [B] whose two lowest visits differ by more than :data:`AGREEMENT`."""
     several: dict[int, list[float]] = {}
-    for curve in (probed.times([visit], "bytes") for visit in visited):
-        for (octets,), seconds in curve.items():
+    for visit in visited:
+        for (octets,), seconds in probed.times([visit], "bytes").items():
             several.setdefault(int(octets), []).append(seconds)
     lowest = {octets: sorted(seconds)[:2] for octets, seconds in several.items()}
     return tuple(octets for octets, two in lowest.items() if two[-1] > (1 + AGREEMENT) * two[0])
@@ -128,12 +128,12 @@ def linked(places: NDArray[np.int64], cells: int) -> Cells:
 
 def follow(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any], length: int) -> Point:
     """Time a chase whose buffers are set: a round through the cycle of so many loads first, as far as time allows."""
-    kernel = instrument.kernel(SOURCE)
+    kernel, part = instrument.kernel(SOURCE), min(length, 2**14)
     done, began = 0, monotonic()
-    kernel.set_arg(2, np.int32(min(length, 2**14)))
+    kernel.set_arg(2, np.int32(part))
     while done < length and monotonic() - began < WARM_S:
         instrument.times(kernel, 1, 1, 1)
-        done += min(length, 2**14)
+        done += part
     loads = instrument.amount(kernel, 2, 1, settings.run_s)
     return Point(at, loads, instrument.times(kernel, 1, 1, settings.runs))
 
@@ -147,8 +147,7 @@ def launch(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any]) 
 
 def _chase(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
     generator, began = np.random.default_rng(len(earlier)), monotonic()
-    memory = instrument.known("global_memory_bytes", 2**28) // 4
-    most = min(settings.most_bytes, memory, instrument.known("max_alloc_bytes", 2**28))
+    most = instrument.most_bytes(settings.most_bytes)
     visited = probed.newest(earlier, probed.CHASE)
     every = footprints(most) if len(visited) < settings.visits else disagreeing(visited)
     slack = SLACK_PAGES * PAGE_LINES
@@ -177,8 +176,7 @@ def _link(instrument: Instrument, buffer: Any, order: Cells) -> None:
 def _conflicts(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
     generator, kernel = np.random.default_rng(len(earlier)), instrument.kernel(SOURCE)
     with instrument.memory(STRIDES[-1] * LINES[-1], np.zeros(1, np.uint32)) as (buffer, place):
-        kernel.set_arg(0, buffer)
-        kernel.set_arg(1, place)
+        kernel.set_args(buffer, place, np.int32(0))
         instrument.write(buffer, np.zeros(1, np.uint32))
         yield launch(instrument, settings, {"stride": STRIDES[0], "lines": 1})
         for stride in STRIDES:
@@ -202,23 +200,21 @@ def _line(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> 
         places = np.column_stack((pairs, pairs + apart // CELL)).ravel()
         with instrument.memory(linked(places, octets // CELL), np.zeros(1, np.uint32)) as (buffer, place):
             instrument.write(place, pairs[:1].astype(np.uint32))
-            kernel.set_arg(0, buffer)
-            kernel.set_arg(1, place)
+            kernel.set_args(buffer, place, np.int32(0))
             if apart == APART[0]:
                 yield launch(instrument, settings, {"apart": apart})
             yield follow(instrument, settings, {"apart": apart}, len(places))
 
 
 def _is_cpu(instrument: Instrument) -> bool:
-    facts = instrument.device.facts
-    return "device_type" in facts and facts.value("device_type") == "cpu"
+    return instrument.device.facts.known("device_type", "") == "cpu"
 
 
 def _pages(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
     if not _is_cpu(instrument):
         return
     generator, page_bytes = np.random.default_rng(len(earlier)), PAGE_LINES * LINE_BYTES
-    most = min(settings.most_bytes, instrument.known("max_alloc_bytes", 2**28)) // page_bytes
+    most = instrument.most_bytes(settings.most_bytes) // page_bytes
     counts = [pages for pages in PAGES if pages <= most]
     with instrument.memory(max(counts, default=1) * page_bytes, np.zeros(1, np.uint32)) as (buffer, place):
         instrument.kernel(SOURCE).set_args(buffer, place, np.int32(0))
@@ -235,8 +231,7 @@ def _stream(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -
     if not _is_cpu(instrument):
         return
     units, kernel = instrument.known("compute_units", 1), instrument.kernel(STREAM)
-    memory = instrument.known("global_memory_bytes", 2**28) // 4
-    most = min(FARTHER * settings.most_bytes, memory, instrument.known("max_alloc_bytes", 2**28))
+    most = instrument.most_bytes(FARTHER * settings.most_bytes)
     with instrument.memory(np.zeros(most // CELL, np.float32), units * CELL) as (numbers, out):
         for octets in (octets for octets in STREAMS if octets <= most):
             part = octets // units // STREAM_PART * STREAM_PART

@@ -14,51 +14,44 @@ from time import monotonic
 
 from perfmodel import store as stored
 from perfmodel.facts.doubts import DISTURBED, disturbed
-from perfmodel.facts.probed import Point, ProbeRun
+from perfmodel.facts.probed import ProbeRun
 from perfmodel.io import replace_file
 from perfmodel.measuring import timing
-from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.campaign import DEFAULT
 from perfmodel.measuring.lock import LoadWatch, locked
 from perfmodel.measuring.probes import PROBES
-from perfmodel.measuring.probes.probe import THOROUGH, Earlier, Probe, ProbeSettings
+from perfmodel.measuring.probes.probe import THOROUGH, Earlier, Instrument, Probe, ProbeSettings
 from perfmodel.opencl import Device
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store.files import append_probe, probes_path, read_probes
 from perfmodel.store.lines import failure
 
 TRIES = 3
-"""So often a visit is made whose times cannot be."""
+"""So often a visit is made whose times are impossible."""
 
 
 def measure_probes(
-    device: Device,
-    folder: Path,
-    progress: Progress | None = None,
-    settings: ProbeSettings = THOROUGH,
+    device: Device, folder: Path, progress: Progress | None = None, settings: ProbeSettings = THOROUGH,
     again: bool = False,
-    wait_s: float = DEFAULT.wait_s,
-) -> tuple[ProbeRun, ...]:
+) -> tuple[ProbeRun, ...]:  # fmt: skip
     """Probe a device as far as its folder does not hold the probes yet, and return all that the folder holds.
 
     What was probed thoroughly is not probed briefly again. With `again` a new series begins where the last one is
     complete; its facts replace those of the last. Raises DeviceBusyError where another campaign on the device does not
-    end within `wait_s` [s], StoreError where the folder is another device's, OutputError where it cannot be
-    written.
+    end in an hour, StoreError where the folder is another device's, OutputError where it cannot be written.
     """
     progress = progress or Silent()
     stored.prepare(folder, device.facts)
-    with locked(device.facts, progress, wait_s):
-        bench = Bench(device, DEFAULT)
+    with locked(device.facts, progress, DEFAULT.wait_s):
         series, todo = _todo(read_probes(folder), device.facts.driver, settings, again)
         if not todo:
             return read_probes(folder)
-        watch = LoadWatch(progress.tell)
+        instrument, watch = Instrument(device), LoadWatch(progress.tell)
         with task(progress, "probing the device", len(todo)):
             for visit, probe in todo:
                 for _ in range(TRIES):
                     with _under_way(folder, f"{series} {visit} {probe.name}") as deaths:
-                        run = _visited(bench, folder, settings, probe, (series, visit), deaths)
+                        run = _visited(instrument, folder, settings, probe, (series, visit), deaths)
                         append_probe(folder, run)
                     if not run.message.startswith(DISTURBED):
                         break
@@ -73,36 +66,28 @@ def _todo(known: Earlier, driver: str, settings: ProbeSettings, again: bool) -> 
     A new driver begins a new series, and so do other settings, unless the last series has all that they ask for.
     """
     series = max((run.series for run in known), default=0)
-    chosen = [probe for probe in PROBES if not settings.only or probe.name in settings.only]
-    most = max(probe.visits(settings) for probe in PROBES)
-
-    def lacking(number: int) -> list[tuple[int, Probe]]:
-        done = {(run.probe, run.visit) for run in known if run.series == number and run.driver == driver}
-        return [
-            (visit, probe) for visit in range(most) for probe in chosen
-            if visit < probe.visits(settings) and (probe.name, visit) not in done
-        ]  # fmt: skip
-
-    todo = lacking(series)
+    visits = [(visit, probe) for probe in PROBES for visit in range(probe.visits(settings))]
+    every = sorted(visits, key=lambda pair: pair[0])
+    done = {(run.visit, run.probe) for run in known if run.series == series and run.driver == driver}
+    todo = [(visit, probe) for visit, probe in every if (visit, probe.name) not in done]
     others = {(run.campaign, run.driver) for run in known if run.series == series} - {(settings.name, driver)}
     if (todo and others) or (again and not todo):
-        series += 1
-        todo = lacking(series)
+        return series + 1, every
     return series, todo
 
 
 def _visited(
-    bench: Bench, folder: Path, settings: ProbeSettings, probe: Probe, place: tuple[int, int], deaths: int
+    instrument: Instrument, folder: Path, settings: ProbeSettings, probe: Probe, place: tuple[int, int], deaths: int
 ) -> ProbeRun:
     """Return the record of one visit; a failure is a record too."""
-    began, facts, (series, visit) = monotonic(), bench.device.facts, place
-    earlier = tuple(run for run in read_probes(folder) if run.series == series)
-    points: tuple[Point, ...] = ()
-    message = "it ended the process twice" if deaths > 1 else ""
-    if not message:
-        points, message = bench.probe(probe, settings, earlier)
+    began, facts, (series, visit) = monotonic(), instrument.device.facts, place
+    if deaths > 1:
+        points, message = (), "it ended the process twice"
+    else:
+        earlier = tuple(run for run in read_probes(folder) if run.series == series)
+        points, message = probe.timed(instrument, settings, earlier)
     run = ProbeRun(
-        probe.name, settings.name, series, visit, facts.name, facts.platform, facts.driver, dict(bench.versions),
+        probe.name, settings.name, series, visit, facts.name, facts.platform, facts.driver, dict(timing.versions()),
         timing.now("seconds"), round(monotonic() - began, 3), settings.dropped, points,
         "failed" if message else "ok", message,
     )  # fmt: skip
@@ -114,11 +99,11 @@ def _visited(
 @contextmanager
 def _under_way(folder: Path, what: str) -> Iterator[int]:
     """Keep in a file what is under way; give how often a process has ended in the middle of it."""
-    path = _begun_path(folder)
+    path = probes_path(folder).with_suffix(".begun")
     before = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     deaths = before.count(what)
     try:
-        replace_file(path, ("\n".join([*(line for line in before if line == what), what]) + "\n").encode())
+        replace_file(path, (f"{what}\n" * (deaths + 1)).encode())
     except OSError as error:
         raise failure(path, error) from error
     try:
@@ -126,7 +111,3 @@ def _under_way(folder: Path, what: str) -> Iterator[int]:
     finally:
         with suppress(OSError):
             path.unlink()
-
-
-def _begun_path(folder: Path) -> Path:
-    return probes_path(folder).with_suffix(".begun")

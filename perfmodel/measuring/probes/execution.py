@@ -27,7 +27,7 @@ FLOAT64 = """
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64: enable
 #endif"""
-#: A step of a chain, and the end of a kernel of nests and of overlap.
+# a step of a chain, and the end of a kernel of nests and of overlap
 STEP, TAIL = "    x = x*p + q;\n", "    (out + part)[lane] = x;\n}\n"
 
 LANES_SOURCE = f"""{FLOAT64}
@@ -162,8 +162,7 @@ def overlap_source(part: str, operations: int) -> str:
 
 def _overlap(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
     items = min(OVERLAP_ITEMS, instrument.known("max_work_group_size", OVERLAP_ITEMS))
-    memory = min(instrument.known("global_memory_bytes", LARGEST) // 4, instrument.known("max_alloc_bytes", LARGEST))
-    groups = min(LARGEST, settings.most_bytes, memory) // (4 * items)
+    groups = instrument.most_bytes(min(LARGEST, settings.most_bytes)) // (4 * items)
     share = -(-groups // OVERLAP_PARTS)
     with instrument.memory(np.ones(groups * items, np.float32), 4 * OVERLAP_PARTS * items) as (numbers, out):
 

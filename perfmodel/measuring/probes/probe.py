@@ -30,13 +30,17 @@ class Instrument:
         """Return a whole number among the facts that the device reports, or `otherwise`."""
         return int(self.device.facts.known(key, otherwise))
 
+    def most_bytes(self, wanted: int) -> int:
+        """Return the size of a buffer [B]: `wanted`, or less where the device has less memory."""
+        return min(wanted, self.known("global_memory_bytes", 2**28) // 4, self.known("max_alloc_bytes", 2**28))
+
     @property
     def dtypes(self) -> tuple[str, ...]:
         """The floating-point types that the device has."""
         return tuple(name for name in DTYPES if name == "float32" or self.known("has_float64", 0))
 
     def kernel(self, source: str, *options: str) -> Any:
-        """Return the one kernel of a source, built once with these options."""
+        """Return the one kernel of a source; it is built once with these options."""
         if (source, options) not in self._kernels:
             with quiet_compiler():
                 program = cl.Program(self.context, source).build(options=list(options))
@@ -90,7 +94,7 @@ class ProbeSettings:
 
     All other probes lie between two of the `visits` to one. A visit makes so many `runs` of each configuration, of
     which the first `dropped` do not count; a run aims at `run_s` [s]. No configuration begins after `most_s` [s], and
-    no footprint is larger than `most_bytes`. Probes that are not in `only` are left out, if it is not empty.
+    no footprint is larger than `most_bytes`.
     """
 
     name: str
@@ -100,7 +104,6 @@ class ProbeSettings:
     run_s: float = 1e-3
     most_s: float = 8.0
     most_bytes: int = 2**28
-    only: tuple[str, ...] = ()
 
 
 THOROUGH = ProbeSettings("default")
