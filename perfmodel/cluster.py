@@ -11,8 +11,7 @@ from typing import Any
 
 from perfmodel.errors import SchedulerError, VersionError, extra_needed
 
-ANSWERS_S = 5.0
-"""A scheduler must answer within this time [s]."""
+ANSWERS_S = 5.0  # a scheduler must answer within this time [s]
 SAME = ("perfmodel", "loopy", "islpy", "pyopencl")
 """Packages whose versions must be equal on workers, so that these generate and count the same code."""
 
@@ -27,10 +26,9 @@ def dask() -> Any:
 
 
 def connected(address: str, timeout_s: float = ANSWERS_S) -> Any:
-    """Connect to a scheduler; return a ``distributed.Client``, which the caller closes.
+    """Connect to a scheduler, or raise SchedulerError; return a ``distributed.Client``, which the caller closes.
 
-    Certificates for ``tls://`` come from Dask's configuration. Raises MissingExtraError without Dask, SchedulerError
-    without an answer.
+    Certificates for ``tls://`` come from Dask's configuration.
     """
     client, log = dask().Client, logging.getLogger("distributed")
     before = log.level

@@ -5,11 +5,12 @@ Fits and judgements need no device: they read what the device's folder holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from time import monotonic
+from typing import TypeAlias
 
 from perfmodel import measuring, store
 from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS, discovered, sampling
@@ -27,7 +28,7 @@ from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.fitting.design import Evaluate, evaluate_rows
 from perfmodel.fitting.device_folder import measured_folder, recorded_folder, samples_of, tests_of, with_given_facts
 from perfmodel.fitting.evaluated import evaluated_in_processes
-from perfmodel.fitting.throughput import save_roofs, with_measured_facts
+from perfmodel.fitting.throughput import save_roofs
 from perfmodel.io import write_whole
 from perfmodel.kernels import KernelClass
 from perfmodel.measuring.campaign import BRIEF_CHECK, CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, Campaign
@@ -42,43 +43,19 @@ from perfmodel.store.files import read_probes
 from perfmodel.store.measurement import LOADED
 from perfmodel.values import FrozenValue
 
-CORE = "stevens_kloeckner_2016"
-"""The family that is fitted unless another is asked for."""
+CORE = "stevens_kloeckner_2016"  # the family that is fitted unless another is asked for
 VERDICT_FILE = "verdict.txt"
-#: Files that a fit of a device's folder writes next to the weights.
-WRITTEN = (RECOMMENDED_FILE, ROOFS_FILE, VERDICT_FILE)
-#: The protocol of the verdict on a folder without test kernels.
-UNTESTED = "groups"
+UNTESTED = "groups"  # the protocol of the verdict on a folder without test kernels
 
 
 @dataclass(frozen=True, eq=False)
 class FittedDevice(FrozenValue):
     """All families fitted to one device and judged on its test kernels, which no fit has seen.
 
-    Parameters
-    ----------
-    folder
-        Folder with the weights files and the verdict.
-    device
-        Name of the device.
-    models, problems
-        By the family's name: its fitted model, or the reason why it could not be fitted, in one line.
-    candidates
-        The families that could be chosen.
-    chosen
-        The family of these that predictions should use (:func:`perfmodel.calibration.recommended.recommended`); ""
-        of none.
-    comparisons
-        Predicted and measured times of the test kernels, by that family; without test kernels those of the measured
-        ones, each by a fit without its group.
-    contenders
-        The families side by side, on the same cases.
-    notes
-        What to know of the measurements (:attr:`perfmodel.store.Measurements.notes`).
-    samples
-        Predicted and measured times of random samples, by the chosen family; none where none are measured.
-    phases
-        How long each task of a calibration took, and how long it was expected to take.
+    `models` and `problems` have, by a family's name, its fitted model or why it could not be fitted. Of the
+    `candidates`, predictions should use the family `chosen`; "" of none. `comparisons` are predicted and measured times
+    of the test kernels by that family, without test kernels those of the measured ones, each by a fit without its
+    group; `samples` the same of random samples. `phases` say how long each task of a calibration took.
     """
 
     folder: Path
@@ -111,22 +88,20 @@ class FittedDevice(FrozenValue):
     @cached_property
     def core(self) -> str:
         """The chosen family in detail, and what to know of the measurements."""
+        notes = "".join(f"note: {note}\n" for note in self.notes)
         if not self.chosen:
             lost = (name for name in CANDIDATES if name in self.problems)
-            core = "\n".join(f"{name} was not fitted: {self.problems[name]}" for name in lost)
-        else:
-            reasons = "\n".join(f"- {reason}" for reason in self.verdict.reasons)
-            errors, clock = error_table(self.comparisons), self.models[self.chosen].clock_text
+            return "\n".join(f"{name} was not fitted: {self.problems[name]}" for name in lost) + notes
+        why = "It is the only family that can be used here."
+        if len(self.candidates) > 1:
             why = f"It predicts measured kernels best that its fit has not seen, of {', '.join(self.candidates)}."
-            why = why if len(self.candidates) > 1 else "It is the only family that can be used here."
-            errors += f"\n\n{self._beside_samples}" if self.samples else ""
-            head = f"{self.chosen} on {self.device}, {clock}\n{why}"
-            core = f"{head}\n\n{errors}\n\nverdict: {self.verdict.text}\n{reasons}\n"
-        return core + "".join(f"note: {note}\n" for note in self.notes)
+        errors = error_table(self.comparisons) + (f"\n\n{self._sample_table}" if self.samples else "")
+        head = f"{self.chosen} on {self.device}, {self.models[self.chosen].clock_text}\n{why}"
+        reasons = "\n".join(f"- {reason}" for reason in self.verdict.reasons)
+        return f"{head}\n\n{errors}\n\nverdict: {self.verdict.text}\n{reasons}\n{notes}"
 
     @property
-    def _beside_samples(self) -> str:
-        """The figures of the kernels that judge, and below them those of random samples."""
+    def _sample_table(self) -> str:
         table = [("kernels that no fit has seen", "cases", "predicted", "error", "mean factor", "tau")]
         for name, rows in (("kernels above", self.comparisons), ("random samples", self.samples)):
             of = summarise(rows)
@@ -137,7 +112,8 @@ class FittedDevice(FrozenValue):
 
 def files_of_all(folder: Path) -> tuple[Path, ...]:
     """Return the files that :func:`fit_device` may write into a folder."""
-    return tuple(folder / name for name in (*(f"{name}.json" for name in families()), *WRITTEN))
+    names = (*(f"{name}.json" for name in families()), RECOMMENDED_FILE, ROOFS_FILE, VERDICT_FILE)
+    return tuple(folder / name for name in names)
 
 
 def fit_device(
@@ -146,10 +122,9 @@ def fit_device(
 ) -> FittedDevice:  # fmt: skip
     """Fit every family to a device's folder, or those of some names; write the weights, which to use, and the verdict.
 
-    Files are written into `out`, by default into the folder. A family that cannot be fitted is reported in the result;
-    the others are fitted all the same. None that may predict times below zero is recommended: where no other candidate
-    is left, the linear model is fitted without weights below zero. `given` facts, by key, replace what is known of the
-    device. In a folder without test kernels each measured kernel is predicted by a fit without its group.
+    Files are written into `out`, by default into the folder. No family that may predict times below zero is
+    recommended: where no other candidate is left, the linear model is fitted without weights below zero. `given` facts,
+    by key, replace what is known of the device.
     """
     bar, target = progress or Silent(), out or folder
     measured, tests = recorded_folder(folder, measured_facts=False, given=given)
@@ -164,7 +139,7 @@ def fit_device(
             again, _, fits_again = _fit_families(measured, tests, samples, linear, target, bar.tell, evaluate, options)
             models, fits = {**models, **again}, {**fits, **fits_again}
     rivals = contenders(folder, tuple(wanted), progress=bar, made=fits)
-    possible = _possible(measured, models)
+    possible = tuple(_possible(measured, models))
     chosen = recommended(fits[name] for name in possible)
     save_roofs(measured, target, samples)
     if tests is None:
@@ -173,13 +148,16 @@ def fit_device(
     else:
         rows = compare(models[chosen], tests) if chosen else ()
         notes = (*measured.notes, *tests.notes)
-    notes += (*_loads_of(measured), *doubts_of(measured.facts, folder))
+    if loaded := sum(LOADED in row.flags for row in measured):
+        notes += (
+            f"{loaded} of {len(measured)} times were measured while others used the machine; on a quiet one they are "
+            "shorter: run the same command again then, which measures these again",
+        )
+    notes += doubts_of(measured.facts, folder)
     sampled = compare(models[chosen], samples) if chosen and samples else ()
-    fitted = FittedDevice(
-        target, measured.device, models, problems, tuple(possible), chosen, rows, rivals, notes, sampled
-    )
+    fitted = FittedDevice(target, measured.device, models, problems, possible, chosen, rows, rivals, notes, sampled)
     verdict = fitted.verdict.text if chosen else ""
-    Recommended(family=chosen, candidates=tuple(possible), verdict=verdict).save(target)
+    Recommended(family=chosen, candidates=possible, verdict=verdict).save(target)
     write_whole(target / VERDICT_FILE, fitted.text.encode())
     return fitted
 
@@ -189,15 +167,6 @@ def doubts_of(facts: DeviceFacts | None, folder: Path) -> tuple[str, ...]:
     if facts is None:
         return ()
     return tuple(map(str, (*disturbed_probes(facts, read_probes(folder)), *contradictions(facts))))
-
-
-def _loads_of(measured: store.Measurements) -> Iterator[str]:
-    """Yield a note on times that were measured under load."""
-    if loaded := sum(LOADED in row.flags for row in measured):
-        yield (
-            f"{loaded} of {len(measured)} times were measured while others used the machine; on a quiet one they are "
-            "shorter: run the same command again then, which measures these again"
-        )
 
 
 def _possible(measured: store.Measurements, models: Mapping[str, FittedModel]) -> list[str]:
@@ -213,9 +182,8 @@ def _fit_families(
     """Fit and save families; return the models, the problem of each that cannot be fitted, and the fits."""
     models, problems, fits = {}, {}, {}
     for name, family in wanted.items():
-        fits[name] = FamilyFits(
-            measured, family, options or FitOptions(), tests, folds_of(tests), evaluate, samples=samples
-        )  # fmt: skip
+        given = options or FitOptions()
+        fits[name] = FamilyFits(measured, family, given, tests, folds_of(tests), evaluate, samples=samples)
         try:
             models[name] = fitted_model(fits[name])
         except PerfModelError as error:
@@ -228,14 +196,13 @@ def _fit_families(
 
 
 def fit_family(
-    source: Path, family: Family, options: FitOptions | None = None, measured_facts: bool = False,
-    given: Mapping[str, Fact] | None = None, driver: str | None = None,
-) -> FittedModel:
+    source: Path, family: Family, options: FitOptions | None = None, given: Mapping[str, Fact] | None = None,
+    driver: str | None = None,
+) -> FittedModel:  # fmt: skip
     """Fit one family to measurements in a folder, or in its ``.jsonl`` file.
 
-    Intervals also rest on the measured test kernels and samples, where the folder holds them. With `measured_facts`,
-    facts that can be read off the measurements are fixed instead of fitted; so are the `given` ones. With `driver`,
-    only what was measured with that version of the driver is used.
+    Intervals also rest on the measured test kernels and samples, where the folder holds them. `given` facts are fixed
+    instead of fitted. With `driver`, only what was measured with that version of the driver is used.
     """
     measured = store.read(source)
     if driver is not None:
@@ -243,8 +210,6 @@ def fit_family(
         if driver not in known:
             raise OptionError(f"nothing in '{source}' was measured with the driver '{driver}'", f"give one of {known}")
         measured = measured.of_driver(driver)
-    if measured_facts:
-        measured = with_measured_facts(measured, family)
     measured = with_given_facts(measured, given)
     folder = source if source.is_dir() else source.parent
     tests = tests_of(folder, measured, store.TESTS_FILE) if (folder / store.TESTS_FILE).is_file() else None
@@ -252,19 +217,17 @@ def fit_family(
 
 
 def judge_family(
-    folder: Path, family: Family, options: FitOptions | None = None, measured_facts: bool = False, level: float = 0.9,
-    protocols: Sequence[str] | None = None, given: Mapping[str, Fact] | None = None, tests: str = store.TESTS_FILE,
+    folder: Path, family: Family, level: float = 0.9, protocols: Sequence[str] | None = None,
+    tests: str = store.TESTS_FILE,
 ) -> Judged:  # fmt: skip
-    """Fit one family to a device's folder and judge it by protocols on the kernels measured into its file `tests`.
+    """Fit one family to a device's folder and judge it on the kernels measured into its file `tests`.
 
-    Protocols are as of :func:`~perfmodel.compare.evaluate`, facts as of :func:`fit_family`.
+    Protocols are as of :func:`~perfmodel.compare.evaluate`.
     """
     read_folder = recorded_folder if set(protocols or ()) <= set(TESTLESS) else measured_folder
-    measured, tested = read_folder(folder, measured_facts, given, tests)
+    measured, tested = read_folder(folder, False, None, tests)
     samples = samples_of(folder, measured)
-    return Judged(*fit_and_evaluate(
-        measured, tested, family, level=level, options=options, protocols=protocols, samples=samples
-    ))  # fmt: skip
+    return Judged(*fit_and_evaluate(measured, tested, family, level=level, protocols=protocols, samples=samples))
 
 
 #: What each phase after the making of the kernels takes on PoCL with two cores, by campaign [s].
@@ -274,47 +237,32 @@ EXPECTED_S: Mapping[str, Mapping[str, float]] = {
     "full": {"probes": 35, "measurement kernels": 2100, "test kernels": 200, "samples": 30, "fits": 240},
 }
 MAKING, FITS = "making kernels", "fits"
-ALL_FITS_S = 360.0
-"""What fits take on PoCL with two cores where all families are fitted [s]."""
+PARTS = ("measurement kernels", "test kernels", "samples")
 QUICK_S, DEFAULT_S = 130.0, 300.0
 """No measurement of a quick, or of a default calibration begins later than this, unless a budget is given [s]."""
-#: Share of a calibration's own budget that probes leave to measuring, also on a busy machine [1].
-LEAST = 0.6
-#: Share of a budget after which no measurement kernel is begun; the rest is for test kernels [1].
-MEASURED = 0.8
+LEAST = 0.6  # share of a calibration's own budget that probes leave to measuring, also on a busy machine [1]
+SHARES = (0.8, 0.2, 0.1)
+"""Least shares of a budget that measurement kernels, test kernels and samples get; the first get no more [1]."""
+
+Kernels: TypeAlias = Iterable[KernelClass] | None  # Kernel classes of a user; None for those that ship
 
 
-def expected_s(campaign: Campaign, making_s: float = 0.0, every: bool = False) -> dict[str, float]:
-    """Return about how long the phases of a calibration take on a processor with two cores [s], by their names.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> expected_s(replace(QUICK, budget_s=37.5), making_s=40.0)["measurement kernels"]
-    25.0
-    """
+def expected_phases(campaign: Campaign, device: Device, made_first: bool) -> dict[str, float]:
+    """Return about how long the phases of a calibration take on a processor with two cores [s], by their names."""
+    making_s = expected_making_s(_parts(campaign, None, None), device) if made_first else 0.0
     phases = {MAKING: making_s, **EXPECTED_S[campaign.name]}
-    if every:
-        phases[FITS] = ALL_FITS_S
     measured_s = sum(seconds for name, seconds in phases.items() if name not in {MAKING, FITS})
     share = 1.0 if campaign.budget_s is None else min(1.0, campaign.budget_s / measured_s)
     return {name: seconds * (1.0 if name in {MAKING, FITS} else share) for name, seconds in phases.items()}
 
 
-def expected_phases(campaign: Campaign, device: Device, made_first: bool, every: bool) -> dict[str, float]:
-    """Return the same, with the time to make the kernels of a calibration that makes them first."""
-    making_s = expected_making_s(_parts(campaign, None, None), device) if made_first else 0.0
-    return expected_s(campaign, making_s, every)
-
-
-def _parts(
-    campaign: Campaign, kernels: Iterable[KernelClass] | None, tests: Iterable[KernelClass] | None
-) -> list[tuple[Iterable[KernelClass], Campaign]]:
+def _parts(campaign: Campaign, kernels: Kernels, tests: Kernels) -> list[tuple[Iterable[KernelClass], Campaign]]:
     """Return what a calibration measures: measurement kernels, test kernels, samples, each with its campaign."""
+    check = {QUICK.name: QUICK_CHECK, FULL.name: CHECK}.get(campaign.name, BRIEF_CHECK)
     part, shipped = sampling(campaign)
     return [
         (discovered(None, MEASUREMENT_KERNELS) if kernels is None else kernels, campaign),
-        (discovered(None, TEST_KERNELS) if tests is None else tests, _check_of(campaign)),
+        (discovered(None, TEST_KERNELS) if tests is None else tests, check),
         *([(shipped, part)] if kernels is None else []),
     ]
 
@@ -329,44 +277,33 @@ def probe_device(
     measure_probes(device, folder, progress, BRIEF if campaign.name == QUICK.name else THOROUGH, again)
 
 
-def _check_of(campaign: Campaign) -> Campaign:
-    """Return the campaign for the test kernels of a calibration."""
-    return {QUICK.name: QUICK_CHECK, FULL.name: CHECK}.get(campaign.name, BRIEF_CHECK)
-
-
 def measure_device(
     device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None,
-    kernels: Iterable[KernelClass] | None = None, tests: Iterable[KernelClass] | None = None,
-    made: AllMade | None = None,
+    kernels: Kernels = None, tests: Kernels = None, made: AllMade | None = None,
 ) -> None:  # fmt: skip
     """Measure measurement kernels, test kernels and samples of a device; parameters are those of :func:`calibrate`.
 
-    A budget is for all: test kernels get what the first leave, at least a fifth, and samples the rest, at least a
-    tenth. What is `made` is not made again.
+    A budget is for all: test kernels get what the first leave, and samples the rest, at least their shares. What is
+    `made` is not made again.
     """
     began, budget_s = monotonic(), campaign.budget_s
     files = (folder, folder / store.TESTS_FILE, folder / store.SAMPLES_FILE)
-    leasts = (MEASURED, 1 - MEASURED, (1 - MEASURED) / 2)
-    for place, (classes, part) in enumerate(_parts(campaign, kernels, tests)):
+    for index, (classes, part) in enumerate(_parts(campaign, kernels, tests)):
         if budget_s is not None:
-            left_s = MEASURED * budget_s if place == 0 else budget_s - (monotonic() - began)
-            part = replace(part, budget_s=max(left_s, leasts[place] * budget_s))
+            left_s = budget_s - (monotonic() - began) if index else 0.0
+            part = replace(part, budget_s=max(left_s, SHARES[index] * budget_s))
         if isinstance(progress, Phases):
-            progress.part = MEASURED_PARTS[place]
-        measuring.measure(classes, device, files[place], progress, part, made=made)
+            progress.part = PARTS[index]
+        measuring.measure(classes, device, files[index], progress, part, made=made)
     if isinstance(progress, Phases):
         progress.part = ""
 
 
-MEASURED_PARTS = ("measurement kernels", "test kernels", "samples")
-
-
 def calibrate(
     device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None,
-    kernels: Iterable[KernelClass] | None = None, tests: Iterable[KernelClass] | None = None, *,
-    made_first: bool = False, every: bool = False,
+    kernels: Kernels = None, tests: Kernels = None, *, made_first: bool = False,
 ) -> FittedDevice:  # fmt: skip
-    """Probe and measure a device, fit model families, and judge the fits on kernels that no fit has seen.
+    """Probe and measure a device, fit the families that can be recommended, and judge the fits on unseen kernels.
 
     Stopped at any time and called again, it goes on: what the folder holds is not measured again. At its end it packs
     the folder's counts (:func:`perfmodel.store.pack`).
@@ -380,21 +317,15 @@ def calibrate(
     campaign
         How much is measured and how. Its budget is for everything that is measured: probes, measurement kernels, test
         kernels and samples.
-    progress
-        Listener to the measurements and fits.
     kernels, tests
         Measurement kernels and test kernels; by default those of perfmodel's own folders, and samples with them.
     made_first
         Whether kernels are made before the budget begins. The budget is then for measuring only.
-    every
-        Whether every family is fitted. By default only families that can be recommended are.
 
     Raises
     ------
-    OutputError
-        If the folder cannot be written.
-    StoreError
-        If the folder belongs to another device.
+    OutputError, StoreError
+        If the folder cannot be written, or belongs to another device.
     BrokenDeviceError
         If the device runs nothing, or nothing any more.
     FitError
@@ -409,10 +340,10 @@ def calibrate(
         least_s = LEAST * campaign.budget_s if made_first else 0.0
         campaign = replace(campaign, budget_s=max(least_s, campaign.budget_s - (monotonic() - began)))
     measure_device(device, folder, campaign, phases, kernels, tests, made)
-    return replace(fit_measured(folder, phases, every), phases=tuple(phases.done))
+    return replace(fit_measured(folder, phases), phases=tuple(phases.done))
 
 
-def fit_measured(folder: Path, progress: Progress | None = None, every: bool = False) -> FittedDevice:
+def fit_measured(folder: Path, progress: Progress | None = None) -> FittedDevice:
     """Fit families to a folder that was measured, as :func:`calibrate` does, and pack its counts."""
     measured = store.read(folder)
     if not len(measured):
@@ -421,6 +352,6 @@ def fit_measured(folder: Path, progress: Progress | None = None, every: bool = F
             "measurement, or every kernel failed",
             "give a larger --budget, or none, and run the same command again: it goes on",
         )
-    fitted = fit_device(folder, progress=progress, names=() if every else candidates(measured.facts))
+    fitted = fit_device(folder, progress=progress, names=candidates(measured.facts))
     store.pack(folder)
     return fitted

@@ -12,35 +12,18 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from perfmodel.libraries import (
-    INSTALL,
-    MENDING_COMMAND,
-    NEWER,
-    barvinok,
-    fits,
-    has_upper_bound,
-    installed,
-    required,
-    with_main,
-)
+from perfmodel import libraries
+from perfmodel.libraries import INSTALL, MENDING_COMMAND, NEWER, fits, has_upper_bound, installed
 
 OK = "ok"
 NOTE = "note"  # the main job runs without it
 WRONG = "wrong"  # the main job cannot run
 
-# Graphics cards that OpenCL's loader may not know: the device file of the card's driver, a word of
-# the OpenCL platform's name, and the command that registers the platform.
+# Graphics cards that OpenCL's loader may not know: the device file of the card's driver, a word of the OpenCL
+# platform's name, and the file and the library that register the platform.
 _CARDS = (
-    (
-        "/dev/nvidiactl",
-        "nvidia",
-        "as root: mkdir -p /etc/OpenCL/vendors && echo libnvidia-opencl.so.1 > /etc/OpenCL/vendors/nvidia.icd",
-    ),
-    (
-        "/dev/kfd",
-        "amd",
-        "as root: mkdir -p /etc/OpenCL/vendors && echo libamdocl64.so > /etc/OpenCL/vendors/amdocl64.icd",
-    ),
+    ("/dev/nvidiactl", "nvidia", "nvidia.icd", "libnvidia-opencl.so.1"),
+    ("/dev/kfd", "amd", "amdocl64.icd", "libamdocl64.so"),
 )
 _MEND_DEVICES = "scripts/setup, or pip install 'perfmodel[cpu]', or as root: apt-get install pocl-opencl-icd"
 
@@ -76,7 +59,7 @@ def python_part() -> Part:
 
 def library_parts() -> Iterator[Part]:
     """Check each library that setup.cfg requires: its version, and whether one with an upper bound can be imported."""
-    yield from map(_library_part, required())
+    yield from map(_library_part, libraries.required())
 
 
 def _library_part(requirement: Requirement) -> Part:
@@ -93,7 +76,7 @@ def _library_part(requirement: Requirement) -> Part:
     if has_upper_bound(requirement) and (failure := _import_failure(name)):
         mend = f"{INSTALL} --force-reinstall --no-deps '{name}{wanted}'"
         return Part(name, version, WRONG, f"does not load: {failure}", mend)
-    which = "" if name != "loopy" else ", its main branch, with namedisl" if with_main() else ", as released"
+    which = "" if name != "loopy" else ", its main branch, with namedisl" if libraries.with_main() else ", as released"
     return Part(name, version, OK, f"{wanted}{which}")
 
 
@@ -102,10 +85,8 @@ def _import_failure(module: str) -> str:
 
     command = [sys.executable, "-W", "ignore", "-c", f"{ONLY_INSTALLED}import {module}"]
     done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode == 0:
-        return ""
-    lines = done.stderr.strip().splitlines()
-    return lines[-1].strip() if lines else f"Python ended with status {done.returncode}"
+    lines = done.stderr.strip().splitlines() or [f"Python ended with status {done.returncode}"]
+    return lines[-1].strip() if done.returncode else ""
 
 
 def barvinok_part() -> Part:
@@ -117,8 +98,8 @@ def barvinok_part() -> Part:
     except (ImportError, PerfModelError) as error:
         return Part("Barvinok", "", WRONG, f"cannot be checked: {error}", "scripts/setup")
     version = installed("islpy-barvinok")
-    if not fits(barvinok(), version):
-        return Part("Barvinok", version, WRONG, f"is not the version that works, {barvinok()}", MENDING_COMMAND)
+    if not fits(wanted := libraries.barvinok(), version):
+        return Part("Barvinok", version, WRONG, f"is not the version that works, {wanted}", MENDING_COMMAND)
     if set_counter.has_barvinok():
         return Part("Barvinok", "in islpy", OK, "counts sets")
     if set_counter.is_overwritten():
@@ -138,8 +119,7 @@ def device_parts() -> Iterator[Part]:
 
         surveyed = survey()
     except BrokenDeviceError as error:
-        message = f"listing the devices: {error.cause}"
-        yield Part("OpenCL", "", WRONG, message, _MEND_DEVICES)
+        yield Part("OpenCL", "", WRONG, f"listing the devices: {error.cause}", _MEND_DEVICES)
         return
     if not surveyed:
         yield Part("OpenCL", "no device", WRONG, "nothing to measure on", _MEND_DEVICES)
@@ -174,9 +154,10 @@ def _hidden_cards(platforms: tuple[str, ...]) -> Iterator[Part]:
     """Yield the cards that are in the machine, and the runtime of this environment, that no OpenCL platform is of."""
     from perfmodel.opencl.device import INTEL
 
-    for file, word, mend in _CARDS:
+    for file, word, entry, library in _CARDS:
         if Path(file).exists() and not any(word in platform.lower() for platform in platforms):
             message = "the card is installed, but OpenCL's loader does not know its driver"
+            mend = f"as root: mkdir -p /etc/OpenCL/vendors && echo {library} > /etc/OpenCL/vendors/{entry}"
             yield Part("OpenCL", f"{word.upper()} card", NOTE, message, f"{mend} (docs/new-device.md)")
     if INTEL.is_file() and platforms and not any("Intel" in platform for platform in platforms):
         message = "it is in this environment (pip's extra 'cpu'), and OpenCL's loader knows other drivers"

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import loopy as lp
 import numpy as np
@@ -29,65 +28,42 @@ from perfmodel.measuring.campaign import DEFAULT, FULL, QUICK, QUICK_SAMPLES, SA
 from perfmodel.models import find_family
 from perfmodel.store import paths, read
 
-CHAINS, LENGTH = 8, 2
+CHAINS, LENGTH = 8, 2  # independent chains of a work-item, and steps in a trip of the loop
 
+Step: TypeAlias = tuple[str, Callable[[Any, Any], Any]]
+"""One step of a chain: from x and the argument p to the next x, as Loopy and as NumPy write it."""
 
-@dataclass(frozen=True)
-class ChainStep:
-    """One step of a chain: from x and the argument p to the next x, as Loopy and as NumPy write it."""
+#: The step for each kind of operation, in floating point and in integers. In integers the step also takes a bitwise
+#: "xor", so that the compiler cannot replace many steps by one.
+STEPS: Mapping[str, Mapping[str, Step]] = {
+    "float": {
+        "add": ("{x} + p", lambda x, p: x + p),
+        "mul": ("{x}*p", lambda x, p: x * p),
+        "div": ("p/{x}", lambda x, p: p / x),
+        "pow": ("{x}**p", lambda x, p: x**p),
+        "minmax": ("fmax({x} + p, p)", lambda x, p: np.maximum(x + p, p)),
+        "special": ("sqrt({x})", lambda x, _: np.sqrt(x)),
+    },
+    "int": {
+        "add": ("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
+        "mul": ("({x} ^ p)*p", lambda x, p: (x ^ p) * p),
+        "shift": ("({x} ^ p) >> 1", lambda x, p: (x ^ p) >> 1),
+        "bitwise": ("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
+    },
+}
+ARGUMENT = {"float": 0.875, "int": 3}  # the argument p of the steps
 
-    text: str
-    apply: Callable[[Any, Any], Any]
-
-
-#: The step for each kind of operation, in floating point and in integers.  In integers the step also takes a
-#: bitwise "xor", so that the compiler cannot replace many steps by one.
-STEPS: Mapping[str, Mapping[str, ChainStep]] = MappingProxyType(
-    {
-        "float": {
-            "add": ChainStep("{x} + p", lambda x, p: x + p),
-            "mul": ChainStep("{x}*p", lambda x, p: x * p),
-            "div": ChainStep("p/{x}", lambda x, p: p / x),
-            "pow": ChainStep("{x}**p", lambda x, p: x**p),
-            "minmax": ChainStep("fmax({x} + p, p)", lambda x, p: np.maximum(x + p, p)),
-            "special": ChainStep("sqrt({x})", lambda x, _: np.sqrt(x)),
-        },
-        "int": {
-            "add": ChainStep("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
-            "mul": ChainStep("({x} ^ p)*p", lambda x, p: (x ^ p) * p),
-            "shift": ChainStep("({x} ^ p) >> 1", lambda x, p: (x ^ p) >> 1),
-            "bitwise": ChainStep("({x} ^ p) + p", lambda x, p: (x ^ p) + p),
-        },
-    }
-)
-#: The argument p of the steps.
-ARGUMENT: Mapping[str, float] = MappingProxyType({"float": 0.875, "int": 3})
-
-
-@dataclass(frozen=True)
-class AccessPattern:
-    """One way to access memory: the statement, its arrays of shape (stride, n, k), and its array of shape (n,)."""
-
-    statement: str
-    strided: str
-    flat: str = ""
-
-
-#: The access for each direction; "uniform" is a load of the same cells by all work-items.
-ACCESSES: Mapping[str, AccessPattern] = MappingProxyType(
-    {
-        "load": AccessPattern("out[i] = sum((r, o), a[o, i, r])", "a", "out"),
-        "uniform": AccessPattern("out[i] = sum((r, o), a[o, 0, r])", "a", "out"),
-        "store": AccessPattern("out[o, i, r] = a[i]", "out", "a"),
-        "minloadstore": AccessPattern("out[o, i, r] = a[o, i, r]", "a, out"),
-    }
-)
-#: Element type of an access of so many bits.
-WIDTHS: Mapping[str, str] = MappingProxyType(
-    {"8": "int8", "16": "int16", "32": "float32", "64": "float64", "128": "complex128"}
-)
-#: Features that every kernel exercises.
-EVERYWHERE = frozenset({"launches", "work_groups"})
+#: For each direction the statement of an access, its arrays of shape (stride, n, k), and its array of shape (n,);
+#: "uniform" is a load of the same cells by all work-items.
+ACCESSES: Mapping[str, tuple[str, str, str]] = {
+    "load": ("out[i] = sum((r, o), a[o, i, r])", "a", "out"),
+    "uniform": ("out[i] = sum((r, o), a[o, 0, r])", "a", "out"),
+    "store": ("out[o, i, r] = a[i]", "out", "a"),
+    "minloadstore": ("out[o, i, r] = a[o, i, r]", "a, out", ""),
+}
+WIDTHS = {"8": "int8", "16": "int16", "32": "float32", "64": "float64", "128": "complex128"}
+"""Element type of an access of so many bits."""
+EVERYWHERE = frozenset({"launches", "work_groups"})  # features that every kernel exercises
 
 _OPERATION = re.compile(r"op_(?P<dtype>u?(?P<numbers>float|int)\d+)_(?P<kind>\w+)")
 _ACCESS = re.compile(
@@ -116,13 +92,7 @@ def classes_for(wanted: Iterable[str], library: Iterable[KernelClass]) -> tuple[
 
 
 def synthesise(feature: str) -> KernelClass:
-    """Return a class that exercises a feature more than any other, or raise UnknownNameError.
-
-    Examples
-    --------
-    >>> synthesise("op_float64_pow").name, synthesise("global_load_64_stride3_2of3").isolates
-    ('made_op_float64_pow', 'global_load_64_stride3_2of3')
-    """
+    """Return a class that exercises a feature more than any other, or raise UnknownNameError."""
     if (match := _OPERATION.fullmatch(feature)) and match["kind"] in STEPS[match["numbers"]]:
         return _operation(feature, match["dtype"], match["numbers"], match["kind"])
     if (match := _ACCESS.fullmatch(feature)) and match["bits"] in WIDTHS:
@@ -140,15 +110,15 @@ def synthesise(feature: str) -> KernelClass:
 
 def _operation(feature: str, dtype: str, numbers: str, kind: str) -> KernelClass:
     """Each work-item takes k * LENGTH steps of the operation in each of its chains, and sums up the chains."""
-    step, p = STEPS[numbers][kind], ARGUMENT[numbers]
-    scalars = {"p": p} if "p" in step.text else {}
+    (text, apply), p = STEPS[numbers][kind], ARGUMENT[numbers]
+    scalars = {"p": p} if "p" in text else {}
 
     def build(work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
         t_unit = lp.make_kernel(
             ["{[i]: 0 <= i < n}", "{[t]: 0 <= t < k}", f"{{[a, u, z]: 0 <= a, u, z < {CHAINS}}}"],
             [
                 "for i", "acc[a] = x[i] + a {id=first}", "for t, u",
-                *chain_steps([step.text.format(x="acc[u]")] * LENGTH),
+                *chain_steps([text.format(x="acc[u]")] * LENGTH),
                 "end", f"out[i] = sum(z, acc[z]) {{dep=s{LENGTH - 1}}}", "end",
             ],
             [
@@ -162,11 +132,11 @@ def _operation(feature: str, dtype: str, numbers: str, kind: str) -> KernelClass
         t_unit = lp.split_iname(t_unit, "i", work_group[0], outer_tag="g.0", inner_tag="l.0")
         return lp.prioritize_loops(lp.tag_inames(t_unit, "a:unr, u:unr, z:unr"), "t, u")
 
-    def reference(arguments: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def reference(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
         x = arguments["x"][:, np.newaxis] + np.arange(CHAINS, dtype=dtype)
         with np.errstate(over="ignore"):
-            for _step in range(arguments["k"] * LENGTH):
-                x = step.apply(x, np.dtype(dtype).type(p))
+            for _ in range(arguments["k"] * LENGTH):
+                x = apply(x, np.dtype(dtype).type(p))
             return {"out": x.sum(axis=1, dtype=dtype)}
 
     sizes = Ladder(lambda e: ({"n": 2**e, "k": 64},), start=8, step=2)
@@ -175,18 +145,18 @@ def _operation(feature: str, dtype: str, numbers: str, kind: str) -> KernelClass
 
 def _access(feature: str, direction: str, dtype: str, stride: int, used: int) -> KernelClass:
     """Each work-item accesses `used` of `stride` neighbouring cells, in k slices of an array."""
-    access = ACCESSES[direction]
+    statement, arrays_of_stride, flat = ACCESSES[direction]
 
     def build(work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
         shape, element = f"{stride}, n, k", np.dtype(dtype)
-        arrays = [lp.GlobalArg(access.strided, element, shape=shape, order="F", is_input=True)]
-        if access.flat:
-            arrays.append(lp.GlobalArg(access.flat, element, shape="n", is_input=True))
-        return strided(access.statement, arrays, used, feature, work_group)
+        arrays = [lp.GlobalArg(arrays_of_stride, element, shape=shape, order="F", is_input=True)]
+        if flat:
+            arrays.append(lp.GlobalArg(flat, element, shape="n", is_input=True))
+        return strided(statement, arrays, used, feature, work_group)
 
     def reference(arguments: dict[str, Any], **_: Any) -> dict[str, Any]:
         a = arguments["a"]
-        if access.flat == "out":
+        if flat == "out":
             cells = a[:used] if direction == "load" else a[:used, :1]
             return {"out": np.broadcast_to(cells.sum(axis=(0, 2), dtype=dtype), arguments["n"])}
         out = arguments["out"].copy()
@@ -221,13 +191,7 @@ def shipped_samples() -> tuple[KernelClass, ...]:
 
 
 def chosen_campaign(quick: bool, full: bool, budget_s: float | None) -> Campaign:
-    """Return the campaign of that size, with a budget [s] where it is given.
-
-    Examples
-    --------
-    >>> chosen_campaign(quick=True, full=False, budget_s=30.0).name
-    'quick'
-    """
+    """Return the campaign of that size, with a budget [s] where it is given."""
     if quick and full:
         raise OptionError("--quick and --full were both given", "give one of them")
     return replace(QUICK if quick else FULL if full else DEFAULT, budget_s=budget_s)
@@ -237,11 +201,6 @@ def sampling(campaign: Campaign) -> tuple[Campaign, tuple[KernelClass, ...]]:
     """Return the campaign for samples with the budget of another campaign, and the samples.
 
     A quick campaign measures each third sample, in one visit.
-
-    Examples
-    --------
-    >>> [(samples.visits, len(kernels)) for samples, kernels in map(sampling, (QUICK, FULL))]
-    [(1, 50), (2, 150)]
     """
     quick, shipped = campaign.name == QUICK.name, shipped_samples()
     chosen = replace(QUICK_SAMPLES if quick else SAMPLES, budget_s=campaign.budget_s)

@@ -7,7 +7,7 @@ cost of the quantity from a relative. Families by features get a kernel class fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -29,24 +29,16 @@ from perfmodel.quantities.instructions import NATIVE
 
 FEW: Campaign = replace(QUICK, name="for", rungs=2, apart_s=0.5)
 """The campaign that measures the chosen rows, in two visits; of classes for features, two sizes."""
-ROWS = 2
-"""Rows that are measured for a quantity."""
-DOMINANT = 0.3
-"""Share of a row's time from which no better row is looked for [1]."""
-ENOUGH = 4
-"""Rows with the quantity after which the best ones are taken."""
-LONGEST_S = 0.02
-"""Longest predicted time of a chosen row, where a shorter one has the quantity [s]."""
-SHORTEST_S = 5e-5
-"""Shortest predicted time of a chosen row, where a longer one has the quantity [s]."""
-GOOD = 0.7
-"""Share, over the largest of a variant, from which the quickest sizes are taken [1]."""
-SEARCH_S = 20.0
-"""After so long only likely classes are looked at [s]."""
-EXPONENTS = 5
-"""Rungs of a class that are tried."""
+ROWS = 2  # rows that are measured for a quantity
+DOMINANT = 0.3  # share of a row's time from which no better row is looked for [1]
+ENOUGH = 4  # rows with the quantity after which the best ones are taken
+LONGEST_S = 0.02  # longest predicted time of a chosen row, where a shorter one has the quantity [s]
+SHORTEST_S = 5e-5  # shortest predicted time of a chosen row, where a longer one has the quantity [s]
+GOOD = 0.7  # share, over the largest of a variant, from which the quickest sizes are taken [1]
+SEARCH_S = 20.0  # after so long only likely classes are looked at [s]
+EXPONENTS = 5  # rungs of a class that are tried
 
-WORDS: Mapping[str, tuple[str, ...]] = {
+HINTS: Mapping[str, tuple[str, ...]] = {
     **{name: tuple(kind for kind, other in {**CALLED_NAMES, **NATIVE}.items() if other == name)
        for name in {*CALLED_NAMES.values(), *NATIVE.values()}},
     "function": ("tanh",), "inlined": ("exp", "tanh"), "power": ("pow",), "int_divide": ("integer_divisions",),
@@ -88,22 +80,17 @@ def models_of(folder: Path) -> dict[str, FittedModel]:
 def lacking(
     models: Mapping[str, FittedModel], counted: Iterable[KernelCounts], sizes: Mapping[str, int]
 ) -> dict[str, tuple[str, ...]]:
-    """Return what kernels need at some sizes and no measurement exercised, by each family that lacks something.
-
-    Families that cannot be evaluated for a kernel, for want of a fact or of its dataflow, are passed over. The first
-    error is raised where none can be for any kernel, and a SizeError always is.
-    """
+    """Return what kernels need at some sizes and no measurement exercised, by each family that lacks something."""
     counted, found = tuple(counted), dict[str, set[str]]()
     problem: PerfModelError | None = None
     for (name, model), counts in product(models.items(), counted):
         try:
             lacks = model.lacking(counts, sizes)
+            found.setdefault(name, set()).update(lacks)
         except SizeError:
             raise
         except PerfModelError as error:
             problem = problem or error
-        else:
-            found.setdefault(name, set()).update(lacks)
     if problem and not found:
         raise problem
     return {name: tuple(sorted(names)) for name, names in found.items() if names}
@@ -142,9 +129,8 @@ def exercising(
     found: list[ChosenRow] = []
     began = monotonic()
     for likely, kernel, variant in _in_order(quantity, library):
-        most = max((row.share for row in found), default=0.0)
-        late = most >= DOMINANT or len(found) >= ROWS or monotonic() - began > SEARCH_S
-        if len(found) >= ENOUGH or (late and not likely):
+        enough = any(row.share >= DOMINANT for row in found) or len(found) >= ROWS or monotonic() - began > SEARCH_S
+        if len(found) >= ENOUGH or (enough and not likely):
             break
         if best := _best_row(quantity, model, kernel, variant, most_items):
             found.append(best)
@@ -153,23 +139,19 @@ def exercising(
     return tuple(sorted(found, key=lambda row: -row.share)[:ROWS])
 
 
-def _in_order(quantity: str, library: Iterable[KernelClass]) -> Iterator[tuple[bool, KernelClass, Variant]]:
-    """Yield the variants of all classes, those first whose names have the most words of the quantity.
+def _in_order(quantity: str, library: Iterable[KernelClass]) -> list[tuple[bool, KernelClass, Variant]]:
+    """Return the variants of all classes, the most likely ones first, each with whether any hint names it."""
+    start = max((start for start in HINTS if quantity.startswith(start)), key=len, default="")
+    hints, bits = HINTS.get(start, ()), quantity.rpartition("_")[2]
 
-    With each comes whether it has any.
-    """
-    start = max((begin for begin in WORDS if quantity.startswith(begin)), key=len, default="")
-    words, bits = WORDS.get(start, ()), quantity.rpartition("_")[2]
+    def rank(kernel: KernelClass, variant: Variant) -> tuple[int, int]:
+        names = {kernel.name, *map(str, variant.values())}
+        named = sum(hint in names for hint in hints)
+        near = sum(any(hint in name for name in names) for hint in hints)
+        return -2 * named - near, -sum(name.endswith(bits) for name in names)
 
-    def rank(pair: tuple[KernelClass, Variant]) -> tuple[int, int]:
-        kernel, variant = pair
-        text = {kernel.name, *map(str, variant.values())}
-        hits = sum(any(word == part or (word == kernel.name) for part in text) for word in words)
-        near = sum(any(word in part for part in text) for word in words)
-        return -2 * hits - near, -sum(part.endswith(bits) for part in text)
-
-    pairs = sorted(((kernel, variant) for kernel in library for variant in kernel.variants), key=rank)
-    yield from ((rank(pair)[0] < 0, *pair) for pair in pairs)
+    every = ((rank(kernel, variant), kernel, variant) for kernel in library for variant in kernel.variants)
+    return [(rank[0] < 0, *pair) for rank, *pair in sorted(every, key=lambda each: each[0])]
 
 
 def _best_row(

@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
 CANDIDATES: tuple[str, ...] = ("bottleneck", "multithreaded", "stevens_kloeckner_2016")
 """Families among which a device's is chosen: for CPUs, for GPUs, and the linear model."""
-
-
 RECOMMENDED_FILE = "recommended.json"
-SCHEMA = "perfmodel.recommended/1"
-_SCHEMA = Schema(SCHEMA, "fit again (perfmodel fit --all --from FOLDER --out FOLDER)")
+FOLDER = "fitted_weights"
+DEVICE_FILE = "device.json"
+SHIPPED = "shipped with perfmodel"  # origin of the weights that come with perfmodel
+_SCHEMA = Schema("perfmodel.recommended/1", "fit again (perfmodel fit --all --from FOLDER --out FOLDER)")
 _WORST_FIRST = (
     Verdict(False, False, ()).text, "",
     *(Verdict(to_time, to_rank, ()).text for to_time, to_rank in ((False, True), (True, False), (True, True))),
@@ -118,11 +118,10 @@ def candidates(facts: DeviceFacts | None) -> tuple[str, ...]:
 def recommended(rivals: Iterable[fitting.FamilyFits]) -> str:
     r"""Return the name of the family that predicts measured kernels best which its fit has not seen; "" of none.
 
-    It has the smallest mean over kernels of the mean :math:`|\log(t/p)|` over rows t, each predicted as p by a fit
-    without any row of its group; half of it is of samples, where there are some (:func:`error_of_kernels` in
-    :mod:`perfmodel.fitting.family_fits`). Rows that some family withholds count for none. Of equal families the first
-    is taken.
-    `rivals` are fits of families to the same measured rows; those that they have made already are not made again.
+    `rivals` are fits of families to the same measured rows. The family has the smallest mean over kernels of the mean
+    :math:`|\log(t/p)|` over rows t, each predicted as p by a fit without any row of its group; half of it is of
+    samples, where there are some (:func:`error_of_kernels` in :mod:`perfmodel.fitting.family_fits`). Rows that some
+    family withholds count for none. Of equal families the first is taken.
     """
     every = tuple(rivals)
     unseen = {fits.family.name: _errors(fits) for fits in every}
@@ -146,20 +145,14 @@ def _errors(fits: fitting.FamilyFits) -> np.ndarray:
     return fitting.log_errors(fits.predict_without_group(judged).of(judged), fits.refits.table.times[judged])
 
 
-FOLDER = "fitted_weights"
-DEVICE_FILE = "device.json"
-SHIPPED = "shipped with perfmodel"
-"""Origin of the weights that come with perfmodel."""
-
-
 @dataclass(frozen=True)
 class FoundWeights:
     """A weights file of the device in use."""
 
     path: Path
     device: DeviceFacts  # as it was when it was measured
-    origin: str  # where the file was found, in words
-    passed_over: tuple[str, ...] = ()  # weights of the device that come first and have a worse verdict, in words
+    origin: str  # where the file was found
+    passed_over: tuple[str, ...] = ()  # sentences on weights of the device that come first and have a worse verdict
 
     @property
     def folder(self) -> Path:
@@ -188,7 +181,7 @@ class FoundWeights:
 
     @property
     def rank(self) -> int:
-        """The place of their verdict, the worst first."""
+        """The position of their verdict, the worst first."""
         return _WORST_FIRST.index(self.verdict) if self.verdict in _WORST_FIRST else 0
 
 
@@ -220,10 +213,7 @@ def _current_folder() -> Path:
 
 
 def device_in_use(selector: str | None = None) -> DeviceFacts:
-    """Return what tells the device in use from others: the default one, or the one asked for as ``--device`` does.
-
-    Devices are listed in this process, with their threads pinned as in a campaign; no kernel is built.
-    """
+    """Return the facts that distinguish the device in use, as ``--device`` selects it; no kernel is built."""
     pin_threads()
     return identify(selector).facts
 
@@ -232,10 +222,9 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
     """Find the weights of the device in use, in :func:`places`; parameters are those of :func:`load`.
 
     They belong to it if their device has its name, platform and driver, and as many compute units and as large caches.
-    Of several the better verdict counts, then the order of places.
-    If no OpenCL device has the name `device`, they are those of the one folder whose name or device has its words, as
-    ``titan-v``. Without `family` they are those of the family that calibration recommends for the device. A
-    WeightsError names the device, the weights that there are, and what to do.
+    Of several the better verdict counts, then the order of places. If no OpenCL device has the name `device`, they are
+    those of the one folder whose name or device has its words, as ``titan-v``. A WeightsError names the device, the
+    weights that there are, and what to do.
     """
     name = None if family is None else find_family(family).name
     try:
@@ -272,17 +261,18 @@ def weights_of(used: DeviceFacts, family: str | None = None) -> FoundWeights:
         differ, path = differences(facts, used), recommended_weights(folder, family)
         if path is not None and not differ:
             alike.append(FoundWeights(path, facts, origin))
-        known.append(_described(folder, facts, differ, used))
-    if alike:
-        best = max(alike, key=lambda found: found.rank)
-        worse = alike[: alike.index(best)]
-        return replace(best, passed_over=tuple(
-            f"{shown(found.path)} ({found.origin}) is passed over: {found.verdict or 'nothing has judged it'}"
-            for found in worse
-        ))  # fmt: skip
-    wanted = f" and the family {family}" if family else ""
-    problem = f"no weights were found of the device in use, {_names(used)}{wanted}"
-    raise _missing(problem, known)
+        # of a device that is nearly the one in use only what differs is shown
+        pairs = ((facts.name, used.name), (facts.platform, used.platform))
+        nearly = differ and all(own == here or not own or not here for own, here in pairs)
+        known.append(f"{shown(folder)} ({', '.join(differ) if nearly else _names(facts)})")
+    if not alike:
+        wanted = f" and the family {family}" if family else ""
+        raise _missing(f"no weights were found of the device in use, {_names(used)}{wanted}", known)
+    best = max(alike, key=lambda found: found.rank)
+    return replace(best, passed_over=tuple(
+        f"{shown(found.path)} ({found.origin}) is passed over: {found.verdict or 'nothing has judged it'}"
+        for found in alike[: alike.index(best)]
+    ))  # fmt: skip
 
 
 def own_folder(weights: FoundWeights) -> Path:
@@ -299,8 +289,8 @@ def weights_like(device: str | None, facts: DeviceFacts, family: str | None = No
     """Find the weights that are to be transferred to a device by its facts (:func:`perfmodel.transferred`).
 
     They are those of the folder that has the words `device` in its name or in its device's slug, as ``titan-v``; by
-    default of the device of the same type, CPU or GPU, with the most measured rows. Without `family` they are those of
-    the family that calibration recommends. A WeightsError names the weights that there are.
+    default of the device of the same type, CPU or GPU, with the most measured rows. A WeightsError names the weights
+    that there are.
     """
     name = None if family is None else find_family(family).name
     if device is not None:
@@ -327,41 +317,28 @@ def _missing(problem: str, known: Iterable[str]) -> NoWeightsError:
 
 
 def _no_weights(problem: str) -> NoWeightsError:
-    return _missing(problem, (_described(folder, facts) for _, folder, facts in fitted_devices()))
+    return _missing(problem, (f"{shown(folder)} ({_names(facts)})" for _, folder, facts in fitted_devices()))
 
 
 def _several(device: str | None, named: Sequence[FoundWeights]) -> NoWeightsError:
-    known = (_described(found.folder, found.device) for found in named)
+    known = (f"{shown(found.folder)} ({_names(found.device)})" for found in named)
     return _missing(f"{len(named)} devices match '{device}', so give more words of one", known)
 
 
 def _type_of(facts: DeviceFacts | None) -> str:
-    return str(facts.value("device_type")) if facts is not None and "device_type" in facts else ""
+    return str(facts.known("device_type", "")) if facts else ""
 
 
 def fitted_devices() -> Iterator[tuple[str, Path, DeviceFacts]]:
-    """Yield each folder of a device, the words for its place, and its device; what cannot be read is passed over."""
+    """Yield each folder of a device, words for where it was found, and its device; unreadable ones are left out."""
     seen = set()
     for origin, place in places():
         for path in sorted(place.glob(f"*/{DEVICE_FILE}")):
-            folder = path.parent
-            if (real := os.path.realpath(folder)) in seen:
-                continue
-            seen.add(real)
-            try:
-                facts = read_device(path)
-            except PerfModelError:
-                continue
-            yield origin, folder, facts
-
-
-def _described(
-    folder: Path, facts: DeviceFacts, differ: tuple[str, ...] = (), used: DeviceFacts | None = None
-) -> str:
-    """Return a folder with its device; of a device that is nearly the one in use only what differs."""
-    pairs = ((facts.name, used.name), (facts.platform, used.platform)) if used else ()
-    same = bool(differ) and all(known == here or not known or not here for known, here in pairs)
-    return f"{shown(folder)} ({', '.join(differ) if same else _names(facts)})"
+            real = os.path.realpath(path.parent)
+            if real not in seen:
+                seen.add(real)
+                with suppress(PerfModelError):
+                    yield origin, path.parent, read_device(path)
 
 
 def _names(facts: DeviceFacts) -> str:
@@ -369,11 +346,9 @@ def _names(facts: DeviceFacts) -> str:
 
 
 def shown(path: Path) -> str:
-    """Return a path as short as it can be given: below the current folder without that."""
-    try:
-        return str(path.relative_to(_current_folder()))
-    except ValueError:
-        return str(path)
+    """Return a path, relative to the current folder if it is below it."""
+    here = _current_folder()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def load(
@@ -394,10 +369,8 @@ def load(
 
     Raises
     ------
-    WeightsError, UnknownDeviceError
-        As of :func:`find_weights`.
-    WeightsError, UnknownNameError, ...
-        As of :func:`perfmodel.predicting.model.load`.
+    WeightsError, UnknownDeviceError, UnknownNameError, ...
+        As of :func:`find_weights` and :func:`perfmodel.predicting.model.load`.
     """
     require(path is None or isinstance(path, (str, Path)), "load: path", path, "the path of a weights file")
     require(device is None or isinstance(device, str), "load: device", device, "an index, name or platform as text")
@@ -407,13 +380,10 @@ def load(
 
 
 def fit(
-    measurements: Measurements,
-    family: str | Family | None = None,
-    nonnegative: bool = False,
-    options: fitting.FitOptions | None = None,
-    others: Measurements | None = None,
+    measurements: Measurements, family: str | Family | None = None, nonnegative: bool = False,
+    options: fitting.FitOptions | None = None, others: Measurements | None = None,
     samples: Measurements | None = None,
-) -> FittedModel:
+) -> FittedModel:  # fmt: skip
     r"""Fit a model family to measurements, by default the one for their device.
 
     Weights w [s per unit] minimise the squared relative errors of the times t, :math:`\sum_i (1 - p_i(w)/t_i)^2`, where
@@ -443,11 +413,10 @@ def fit(
 def model_in_use(
     path: Path | None, family: str | None, device: str | None, tell: Callable[[str], None], judged: bool = True
 ) -> FittedModel:
-    """Return the model of a weights file, or without a path of the device in use; `tell` gets which weights these are.
+    """Return the model of a weights file, or without a path of the device in use.
 
-    `tell` also receives their verdict, if `judged`.
-
-    A PerfModelWarning names differences between the weights' device and the device in use.
+    `tell` receives which weights these are, with their verdict if `judged`. A PerfModelWarning names differences
+    between the weights' device and the device in use.
     """
     if path is None:
         weights = find_weights(device, family)

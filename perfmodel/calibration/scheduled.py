@@ -7,16 +7,15 @@ device on the worker's machine (:func:`perfmodel.opencl.find`).
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from perfmodel import cluster, store
-from perfmodel.calibration.calibrate import measure_device, probe_device
+from perfmodel.calibration.calibrate import Kernels, measure_device, probe_device
 from perfmodel.errors import BrokenDeviceError, SchedulerError, UnknownDeviceError, WorkerDiedError, listed
 from perfmodel.io import replace_file
-from perfmodel.kernels import KernelClass
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import pin_threads
 from perfmodel.measuring.making import packed
@@ -24,9 +23,7 @@ from perfmodel.opencl import Device, find
 from perfmodel.progress import Progress, Silent, task
 from perfmodel.store.lines import opened
 
-Kernels = Iterable[KernelClass] | None
-Files = Mapping[str, bytes]
-"""Contents of a device's folder by the names of its files."""
+Files = Mapping[str, bytes]  # contents of a device's folder by the names of its files
 
 
 def measured_devices(
@@ -35,18 +32,9 @@ def measured_devices(
 ) -> Iterator[Path]:  # fmt: skip
     """Probe and measure devices of a scheduler's workers, at the same time; yield the folder of each finished device.
 
-    A folder that has measurements already is completed, as by :func:`perfmodel.calibration.calibrate.calibrate`; a
-    task that does not finish leaves the folder unchanged.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    selectors
-        Resources of workers; all if empty.
-    folders
-        Folder of the devices' folders.
-    campaign, progress, kernels, tests
-        As of :func:`perfmodel.calibration.calibrate.calibrate`.
+    `selectors` are resources of the workers of `client`, a ``distributed.Client``; all if empty. A folder below
+    `folders` that has measurements already is completed, as by :func:`perfmodel.calibration.calibrate.calibrate`; a
+    task that does not finish leaves it unchanged.
 
     Raises
     ------
@@ -78,7 +66,6 @@ def measured_devices(
 
 
 def _chosen(client: Any, selectors: Sequence[str]) -> dict[str, list[str]]:
-    """Return the addresses of workers by the selected resources."""
     workers, address = cluster.devices_of(client), cluster.address_of(client)
     start = f"""start one on its machine: dask worker {address} --nthreads 1 --resources "NAME=1", as "pocl=1\""""
     if not workers:
@@ -128,11 +115,9 @@ def measure_files(
 def read_files(folder: Path) -> dict[str, bytes]:
     """Return the files of a device's folder that a campaign reads, by their names; a torn last line is left out."""
     names = (f"{part.removesuffix('.jsonl')}{end}" for part in _STORES for end in (".jsonl", ".plan.jsonl"))
-    found = {name: (folder / name).read_bytes() for name in (*names, *_OTHERS) if (folder / name).is_file()}
-    return {
-        name: content[: content.rfind(b"\n") + 1] if name.endswith(".jsonl") else content
-        for name, content in found.items()
-    }
+    files = {name: (folder / name).read_bytes() for name in (*names, *_OTHERS) if (folder / name).is_file()}
+    lines = {name: content[: content.rfind(b"\n") + 1] for name, content in files.items() if name.endswith(".jsonl")}
+    return files | lines
 
 
 _STORES = ("measurements.jsonl", store.TESTS_FILE, store.SAMPLES_FILE)

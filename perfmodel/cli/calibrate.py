@@ -83,7 +83,7 @@ def _calibrate_device(
         calibration.calibrate.probe_device(target, folder, campaign, output.CommandBar(), again=True)
         show_facts(read(folder), folder)
         return
-    phases = calibration.calibrate.expected_phases(campaign, target, made_first, False)
+    phases = calibration.calibrate.expected_phases(campaign, target, made_first)
     each = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in phases.items() if seconds)
     output.announce(
         f"campaign '{campaign.name}' into {folder}: about {sum(phases.values()) / 60:.1f} min on a processor with two "

@@ -28,8 +28,7 @@ from perfmodel.store.measurement import LOADED
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
-OVERHEAD_RUNS, OVERHEAD_DROPPED = 30, 4
-"""Runs of the empty kernel, and the number of first runs that do not count."""
+OVERHEAD_RUNS, OVERHEAD_DROPPED = 30, 4  # runs of the empty kernel, and the number of first runs that do not count
 
 
 class Bench:
@@ -161,7 +160,6 @@ class Bench:
 
 
 def _arguments(subject: Subject, parameters: Parameters) -> tuple[Mapping[str, Any], tuple[Any, ...]]:
-    """Return scalar arguments by name, and arrays."""
     with stage("constraint"):
         scalars = subjects.scalar_arguments(subject.generated.kernel, parameters, subject.scalars)
         return scalars, subject.arrays(parameters)
@@ -224,10 +222,7 @@ class Timekeeper:
         )  # fmt: skip
 
     def measured(self, configuration: Configuration, place: int | None = None) -> Measurement:
-        """Visit a configuration; return its record, also of a failure.
-
-        Raises BrokenDeviceError if the device does not run kernels, even after it was opened again.
-        """
+        """Visit a configuration; return its record, also of a failure. BrokenDeviceError: the device runs nothing."""
         subject, parameters = configuration.subject, configuration.parameters
         fields: dict[str, Any] = {"place_in_order": place, "launch_overhead_s": self.overhead_s}
         campaign = self.bench.campaign

@@ -100,8 +100,7 @@ def places(count: int, wanted: int) -> tuple[int, ...]:
     return (*evenly[:1], *evenly[1:][-1:], *evenly[1:-1])
 
 
-SHORT_S = 0.02
-"""The longest run of campaigns that are to be short [s]."""
+SHORT_S = 0.02  # the longest run of campaigns that are to be short [s]
 
 #: Every class with three variants from all over its list, in one shape, at three sizes, in two visits: about 35
 #: seconds on two cores. docs/lab/choosing.md says how it was chosen.

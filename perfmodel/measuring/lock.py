@@ -7,12 +7,12 @@ import platform
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from tempfile import gettempdir
 from time import monotonic, sleep
 from types import MappingProxyType
+from typing import NamedTuple
 
 import psutil
 from filelock import FileLock, Timeout
@@ -27,23 +27,16 @@ POLL_S = 1.0
 """Interval at which a waiting campaign tries the lock [s]; a shorter one would disturb the running campaign."""
 PINNED = MappingProxyType({"POCL_AFFINITY": "1", "DPCPP_CPU_CU_AFFINITY": "close", "DPCPP_CPU_PLACES": "threads"})
 """Variables of PoCL (drivers ``pthread`` and ``cpu``) and of Intel's driver that keep each thread on one core."""
-BUSY = 0.25
-"""Number of cores used by other processes above which the machine counts as loaded [1]."""
-WINDOW_S = 0.2
-"""Shortest time over which the load is measured [s]: the system counts in hundredths of a second."""
-LOOK_S, WAIT_S = 1.0, 30.0
-"""Time over which a loaded machine is measured, and longest wait for a quiet one [s]."""
-VARIABLE = "PERFMODEL_WAIT_S"
-"""Environment variable with another longest wait [s], such as 0."""
+BUSY = 0.25  # number of cores used by other processes above which the machine counts as loaded [1]
+WINDOW_S = 0.2  # shortest time over which the load is measured [s]: the system counts in hundredths of a second
+LOOK_S, WAIT_S = 1.0, 30.0  # time over which a loaded machine is measured, and longest wait for a quiet one [s]
+VARIABLE = "PERFMODEL_WAIT_S"  # environment variable with another longest wait [s], such as 0
 
 # {{{ the lock of a device
 
 def lock_path(facts: DeviceFacts) -> Path:
-    """Return the lock file of a device; all drivers of the CPU share one, and equal cards do.
-
-    Its folder belongs to the user, so that no other user can hold or replace the file.
-    """
-    name = "cpu" if "device_type" in facts and facts.value("device_type") == "cpu" else facts.slug
+    """Return the lock file of a device, in a folder of the user; all drivers of the CPU share one, and equal cards."""
+    name = "cpu" if facts.known("device_type") == "cpu" else facts.slug
     user = str(os.getuid()) if hasattr(os, "getuid") else "user"
     return Path(gettempdir()) / f"perfmodel-{user}" / f"{name}.lock"
 
@@ -88,7 +81,6 @@ def _make_own(folder: Path) -> None:
 
 
 def _holder(path: Path) -> str:
-    """Return which process holds a lock, on which host and since when."""
     try:  # not in the lock itself, which waiting processes truncate
         return " ".join(path.with_suffix(".holder").read_text(encoding="utf-8", errors="replace").split())
     except OSError:
@@ -99,8 +91,7 @@ def pin_threads() -> None:
     """Set the variables that make drivers of CPUs keep each thread on one core, unless they are set already.
 
     Otherwise the system may run two threads on one core, and all short runs of a visit take twice as long. Call it
-    before devices are listed. It does nothing if the process may not use all cores. Records hold the settings in
-    ``versions``.
+    before devices are listed. It does nothing if the process may not use all cores.
     """
     cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity") and os.sched_getaffinity(0) >= set(range(cores)):
@@ -112,8 +103,7 @@ def pin_threads() -> None:
 
 # {{{ the load by other processes
 
-@dataclass(frozen=True)
-class MachineTimes:
+class MachineTimes(NamedTuple):
     """Busy time of all cores, and of this process with its children, at a time of the clock [s]."""
 
     at_s: float
@@ -130,38 +120,31 @@ def reading() -> MachineTimes:
 
 
 def others(before: MachineTimes, after: MachineTimes) -> float:
-    """Return how many cores other processes used between two readings, on average.
-
-    Examples
-    --------
-    >>> others(MachineTimes(0.0, 100.0, 5.0), MachineTimes(2.0, 103.0, 6.0))
-    1.0
-    """
+    """Return how many cores other processes used between two readings, on average."""
     used = (after.busy_s - before.busy_s) - (after.own_s - before.own_s)
     return max(used, 0.0) / (after.at_s - before.at_s)
 
 
-@dataclass(eq=False)
 class LoadWatch:
     """Follows the load of a machine while it measures, and reports a load once."""
 
-    tell: Callable[[str], None] | None = None
-    read: Callable[[], MachineTimes] = lambda: reading()  # looked up at each call, so that tests can replace it
-    cores: float | None = None  # used by other processes at the last look
-    _last: MachineTimes = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._last = self.read()
+    def __init__(self, tell: Callable[[str], None] | None = None) -> None:
+        self._tell, self._last = tell, reading()
+        self.cores: float | None = None  # used by other processes at the last look
 
     def look(self) -> float | None:
         """Return how many cores other processes used since the last look, or at it if that was a moment ago."""
-        now, last = self.read(), self._last
-        if now.at_s - last.at_s < WINDOW_S:
+        now = reading()
+        if now.at_s - self._last.at_s < WINDOW_S:
             return self.cores
-        self.cores, self._last = round(others(last, now), 2), now
-        if self.cores > BUSY and self.tell is not None:
-            self.tell(warning(self.cores))
-            self.tell = None
+        self.cores = cores = round(others(self._last, now), 2)
+        self._last = now
+        if cores > BUSY and self._tell is not None:
+            self._tell(Reminder(
+                f"{_shares(cores)}, so times may be too high; stop those programs, or measure again on a quiet "
+                f"machine; times under load are flagged '{LOADED}'"
+            ))  # fmt: skip
+            self._tell = None
         return self.cores
 
     @property
@@ -208,13 +191,5 @@ def _others_use(window_s: float) -> float:
 
 def _shares(cores: float) -> str:
     return f"others use {cores:.1f} of the machine's {os.cpu_count() or 1} cores"
-
-
-def warning(cores: float) -> str:
-    """Return the message for a machine on which other processes use so many cores."""
-    return Reminder(
-        f"{_shares(cores)}, so times may be too high; stop those programs, or measure again on a quiet machine; times "
-        f"under load are flagged '{LOADED}'"
-    )
 
 # }}}

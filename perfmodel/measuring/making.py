@@ -32,15 +32,12 @@ from perfmodel.processes.variants import counts_as_json, counts_from_json
 from perfmodel.progress import Progress, Silent, task
 from perfmodel.store import canonical
 
-FEWEST = 12
-"""Fewest variants for each process, which takes seconds to start."""
-MOST = 8
-"""Most processes, since each opens the device."""
+FEWEST = 12  # fewest variants for each process, which takes seconds to start
+MOST = 8  # most processes, since each opens the device
 MAKE_S, MAKE_SAMPLE_S = 0.4, 0.1
 """Time to make a variant, and a sample, whose code and counts are kept, on a common core [s]."""
 
-VariantName: TypeAlias = tuple[str, str]
-"""The names of a class and of its variant."""
+VariantName: TypeAlias = tuple[str, str]  # of a class and of its variant
 
 
 @dataclass(frozen=True)
@@ -89,9 +86,10 @@ def make_kernels(
             }
             try:
                 for future in as_completed(names):
-                    if one := future.result():
-                        made[names[future]] = one
-                    bar.advance(names[future][0], expected[names[future]])
+                    name = names[future]
+                    if (result := future.result()) is not None:
+                        made[name] = result
+                    bar.advance(name[0], expected[name])
             except Exception as error:
                 if not is_death(error):
                     raise

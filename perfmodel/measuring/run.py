@@ -25,10 +25,8 @@ from perfmodel.progress import Progress, Silent, task
 from perfmodel.store import Key, Measurement, Measurements
 from perfmodel.store.measurement import LOADED, options_of
 
-MOST_NAMES = 5
-"""Most kernel classes that a message names."""
-NO_END = FailedError("runtime", "")
-"""Failure of a configuration that is under way; a supervisor adds the cause."""
+MOST_NAMES = 5  # most kernel classes that a message names
+NO_END = FailedError("runtime", "")  # failure of a configuration that is under way; a supervisor adds the cause
 
 
 def measure(
@@ -192,39 +190,29 @@ class Session:
         return [c for c in order if self._lacks(c) or self._disagrees(c)]
 
     def visit(self, order: Sequence[Configuration], todo: Sequence[Configuration], name: str = "measuring") -> None:
-        """Visit configurations one after another within the budget; record each visit."""
+        """Visit configurations one after another within the budget, except failed ones; record each visit."""
         places = {configuration.key: place for place, configuration in enumerate(order)}
         campaign = self.bench.campaign
         with task(self.progress, name, len(todo), sum(c.expected_s(campaign) for c in todo)):
-            for configuration in todo:
-                if not self._wait_to_visit(configuration):
+            for c in todo:
+                pause_s = max(0.0, self._ended_s.get(c.key, -float("inf")) + campaign.apart_s - monotonic())
+                if pause_s >= self.left_s:
                     return
-                note = self._visit(configuration, places[configuration.key])
-                self.progress.advance(note, configuration.expected_s(campaign))
-
-    def _visit(self, configuration: Configuration, place: int) -> str:
-        """Visit a configuration unless it has failed; return its outcome in words."""
-        before = self.rows.get(configuration.key)
-        if before and before.status != "ok":
-            return before.kernel
-        ending = partial(self.timekeeper.failed, configuration.subject, NO_END, configuration.parameters)
-        with supervised.under_way(self.path, ending):
-            row = self.timekeeper.measured(configuration, place)
-        self.record(row)
-        self._ended_s[row.key] = monotonic()
-        return outcome(row)
-
-    def _wait_to_visit(self, configuration: Configuration) -> bool:
-        """Wait until the last visit is long enough ago; return whether the budget lasts until then."""
-        apart_s, last_s = self.bench.campaign.apart_s, self._ended_s.get(configuration.key)
-        pause_s = 0.0 if last_s is None else max(0.0, last_s + apart_s - monotonic())
-        if pause_s >= self.left_s:
-            return False
-        sleep(pause_s)
-        return True
+                sleep(pause_s)
+                row = self.rows.get(c.key)
+                if row is None or row.status == "ok":
+                    with supervised.under_way(
+                        self.path, partial(self.timekeeper.failed, c.subject, NO_END, c.parameters)
+                    ):
+                        row = self.timekeeper.measured(c, places[c.key])
+                    self.record(row)
+                    self._ended_s[c.key] = monotonic()
+                    note = outcome(row)
+                else:
+                    note = row.kernel
+                self.progress.advance(note, c.expected_s(campaign))
 
     def _lacks(self, configuration: Configuration) -> int:
-        """Return how many visits are missing."""
         row = self.rows.get(configuration.key)
         if row is None:
             return self.bench.campaign.visits
@@ -234,9 +222,9 @@ class Session:
     def _disagrees(self, configuration: Configuration) -> bool:
         """Whether visits disagree and more are allowed."""
         row = self.rows.get(configuration.key)
-        if row is None or row.status != "ok":
+        if row is None or row.status != "ok" or not row.disagrees:
             return False
-        return row.disagrees and len(row.every_visit) < self.bench.campaign.most_visits
+        return len(row.every_visit) < self.bench.campaign.most_visits
 
 
 def _with_options(key: Key) -> Key:
@@ -310,6 +298,5 @@ def _try(session: Session, subject: Subject, recorded: Subject, work: Callable[[
 
 
 def _time(session: Session, subject: Subject, parameters: Parameters) -> float:
-    """Return the time of a trial run [s]."""
     with supervised.under_way(session.path, partial(session.timekeeper.failed, subject, NO_END)):
         return session.bench.trial(subject, parameters)

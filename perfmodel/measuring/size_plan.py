@@ -30,8 +30,7 @@ class Trial(NamedTuple):
     suffices: bool
 
 
-Rung = list[tuple[Parameters, Trial]]
-"""The parameter sets of one rung with their trials."""
+Rung = list[tuple[Parameters, Trial]]  # the parameter sets of one rung with their trials
 
 
 def search_sizes(
@@ -68,10 +67,7 @@ def _try_rung(
     sizes: Ladder, exponent: int, run_trial: Callable[[Parameters], Trial], fits: Callable[[Parameters], bool],
     campaign: Campaign,
 ) -> Rung:  # fmt: skip
-    """Run trials at the parameter sets of one rung; none if one of them does not fit into memory.
-
-    Where the ladder orders a rung by time, only its `longest` sets that are short enough are kept.
-    """
+    """Run trials at one rung, of ladders ordered by time at its longest short sets; none if one exceeds the memory."""
     rung: Rung = []
     for point in sizes.at(exponent)[: campaign.points]:
         if not fits(point):

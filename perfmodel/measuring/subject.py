@@ -37,10 +37,7 @@ class FailedError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class GeneratedCode:
-    """The code that Loopy generates for a translation unit.
-
-    A pickle contains the code, since Loopy's output may depend on Python's hashes, which differ between processes.
-    """
+    """The code that Loopy generates for a translation unit; its pickle has the code, which may depend on hash seeds."""
 
     t_unit: TranslationUnit
 
@@ -67,32 +64,30 @@ class GeneratedCode:
     @cached_property
     def kernel(self) -> Any:
         """The entry point, with the types of its arguments."""
-        kernel = self.t_unit.default_entrypoint
-        if all(argument.dtype is not None for argument in kernel.args):
-            return kernel
         import loopy as lp
 
-        return lp.infer_unknown_types(self.t_unit).default_entrypoint
+        kernel = self.t_unit.default_entrypoint
+        typed = all(argument.dtype is not None for argument in kernel.args)
+        return kernel if typed else lp.infer_unknown_types(self.t_unit).default_entrypoint
 
     @cached_property
     def host_function(self) -> tuple[str, str]:
         """Name and Python code of Loopy's host function."""
         from loopy import PyOpenCLTarget
 
-        if not isinstance(self.t_unit.target, PyOpenCLTarget):
-            target = type(self.t_unit.target).__name__
-            raise FailedError("compile", f"its target is {target}; to run it, make it for loopy.PyOpenCLTarget")
+        target = self.t_unit.target
+        if not isinstance(target, PyOpenCLTarget):
+            problem = f"its target is {type(target).__name__}; to run it, make it for loopy.PyOpenCLTarget"
+            raise FailedError("compile", problem)
         code = self._generated.host_code()
         if ".svm_ptr" in code:
-            limit = f"limit_arg_size_nbytes={self.t_unit.target.limit_arg_size_nbytes}"
+            limit = f"limit_arg_size_nbytes={target.limit_arg_size_nbytes}"
             raise FailedError("compile", f"{limit} of its target moves arrays into a structure; to run it, raise this")
         return self._generated.host_programs[self.kernel.name].name, code
 
 
-BLOCK = 2**20
-"""Number of random elements, which larger arrays repeat."""
-MOST_ELEMENTS = 2**31 - 1
-"""Most elements of an array: Loopy's indices have 32 bits."""
+BLOCK = 2**20  # number of random elements, which larger arrays repeat
+MOST_ELEMENTS = 2**31 - 1  # most elements of an array: Loopy's indices have 32 bits
 
 
 @dataclass(frozen=True)
@@ -154,7 +149,7 @@ def with_all_arguments(kernel: Any) -> Any:
 def array_arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[ArrayArgument, ...]:
     """Return the arrays among a kernel's arguments, in order; `values` has its sizes, and offsets other than 0.
 
-    Raises KernelError for an array without a known size, KernelArgumentError for a size without a value.
+    KernelError means an array without a known size, KernelArgumentError a size without a value.
     """
     from loopy import ValueArg
     from loopy.kernel.array import ArrayBase
@@ -194,11 +189,10 @@ def _array(kernel: str, argument: Any, values: Mapping[str, Any]) -> ArrayArgume
         problem = f"the argument '{argument.name}' of the kernel '{kernel}' {what}"
         raise KernelError(problem, "make it a loopy.GlobalArg with a shape: kernels run with buffers of known sizes")
     shape, tags, strides = _evaluate(argument.shape, values), argument.dim_tags or (), dict[int, int]()
-    vectors = [extent for extent, tag in zip(shape, tags, strict=True) if isinstance(tag, VectorArrayDimTag)]
-    vector = {3: 4}.get(vectors[0], vectors[0]) if vectors else 1
+    vector = 1
     for axis, tag in enumerate(tags):
         if isinstance(tag, VectorArrayDimTag):
-            strides[axis] = 1
+            strides[axis], vector = 1, 4 if shape[axis] == 3 else shape[axis]
         elif not isinstance(tag, SeparateArrayArrayDimTag):
             strides[axis] = _evaluate([tag.stride], values)[0]
     offset = 0 if not argument.offset else _evaluate([argument.offset], defaultdict(int, values))[0]
@@ -206,16 +200,14 @@ def _array(kernel: str, argument: Any, values: Mapping[str, Any]) -> ArrayArgume
     for axis in reversed(range(len(shape))):
         if axis not in strides:
             strides[axis], each = each, each * shape[axis]
-    in_order = tuple(strides[axis] for axis in range(len(shape)))
-    return ArrayArgument(
-        argument.name, argument.dtype.numpy_dtype, shape, in_order, offset, vector, _buffers(argument)
-    )
+    in_order, dtype = tuple(strides[axis] for axis in range(len(shape))), argument.dtype.numpy_dtype
+    return ArrayArgument(argument.name, dtype, shape, in_order, offset, vector, _buffers(argument))
 
 
 def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a kernel's scalar arguments in their types; offsets are 0 by default.
 
-    Raises KernelArgumentError for an argument without a value, or a value without an argument.
+    KernelArgumentError means an argument without a value, or a value without an argument.
     """
     from loopy import ValueArg
 

@@ -35,29 +35,23 @@ PIPE, STARTS, SPENT = "PERFMODEL_SUPERVISOR_PIPE", "PERFMODEL_STARTS", "PERFMODE
 the time that earlier processes used [s]."""
 CRASHES = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
 """Signals of crashes; users end processes by others."""
-INTERRUPTED = 128 + signal.SIGINT
-"""Status of an interrupted process."""
-DIED = "the process died of "
-"""Start of the messages of records about deaths."""
+INTERRUPTED = 128 + signal.SIGINT  # status of an interrupted process
+DIED = "the process died of "  # start of the messages of records about deaths
 INTERRUPT = "perfmodel: interrupted; a second Ctrl-C ends it at once, also in the middle of a kernel"
 
-Report: TypeAlias = tuple[Path, Measurement]
-"""A store, and the record to append to it after a death."""
+Report: TypeAlias = tuple[Path, Measurement]  # a store, and the record to append to it after a death
 
 
 @dataclass
 class _Child:
-    """Reports of a child, its status (negative: a signal), and whether it was interrupted.
-
-    The result's status is None until everything is printed.
-    """
+    """Reports of a child, its status (negative: a signal), and whether it was interrupted."""
 
     status: int = 0
     interrupted: bool = False
     report: Report | None = None
     starts: dict[str, int] = field(default_factory=dict)
     printing: bool = False
-    result: int | None = None
+    result: int | None = None  # None until everything is printed
 
     def read(self, line: bytes) -> None:
         """Read a line of the pipe; a dying child may write half a line."""
@@ -78,9 +72,8 @@ def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
 
     The command calls :func:`follow_supervisor`; `tell` receives a message at each new start. The configuration that was
     under way is tried once more, since an earlier one may have damaged memory. If the process dies there twice in a
-    row, the configuration is recorded as failed (``runtime``). A death between configurations is followed by one new
-    start too, but not by two in a row. So every start measures or records something, and the number of starts is
-    finite.
+    row, it is recorded as failed (``runtime``). A death between configurations is followed by one new start too, but
+    not by two in a row. So every start measures or records something, and the number of starts is finite.
     """
     start_s, retried, between = monotonic(), None, False
     starts: dict[str, int] = {}
@@ -175,7 +168,7 @@ def spent_s() -> float:
 def recorded_before(path: Path) -> tuple[Measurement, ...]:
     """Return the records that earlier processes of this supervised command appended to a store, in their order.
 
-    The first call only reports the size of the store. (Times of records are not reliable: clocks may be set back.)
+    The first call only reports the size of the store: times of records are not reliable, clocks may be set back.
     """
     if PIPE not in os.environ:
         return ()
@@ -215,13 +208,11 @@ def _report(document: object) -> None:
 
 
 def _interrupt_once(number: int, frame: FrameType | None) -> None:
-    """Interrupt this process, and ignore further interrupts while it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
 def _end_with_reader(pipe: int) -> None:
-    """End this process as soon as its supervisor has ended."""
     poll = select.poll()
     poll.register(pipe, 0)
     poll.poll()  # without a requested event it returns only when the other end closes

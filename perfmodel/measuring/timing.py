@@ -6,7 +6,6 @@ times depend on are here, too.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -30,6 +29,7 @@ from perfmodel.libraries import installed
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import PINNED
 from perfmodel.measuring.subject import ArrayArgument, FailedError, GeneratedCode
+from perfmodel.store.lines import uncollected
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -186,9 +186,7 @@ def sample(
     """
     host: list[float] = []
     device: list[float] = []
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with uncollected():
         queue.finish()
         for _ in range(runs):
             if sum(host) > enough[0] and len(host) >= enough[1]:
@@ -200,9 +198,6 @@ def sample(
             queue.finish()
             host.append(perf_counter() - before)
             device.append(1e-9 * (events[-1].profile.end - events[0].profile.start))
-    finally:
-        if collecting:
-            gc.enable()
     return Samples(tuple(host), tuple(device))
 
 
@@ -213,10 +208,8 @@ DEVICE_TIMES, OVERHEADS = 2.0, 10.0
 PEAKS = {"cpu": (16 * 2 * 2, 3 * 64), "gpu": (128 * 2 * 2, 256)}
 """Generous peaks of a compute unit for each cycle: operations (lanes times pipes times two for a fused multiply-add),
 and bytes from the nearest cache."""
-BOOST = 2.0
-"""Devices may run faster than the clock rate that they report, by this factor at most."""
-LIBRARIES = ("perfmodel", "loopy", "islpy", "pyopencl", "numpy")
-"""Libraries whose versions a record holds."""
+BOOST = 2.0  # devices may run faster than the clock rate that they report, by this factor at most
+LIBRARIES = ("perfmodel", "loopy", "islpy", "pyopencl", "numpy")  # libraries whose versions a record holds
 
 
 def flags(samples: Samples, campaign: Campaign, overhead_s: float, least_s: float) -> tuple[str, ...]:

@@ -18,51 +18,34 @@ from perfmodel.facts import DeviceFacts, Fact
 
 SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
 """Linux's folder with a folder ``index*`` for each cache of the first processor."""
-HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")
-"""Linux's folder with the settings of huge pages."""
-VENDORS = Path("/etc/OpenCL/vendors")
-"""Folder of the drivers that OpenCL's loader finds."""
-INTEL = Path(sys.prefix, "lib", "libintelocl.so")
-"""Driver of the package intel-opencl-rt."""
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")  # Linux's folder with the settings of huge pages
+VENDORS = Path("/etc/OpenCL/vendors")  # folder of the drivers that OpenCL's loader finds
+INTEL = Path(sys.prefix, "lib", "libintelocl.so")  # driver of the package intel-opencl-rt
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
-# key, unit, attribute of pyopencl.Device; the OpenCL query is CL_DEVICE_<ATTRIBUTE>.
+# key, unit, attribute of pyopencl.Device; the OpenCL query is CL_DEVICE_<ATTRIBUTE>
 _NUMBERS = (
-    ("compute_units", "", "max_compute_units"),
-    ("clock_mhz", "MHz", "max_clock_frequency"),
-    ("global_memory_bytes", "B", "global_mem_size"),
-    ("max_alloc_bytes", "B", "max_mem_alloc_size"),
-    ("cache_bytes", "B", "global_mem_cache_size"),
-    ("cache_line_bytes", "B", "global_mem_cacheline_size"),
-    ("local_memory_bytes", "B", "local_mem_size"),
-    ("max_work_group_size", "work-items", "max_work_group_size"),
+    ("compute_units", "", "max_compute_units"), ("clock_mhz", "MHz", "max_clock_frequency"),
+    ("global_memory_bytes", "B", "global_mem_size"), ("max_alloc_bytes", "B", "max_mem_alloc_size"),
+    ("cache_bytes", "B", "global_mem_cache_size"), ("cache_line_bytes", "B", "global_mem_cacheline_size"),
+    ("local_memory_bytes", "B", "local_mem_size"), ("max_work_group_size", "work-items", "max_work_group_size"),
     ("profiling_resolution_ns", "ns", "profiling_timer_resolution"),
-)
-# Queries of one vendor: extension that has the query, key, unit, attribute.
+)  # fmt: skip
+_NVIDIA, _AMD = "cl_nv_device_attribute_query", "cl_amd_device_attribute_query"
+# queries of one vendor: extension that has the query, key, unit, attribute
 _VENDOR_NUMBERS = (
-    ("cl_nv_device_attribute_query", "registers_per_work_group", "registers", "registers_per_block_nv"),
-    ("cl_amd_device_attribute_query", "simd_per_compute_unit", "", "simd_per_compute_unit_amd"),
-    ("cl_amd_device_attribute_query", "local_memory_banks", "", "local_mem_banks_amd"),
-    ("cl_amd_device_attribute_query", "global_memory_channels", "", "global_mem_channels_amd"),
+    (_NVIDIA, "registers_per_work_group", "registers", "registers_per_block_nv"),
+    (_AMD, "simd_per_compute_unit", "", "simd_per_compute_unit_amd"),
+    (_AMD, "local_memory_banks", "", "local_mem_banks_amd"),
+    (_AMD, "global_memory_channels", "", "global_mem_channels_amd"),
 )
-_SUBGROUP_SIZES = (
-    ("cl_nv_device_attribute_query", "warp_size_nv"),
-    ("cl_amd_device_attribute_query", "wavefront_width_amd"),
-)
+_SUBGROUP_SIZES = ((_NVIDIA, "warp_size_nv"), (_AMD, "wavefront_width_amd"))
 _CAPABILITY = ("compute_capability_major_nv", "compute_capability_minor_nv")
 _SMALL_KERNEL = "kernel void small(global int *a) { a[get_global_id(0)] = 1; }"
 
 
 @dataclass(frozen=True)
 class Device:
-    """One OpenCL device.
-
-    Parameters
-    ----------
-    index : int
-        Position among all devices of all platforms, from 0.
-    facts : DeviceFacts
-        Facts that the device reports, each with its source.
-    """
+    """One OpenCL device: its position among all devices of all platforms, and the facts that it reports."""
 
     index: int
     facts: DeviceFacts
@@ -156,16 +139,13 @@ def system_caches(folder: Path = SYSTEM) -> dict[str, Fact]:
     facts: dict[str, Fact] = {}
     for cache in sorted(folder.glob("index*")):
         with suppress(OSError, ValueError, KeyError):
-            level = int(_word(cache, "level"))
+            level, size = int(_word(cache, "level")), _word(cache, "size")
             if _word(cache, "type") == "Instruction" or not 1 <= level <= 3:
                 continue
-            size = _word(cache, "size")
-            octets = int(size[:-1]) * _UNITS[size[-1]]
-            facts[f"l{level}_told_bytes"] = Fact(octets, "B", f"told by the operating system: {cache}/size")
-            ways = int(_word(cache, "ways_of_associativity"))
-            if ways > 0:
-                source = f"told by the operating system: {cache}/ways_of_associativity"
-                facts[f"l{level}_told_ways"] = Fact(ways, "", source)
+            told = f"told by the operating system: {cache}"
+            facts[f"l{level}_told_bytes"] = Fact(int(size[:-1]) * _UNITS[size[-1]], "B", f"{told}/size")
+            if (ways := int(_word(cache, "ways_of_associativity"))) > 0:
+                facts[f"l{level}_told_ways"] = Fact(ways, "", f"{told}/ways_of_associativity")
     return facts
 
 
@@ -173,8 +153,8 @@ def system_page(folder: Path = HUGE_PAGES) -> Fact:
     """Return the size of a page of memory [B]: a huge one if every program gets these."""
     with suppress(OSError, ValueError):
         if "[always]" in _word(folder, "enabled"):
-            size = folder / "hpage_pmd_size"
-            return Fact(int(_word(folder, "hpage_pmd_size")), "B", f"told by the operating system: {size}")
+            size = int(_word(folder, "hpage_pmd_size"))
+            return Fact(size, "B", f"told by the operating system: {folder / 'hpage_pmd_size'}")
     return Fact(mmap.PAGESIZE, "B", "told by the operating system: its usual page")
 
 
@@ -214,8 +194,7 @@ def facts_of(handle: Any) -> DeviceFacts:
     facts["max_work_item_sizes"] = Fact(shape, "work-items", _source("max_work_item_sizes"))
     facts["device_type"] = Fact(_type_of(handle), "", _source("type"))
     facts["opencl_version"] = Fact(handle.version.strip(), "", _source("version"))
-    has_float64 = bool(_query(handle, "double_fp_config"))
-    facts["has_float64"] = Fact(has_float64, "", _source("double_fp_config"))
+    facts["has_float64"] = Fact(bool(_query(handle, "double_fp_config")), "", _source("double_fp_config"))
     facts["subgroup_size"] = _subgroup_size(handle)
     if facts["device_type"].value == "cpu":
         facts.update(system_caches(), page_told_bytes=system_page())
@@ -236,7 +215,7 @@ def _vendor_facts(handle: Any) -> dict[str, Fact]:
         for extension, key, unit, attribute in _VENDOR_NUMBERS
         if extension in extensions and (value := _query(handle, attribute)) is not None
     }
-    if "cl_nv_device_attribute_query" in extensions:
+    if _NVIDIA in extensions:
         parts = [_query(handle, attribute) for attribute in _CAPABILITY]
         if None not in parts:
             version = ".".join(str(part) for part in parts)
@@ -249,7 +228,6 @@ def _source(attribute: str) -> str:
 
 
 def _query(handle: Any, attribute: str) -> Any:
-    """Return the value of an attribute; None if the device does not support it."""
     import pyopencl as cl
 
     try:
@@ -271,9 +249,8 @@ def _type_of(handle: Any) -> str:
 def _subgroup_size(handle: Any) -> Fact:
     """Return the sub-group size from the best source that the device supports."""
     unit = "work-items"
-    extensions = handle.extensions.split()
     for extension, attribute in _SUBGROUP_SIZES:
-        if extension in extensions and (size := _query(handle, attribute)):
+        if extension in handle.extensions.split() and (size := _query(handle, attribute)):
             return Fact(int(size), unit, _source(attribute))
     multiple = _query(handle, "preferred_work_group_size_multiple")
     if _query(handle, "max_num_sub_groups") or not multiple:

@@ -26,25 +26,14 @@ TIME_LIMIT_S = 60.0
 ONLY_INSTALLED = "import sys; sys.path = [place for place in sys.path if place]; "
 """Start of a program for ``python -c``; without it, modules of the current folder would be imported first."""
 WORK_ITEMS = 64
-PR_SET_PDEATHSIG = 1
-"""Option of Linux' ``prctl``: the signal that a process gets when its parent ends."""
+PR_SET_PDEATHSIG = 1  # option of Linux' ``prctl``: the signal that a process gets when its parent ends
 # a cached program would hide a broken compiler
 _WITHOUT_CACHES = {"PYOPENCL_NO_CACHE": "1", "POCL_KERNEL_CACHE": "0", "CUDA_CACHE_DISABLE": "1"}
 
 
 @dataclass(frozen=True)
 class Health:
-    """Result of a check.
-
-    Parameters
-    ----------
-    ok : bool
-        Whether the device built and ran the kernel with a correct result.
-    seconds : float
-        Time of the check [s], without the start of Python.
-    message : str
-        The result in one line.
-    """
+    """Result of a check in one line, and its time, without the start of Python [s]."""
 
     ok: bool
     seconds: float
@@ -59,17 +48,15 @@ def check(device: Device, time_limit: float = TIME_LIMIT_S) -> Health:
     """
     start = time.perf_counter()
     try:
-        answer = _probe(str(device.index), time_limit)
+        return Health(**_probe(str(device.index), time_limit))
     except BrokenDeviceError as error:
         return Health(False, time.perf_counter() - start, error.cause)
-    return Health(bool(answer["ok"]), float(answer["seconds"]), str(answer["message"]))
 
 
 def survey(time_limit: float = TIME_LIMIT_S) -> tuple[tuple[Device, Health], ...]:
-    """Return all devices and the check of each, without OpenCL in this process.
+    """Return all devices and the check of each, without OpenCL in this process; `time_limit` is for each [s].
 
-    `time_limit` holds for each device [s]. BrokenDeviceError means that a driver crashes or hangs when devices are
-    listed.
+    BrokenDeviceError means that a driver crashes or hangs when devices are listed.
     """
     listed = _probe("list", time_limit)["devices"]
     known = (Device(index, DeviceFacts.from_json(document)) for index, document in enumerate(listed))

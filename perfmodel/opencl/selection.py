@@ -46,16 +46,14 @@ def find(selector: str | None = None) -> Device:
 
 
 def identify(selector: str | None = None) -> Device:
-    """Return the device that :func:`find` returns if all devices work; no kernel is built or run.
+    """Return the device that :func:`find` returns if all devices work, with the facts that distinguish devices only.
 
-    It has only the facts that distinguish devices (:func:`perfmodel.opencl.device.identities`). Raises NoDeviceError or
-    UnknownDeviceError.
+    No kernel is built or run. Raises NoDeviceError or UnknownDeviceError.
     """
     return _candidates(selector, identities())[0]
 
 
 def _candidates(selector: str | None, listed: tuple[Device, ...]) -> list[Device]:
-    """Return the devices that match, in the order in which they are tried."""
     if not listed:
         raise no_device()
     if selector is None:

@@ -48,10 +48,8 @@ def count_all(
     ------
     PerfModelError
         The first error, if no variant can be counted.
-    OptionError
-        If `jobs` is 0 or not an integer.
-    TypeError
-        If :func:`perfmodel.count` has no such option.
+    OptionError, TypeError
+        If `jobs` is 0 or not an integer, or :func:`perfmodel.count` has no such option.
     VersionError, SchedulerError
         A worker of a cluster has other versions, or the scheduler does not answer.
 

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from operator import index
 from typing import Any
 
@@ -23,25 +23,18 @@ from perfmodel import errors, progress as reports
 from perfmodel.counts.unused import report
 from perfmodel.processes.variants import CountedVariants, Outcome, Task, Variant, attempt, packed, received, work
 
-SENT = 2
-"""Variants sent to each process: one that it works on, and the next one."""
-MOST = 64
-"""Most variants per process that may finish before an earlier one."""
+SENT = 2  # variants sent to each process: one that it works on, and the next one
+MOST = 64  # most variants per process that may finish before an earlier one
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 """Environment variables that limit the threads of libraries."""
-SEED = "6640"
-"""Seed of Python's hashes, which order some unrolled code of Loopy; Dask gives its workers the same seed."""
-WORKERS_S = 10.0
-"""How long to wait for the first worker of a cluster [s]."""
+SEED = "6640"  # seed of Python's hashes, which order some unrolled code of Loopy; Dask gives its workers the same seed
+WORKERS_S = 10.0  # how long to wait for the first worker of a cluster [s]
 CORES: frozenset[int] = frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else frozenset()
 """The cores that this process could use when it started; empty where the system does not report them."""
 
 
 class Pool:
-    """Works on variants in `jobs` processes; -1 is one for each core, 1 this process.
-
-    `progress` receives a report for each variant; True shows a bar.
-    """
+    """Works on variants in `jobs` processes (-1: one for each core, 1: this one); `progress` True shows a bar."""
 
     def __init__(self, jobs: int, progress: reports.Progress | bool | None = None) -> None:
         self.jobs = checked_jobs(jobs)
@@ -154,18 +147,15 @@ class _SentVariants:
                     raise
                 unfinished.append(place)
             else:
-                self._keep_outcome(place, outcome)
+                value, given = received(self._names[place], outcome)
+                self._keep(place, value)
+                report(*outcome.unused)
+                for category, text in {*given} - self._warned:
+                    self._warned.add((category, text))
+                    warnings.warn(text, category, stacklevel=2)
         if unfinished and self._sent:
             unfinished += self._receive(everything=True)
         return unfinished
-
-    def _keep_outcome(self, place: int, outcome: Outcome) -> None:
-        value, given = received(self._names[place], outcome)
-        self._keep(place, value)
-        report(*outcome.unused)
-        for category, text in {*given} - self._warned:
-            self._warned.add((category, text))
-            warnings.warn(text, category, stacklevel=2)
 
     def _keep(self, place: int, value: Any) -> None:
         self._values[place] = value
@@ -182,14 +172,9 @@ class _SentVariants:
             self._submit(place)
             if self._sent and self._receive():
                 self._processes.end(kill=True)
-                self._keep(place, _died(self._names[place]))
-
-
-def _died(name: str) -> errors.WorkerDiedError:
-    return errors.WorkerDiedError(
-        f"variant '{name}': two processes that worked on it were killed or crashed",
-        "run it alone with jobs=1 to see why, make its code shorter if memory is too small, or leave it out",
-    )
+                problem = f"variant '{self._names[place]}': two processes that worked on it were killed or crashed"
+                advice = "run it with jobs=1 to see why, make its code shorter if memory is too small, or leave it out"
+                self._keep(place, errors.WorkerDiedError(problem, advice))
 
 
 def _note(name: str, value: Any) -> str:
@@ -197,7 +182,10 @@ def _note(name: str, value: Any) -> str:
 
 
 class Processes:
-    """`count` processes of this machine, which share its cores; loky replaces one that grew by 300 MB."""
+    """`count` processes of this machine, which share its cores; loky replaces one that grew by 300 MB.
+
+    They end with a ``with`` block, at once where it raises.
+    """
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -218,6 +206,7 @@ class Processes:
     def _started(self) -> Any:
         from loky import ProcessPoolExecutor, cpu_count
 
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)  # where loky replaces one
         threads = str(max(1, cpu_count() // self.count))
         wanted = {**dict.fromkeys(THREADS, threads), "PYTHONHASHSEED": SEED}
         environment = {name: os.environ.get(name, value) for name, value in wanted.items()}
@@ -229,6 +218,16 @@ class Processes:
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(wait=True, kill_workers=kill)
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if kind is None:
+            self.end()
+        else:
+            with _interrupts_held():
+                self.end(kill=True)
 
 
 class ClusterProcesses(Processes):
@@ -263,35 +262,25 @@ class ClusterProcesses(Processes):
         """Do nothing: the user owns the cluster."""
 
 
-@contextmanager
-def processes_for(jobs: int, most: int) -> Iterator[Processes]:
-    """Provide processes for a number of jobs, at most `most`; those of this machine end with the block."""
+def processes_for(jobs: int, most: int) -> Processes:
+    """Return processes for a number of jobs, at most `most`: of an active Dask cluster, else of this machine."""
     from joblib import effective_n_jobs
     from joblib.parallel import get_active_backend
 
     client = getattr(get_active_backend()[0], "client", None)  # of Dask
     if client is not None:
-        processes: Processes = ClusterProcesses(client, min(jobs, most) if jobs > 0 else most)
-    else:
-        with all_cores():
-            processes = Processes(max(1, min(int(effective_n_jobs(jobs)), most)))
-    with _ended(processes):
-        yield processes
+        return ClusterProcesses(client, min(jobs, most) if jobs > 0 else most)
+    with all_cores():
+        return Processes(max(1, min(int(effective_n_jobs(jobs)), most)))
 
 
-@contextmanager
-def processes_here(wanted: int, most: int | None = None) -> Iterator[Processes | None]:
-    """Provide `wanted` processes of this machine, at most `most` and one for each core; None if that is one."""
+def processes_here(wanted: int, most: int | None = None) -> AbstractContextManager[Processes | None]:
+    """Return `wanted` processes of this machine, at most `most` and one for each core; None if that is one."""
     from loky import cpu_count
 
     with all_cores():
         count = min(wanted, int(cpu_count()), most or wanted)
-    if count < 2:
-        yield None
-        return
-    processes = Processes(count)
-    with _ended(processes):
-        yield processes
+    return Processes(count) if count > 1 else nullcontext()
 
 
 @contextmanager
@@ -308,24 +297,8 @@ def all_cores() -> Iterator[None]:
 
 
 @contextmanager
-def _ended(processes: Processes) -> Iterator[None]:
-    """End processes with the block, at once where it raises."""
-    warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)  # where loky replaces one
-    try:
-        yield
-    except BaseException:
-        with _interrupts_held():
-            processes.end(kill=True)
-        raise
-    processes.end()
-
-
-@contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Start or end processes without an interrupt in the middle, which is raised afterwards.
-
-    Processes that start here inherit the blocked signal: this process ends them.
-    """
+    """Hold an interrupt back until the end of the block; processes that start in it do not receive interrupts."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
         yield
         return

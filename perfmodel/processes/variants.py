@@ -37,31 +37,15 @@ _one_thread = Lock()  # isl and Loopy's caches are for one thread; Dask's worker
 
 
 class CountedVariants(Mapping[str, KernelCounts]):
-    """Counts by the name of each variant, in the order of the variants.
+    """Counts by the name of each variant, in the order of the variants; ``errors`` has those without counts.
 
     Counts of another process are kept as JSON and read at their use; those used last are kept as values.
-
-    Parameters
-    ----------
-    counts
-        The counts by name, or their JSON.
-    errors
-        The errors of variants without counts, by name.
-
-    Raises
-    ------
-    KeyError
-        No variant of that name has counts.
     """
 
     def __init__(self, counts: Mapping[str, KernelCounts | bytes], errors: Mapping[str, PerfModelError]) -> None:
-        self._counts, self._errors = dict(counts), MappingProxyType(dict(errors))
+        self._counts = dict(counts)
+        self.errors: Mapping[str, PerfModelError] = MappingProxyType(dict(errors))
         self._read = lru_cache(IN_MEMORY)(counts_from_json)
-
-    @property
-    def errors(self) -> Mapping[str, PerfModelError]:
-        """The errors of variants without counts, by name."""
-        return self._errors
 
     def __getitem__(self, name: str) -> KernelCounts:
         counts = self._counts[name]
@@ -82,10 +66,9 @@ class CountedVariants(Mapping[str, KernelCounts]):
         return one_line(f"<CountedVariants: {len(self)} counted{failed}: {', '.join(self)}>")
 
     def __reduce__(self) -> tuple[type[CountedVariants], tuple[object, ...]]:
-        return type(self), (self._counts, dict(self._errors))
+        return type(self), (self._counts, dict(self.errors))
 
     def _repr_html_(self) -> str:
-        """Return names and errors as a table for a notebook."""
         rows = [(name, "counted") for name in self] + [(name, str(error)) for name, error in self.errors.items()]
         return html_table([("variant", "counts"), *rows], repr(self)[1:-1], left=2)
 

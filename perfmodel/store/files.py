@@ -38,12 +38,9 @@ COUNTS_FILE = "counts.jsonl"
 DEVICE_FILE = "device.json"
 PROBES_FILE = "probes.jsonl"
 PROBE = Schema(SCHEMA, "probe again: perfmodel calibrate --probes")
-TESTS_FILE = "test.jsonl"
-"""Measurements of test kernels in a device's folder."""
-SAMPLES_FILE = "samples.jsonl"
-"""Measurements of random samples in a device's folder."""
-PRESET = 6
-"""Preset of xz for packed counts: a fixed one makes the bytes reproducible."""
+TESTS_FILE = "test.jsonl"  #: measurements of test kernels in a device's folder
+SAMPLES_FILE = "samples.jsonl"  #: measurements of random samples in a device's folder
+PRESET = 6  # preset of xz for packed counts: a fixed one makes the bytes reproducible
 
 
 def paths(path: Path | str) -> tuple[Path, Path]:
@@ -185,7 +182,6 @@ def _state(file: FileIO) -> tuple[int, int]:
 
 
 def _hashes(plain: Path) -> set[str]:
-    """Return the hashes of all undamaged counts of a store."""
     files = [file for file in (packed_path(plain.parent), plain) if file.is_file()]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SetAsideWarning)  # `read` warns
@@ -193,7 +189,6 @@ def _hashes(plain: Path) -> set[str]:
 
 
 def _check_owner(path: Path, device: str, platform: str) -> None:
-    """Check that the first readable record, if there is one, belongs to this device."""
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             try:

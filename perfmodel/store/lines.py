@@ -26,12 +26,9 @@ from perfmodel.errors import DocumentError, OutputError, PerfModelError, SetAsid
 from perfmodel.io import FULL, check_regular, output_error
 from perfmodel.store.measurement import SCHEMA, Measurement, canonical
 
-WAIT_S = 60.0
-"""How long to wait for another process that writes [s]; one line takes milliseconds."""
-LOCK_FILE = ".lock"
-"""File in the folder of a store; a process that writes locks it."""
-PACKED = ".xz"
-"""End of the name of a packed file."""
+WAIT_S = 60.0  # how long to wait for another process that writes [s]; one line takes milliseconds
+LOCK_FILE = ".lock"  # file in the folder of a store; a process that writes locks it
+PACKED = ".xz"  # end of the name of a packed file
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 _BLOCK = 2**16
 _SHOWN = 3  # damaged lines that a message names
@@ -132,7 +129,7 @@ def read_lines(path: Path, read: Callable[[bytes], Value], needed: bool = True) 
     values: list[tuple[int, Value]] = []
     damaged: list[tuple[int, str]] = []
     whole = False  # whether a damaged line has its end
-    with reading(path), uncollected():
+    with reading(path), uncollected():  # JSON has no cycles, and each collection visits all values read so far
         for number, line in enumerate(_lines(path), start=1):
             if not line.strip():
                 continue
@@ -155,7 +152,7 @@ def wrong_line(path: Path, number: int, problem: str) -> StoreError:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Switch off the garbage collector: JSON has no cycles, and each collection visits all values read so far."""
+    """Switch off the garbage collector in the block."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -195,7 +192,6 @@ def _read_line(path: Path, number: int, line: bytes, read: Callable[[bytes], Val
 
 
 def _warned(path: Path, damaged: list[tuple[int, str]]) -> tuple[str, ...]:
-    """Warn of damaged lines; return the sentence."""
     if not damaged:
         return ()
     shown = "; ".join(f"line {number} {problem}" for number, problem in damaged[:_SHOWN])

@@ -27,10 +27,8 @@ SCHEMA: Final = "perfmodel.measurement/1"
 
 AGREEMENT: Final = 0.05
 """The two lowest visits of a configuration agree if their times differ by this share at most [1]."""
-DISAGREE: Final = "visits"
-"""Flag of a configuration whose two lowest visits do not agree."""
-LOADED: Final = "load"
-"""Flag of a visit during which others loaded the machine."""
+DISAGREE: Final = "visits"  # flag of a configuration whose two lowest visits do not agree
+LOADED: Final = "load"  # flag of a visit during which others loaded the machine
 UNRANKED: Final = "few groups"
 """Flag of a launch that fills too few work-groups for each compute unit to be an alternative in rankings."""
 
@@ -43,8 +41,7 @@ JsonObject: TypeAlias = Annotated[dict[str, Any], AfterValidator(lambda value: j
 
 SHORTEST_S: Final = 1e-12
 """The shortest time of a record [s]; no clock resolves less, and relative errors must stay within doubles."""
-LONGEST_S: Final = 1e9
-"""The longest time of a record [s]."""
+LONGEST_S: Final = 1e9  # the longest time of a record [s]
 
 Seconds: TypeAlias = Annotated[float, Field(ge=SHORTEST_S, le=LONGEST_S)]
 ClockSeconds: TypeAlias = Annotated[float, Field(ge=0, le=LONGEST_S)]

@@ -36,12 +36,9 @@ if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
 
 
-LAUNCHES: Final = 1 / 20
-"""Least time of a launch, relative to an empty launch [1]."""
-FACTOR: Final = 10.0
-"""Largest factor between a time and the range that other times allow [1]."""
-NEIGHBOURS: Final = 3
-"""Number of smaller and of larger sizes that a size is compared with."""
+LAUNCHES: Final = 1 / 20  # least time of a launch, relative to an empty launch [1]
+FACTOR: Final = 10.0  # largest factor between a time and the range that other times allow [1]
+NEIGHBOURS: Final = 3  # number of smaller and of larger sizes that a size is compared with
 _SHOWN = 3  # impossible times that a message names
 
 
@@ -121,7 +118,7 @@ def _contradict(row: Measurement, other: Measurement, work: Callable[[Measuremen
 
 @dataclass(frozen=True, eq=False)
 class _ReadCounts(Mapping[str, "KernelCounts"]):
-    """The counts of JSON documents by their hash."""
+    """The counts of JSON documents by their hash, each read at its first use."""
 
     documents: Mapping[str, Mapping[str, Any]]
     read: dict[str, KernelCounts]
@@ -251,7 +248,6 @@ class Measurements(FrozenValue):
 
     @cached_property
     def _joined(self) -> tuple[tuple[Measurement, ...], tuple[Impossible, ...]]:
-        """The current records, and the impossible visits."""
         visits: dict[Key, list[Measurement]] = {}
         for row in self.rows:
             earlier = visits.setdefault(row.place, [])

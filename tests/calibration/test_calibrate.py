@@ -25,28 +25,21 @@ FITTED = calibrate.FittedDevice(Path(), "D", {}, {}, (), "", (), ())
 
 def test_a_budget_shortens_what_is_measured_but_neither_making_nor_fits():
     for campaign in (QUICK, DEFAULT, FULL):
-        phases = calibrate.expected_s(campaign, making_s=30.0)
-        assert 30.0 == phases.pop("making kernels")
-        assert calibrate.EXPECTED_S[campaign.name] == phases
-        assert phases == dict(list(calibrate.expected_s(replace(campaign, budget_s=1e6)).items())[1:])
-        short = calibrate.expected_s(replace(campaign, budget_s=7.0), 30.0)
-        assert (30.0, phases["fits"]) == (short.pop("making kernels"), short.pop("fits"))
+        whole = calibrate.expected_phases(campaign, DEVICE_OF_TWO, made_first=True)
+        making_s, fits_s = whole["making kernels"], whole["fits"]
+        assert {"making kernels": making_s, **calibrate.EXPECTED_S[campaign.name]} == whole
+        assert whole == calibrate.expected_phases(replace(campaign, budget_s=1e6), DEVICE_OF_TWO, made_first=True)
+        short = calibrate.expected_phases(replace(campaign, budget_s=7.0), DEVICE_OF_TWO, made_first=True)
+        assert (making_s, fits_s) == (short.pop("making kernels"), short.pop("fits"))
         assert pytest.approx(7.0) == sum(short.values())
 
 
-def test_all_families_take_longer():
-    assert calibrate.expected_s(DEFAULT, every=True)["fits"] > 3 * calibrate.expected_s(DEFAULT)["fits"]
-
-
-def test_the_default_calibration_keeps_to_eight_minutes():
-    """Also on a machine that takes 1.5 times as long: its budget ends what is measured."""
-    phases = calibrate.expected_phases(DEFAULT, DEVICE_OF_TWO, made_first=True, every=False)
+def test_calibrations_keep_to_three_and_eight_minutes():
+    """Also on a machine that takes 1.5 times as long: the budget ends what is measured."""
+    phases = calibrate.expected_phases(DEFAULT, DEVICE_OF_TWO, made_first=True)
     assert 240 < sum(phases.values()) < 360
     assert 1.5 * (phases["making kernels"] + phases["fits"]) + calibrate.DEFAULT_S < 480
-
-
-def test_the_quick_calibration_keeps_to_three_minutes():
-    assert sum(calibrate.expected_phases(QUICK, DEVICE_OF_TWO, made_first=True, every=False).values()) < 180
+    assert sum(calibrate.expected_phases(QUICK, DEVICE_OF_TWO, made_first=True).values()) < 180
 
 
 @pytest.mark.parametrize(("campaign", "check"), [(QUICK, QUICK_CHECK), (DEFAULT, BRIEF_CHECK), (FULL, CHECK)])
@@ -62,13 +55,6 @@ def test_measurement_kernels_and_then_test_kernels(monkeypatch, tmp_path, campai
     part, shipped = sampling(campaign)
     assert ["device", tmp_path / "samples.jsonl", "bar", part] == third
     assert [kernel.name for kernel in shipped] == [kernel.name for kernel in samples]
-
-
-def test_beside_a_users_own_kernels_no_sample_is_measured(monkeypatch, tmp_path):
-    runs = []
-    monkeypatch.setattr(measuring, "measure", lambda *arguments, made: runs.append(arguments[2]))
-    calibrate.measure_device("device", tmp_path, DEFAULT, kernels=())
-    assert [tmp_path, tmp_path / "test.jsonl"] == runs
 
 
 @pytest.mark.parametrize(
@@ -100,8 +86,6 @@ def test_probes_count_too_and_only_what_can_be_recommended_is_fitted(monkeypatch
     assert ("bottleneck", "stevens_kloeckner_2016") == seen["names"]
     calibrate.calibrate(DEVICE, tmp_path, DEFAULT)
     assert (DEFAULT, ("bottleneck", "stevens_kloeckner_2016")) == (seen["campaign"], seen["names"])
-    calibrate.calibrate(DEVICE, tmp_path, DEFAULT, every=True)
-    assert () == seen["names"]
 
 
 @pytest.mark.parametrize("first", [False, True])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel.calibration import calibrate
-from perfmodel.calibration.calibrate import CORE, files_of_all, fit_device, fit_family, judge_family
+from perfmodel.calibration.calibrate import CORE, files_of_all, fit_device, fit_family
 from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import compare, summarise
 from perfmodel.fitting import FitOptions
@@ -147,24 +147,8 @@ def test_one_problem_ends_nothing(found, listener):
     assert json.loads(written.read_text())["options"]["fit_facts"] is True
 
 
-def test_without_another_folder_files_are_written_beside_the_measurements(folder, tmp_path, monkeypatch):
-    shutil.copytree(DATA, tmp_path / "device")
-    monkeypatch.setattr(calibrate, "families", lambda: {CORE: families()[CORE]})
-    monkeypatch.setattr(calibrate, "contenders", lambda *_, **__: ())
-    found = fit_device(tmp_path / "device")
-    assert (tmp_path / "device" / f"{CORE}.json").is_file()
-    assert found.text.startswith(f"{CORE} on {found.device}, times by the host's clock, with the launch\n")
-    assert "verdict: usable" in found.text
-
-
 def test_a_family_alone_is_fitted_as_among_all(found, folder):
     alone = fit_family(folder / "measurements.jsonl", find_family(CORE), FitOptions(nonnegative=True))
     assert dict(found.models[CORE].weights) == dict(alone.weights)
     others = read(folder / "test.jsonl")
     assert alone.fitted.conformal == fit(read(folder), nonnegative=True, others=others).fitted.conformal
-
-
-def test_judged_by_every_protocol(folder):
-    judged = judge_family(folder, find_family(CORE))
-    assert ["A", "B", "sizes"] == [each.protocol for each in judged.evaluations]
-    assert CORE == judged.model.family.name

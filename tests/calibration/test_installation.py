@@ -104,12 +104,12 @@ def test_another_version_of_barvinok(monkeypatch):
 
 def test_a_card_that_the_loader_does_not_know(monkeypatch, tmp_path):
     (tmp_path / "card").touch()
-    cards = ((str(tmp_path / "card"), "nvidia", "mend it so"), (str(tmp_path / "none"), "amd", "mend"))
+    cards = ((str(tmp_path / "card"), "nvidia", "n.icd", "n.so"), (str(tmp_path / "none"), "amd", "a.icd", "a.so"))
     monkeypatch.setattr(installation, "_CARDS", cards)
     monkeypatch.setattr("perfmodel.opencl.device.INTEL", tmp_path / "none")
     (part,) = installation._hidden_cards(("Portable Computing Language",))
     assert ("OpenCL", "NVIDIA card", "note") == (part.name, part.found, part.status)
-    assert part.mend.startswith("mend it so")
+    assert "echo n.so > /etc/OpenCL/vendors/n.icd (docs" in part.mend
     assert () == tuple(installation._hidden_cards(("Portable Computing Language", "NVIDIA CUDA")))
 
 

@@ -21,13 +21,6 @@ def kernels():
     return discover(ROOT / "measurement_kernels")
 
 
-def test_kernels_of_the_working_directory_are_not_run_unasked(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "measurement_kernels").mkdir()
-    (tmp_path / "measurement_kernels" / "foreign.py").write_text("raise SystemExit")
-    assert "foreign" not in {kernel.name for kernel in discovered(None)}
-
-
 def test_folders_are_read_in_order(tmp_path):
     for folder, name in (("b", "empty"), ("a", "stride1")):
         (tmp_path / folder).mkdir()

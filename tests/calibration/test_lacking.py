@@ -101,8 +101,3 @@ def test_a_second_fit_is_the_fit_of_all_rows(tmp_path):
     whole.save(folder / "stevens_kloeckner_2016.json")
     (again,) = lacking.refitted(folder, ["stevens_kloeckner_2016"]).values()
     assert whole.weights == again.weights == load(folder / "stevens_kloeckner_2016.json").weights
-
-
-def test_models_of_a_folder():
-    assert ["bottleneck", "multithreaded", "stevens_kloeckner_2016"] == [*lacking.models_of(FOLDERS / POCL)][:3]
-    assert {} == lacking.models_of(FOLDERS)

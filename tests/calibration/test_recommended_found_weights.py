@@ -199,12 +199,6 @@ def test_without_a_recommendation_the_first_candidate_that_is_there(machine):
     assert folder / "bottleneck.json" == find_weights().path
 
 
-def test_a_folder_whose_family_was_not_fitted_is_passed_over(machine):
-    machine("own", families=("overlap",), chosen="bottleneck")
-    folder = machine("current")
-    assert folder / f"{CORE}.json" == find_weights().path
-
-
 def test_a_device_that_is_asked_for(machine):
     machine("own")
     folder = machine("current", OTHER)
@@ -245,12 +239,6 @@ def test_what_tells_named_weights_from_the_device_in_use(machine):
     assert newer.is_dir()
     (only_a_name,) = foreign(replace(plain, facts=None))
     assert only_a_name.startswith("name 'pthread-")
-
-
-def test_a_model_knows_its_file(machine):
-    path = machine("own") / f"{CORE}.json"
-    assert path == load(path).path
-    assert load(path) == load(FILES / f"{CORE}.json")  # equal values, wherever they lie
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,6 @@ def bench():
     return Bench(device(), TINY)
 
 
-def test_code_is_compiled_once(bench):
-    assert bench.compiled(TWICE) is bench.compiled(Subject(SCALE, {"factor": 2}))
-    assert bench.compiled(TWICE) is not bench.compiled(Subject(SCALE, {"factor": 3}))
-
-
 def test_the_output_is_of_the_arguments_passed(bench):
     arguments, after = bench.output(TWICE, {"n": 256})
     assert {"a", "out", "n"} == set(arguments)
@@ -55,14 +50,3 @@ def test_arrays_of_one_type_are_filled_with_one_block_and_drawn_ones_are_not(ben
     assert bench._filling(TWICE, out) is bench._filling(TWICE, a)
     drawn = Subject(replace(SCALE, contents={"a": lambda generator, shape: np.ones(shape)}), {"factor": 2})
     assert (np.ones(64) == bench._filling(drawn, a)).all()
-
-
-def test_a_scalar_without_a_value_is_a_failure(bench):
-    with pytest.raises(FailedError) as caught, bench.ready(TWICE, {"m": 64}):
-        pass
-    assert "constraint" == caught.value.status
-
-
-def test_times_are_positive(bench):
-    assert bench.launch_overhead() > 0
-    assert bench.trial(TWICE, {"n": 256}) > 0

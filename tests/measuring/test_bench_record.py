@@ -34,11 +34,6 @@ def test_a_record_describes_kernel_device_and_campaign():
     assert datetime.fromisoformat(row.taken_at).utcoffset().total_seconds() == 0
 
 
-def test_a_record_without_samples_is_of_a_failure():
-    row = record(BENCH, SUBJECT, {"n": 8}, status="compile", message="said")
-    assert ((), "", "compile", "said") == (row.samples_s, row.counts_hash, row.status, row.message)
-
-
 @pytest.mark.parametrize(
     ("status", "message", "expected"), [("ok", "", "copy"), ("timeout", "too long", "copy: timeout (too long)")]
 )

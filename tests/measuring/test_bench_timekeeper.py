@@ -23,14 +23,6 @@ def keeper():
     return Timekeeper(Bench(device(), TINY), overhead_s=1e-6)
 
 
-def test_a_configuration_has_the_key_of_its_record(keeper):
-    configuration = keeper.configuration(TWICE, {"n": 256}, 0.5)
-    row = keeper.measured(configuration, place=3)
-    assert ("ok", configuration.key, 3, 1e-6) == (row.status, row.key, row.place_in_order, row.launch_overhead_s)
-    assert 0.5 == configuration.seconds
-    assert keeper.count(TWICE).hash == row.counts_hash
-
-
 def test_code_is_counted_and_checked_once(keeper, monkeypatch):
     checked = []
     monkeypatch.setattr(Bench, "check", lambda self, subject: checked.append(subject))
@@ -53,14 +45,6 @@ def test_runs_that_were_given_up_are_a_timeout(keeper, monkeypatch):
     monkeypatch.setattr(Bench, "timed", lambda *_: (now("milliseconds"), slow))
     row = keeper.measured(keeper.configuration(TWICE, {"n": 256}, 0.0))
     assert ("timeout", f"1 runs took over {TINY.timeout_s} s", (70.0,)) == (row.status, row.message, row.samples_s)
-
-
-def test_sizes_that_break_an_assumption_do_not_reach_the_device(keeper):
-    from tests.campaigns import Ladder
-
-    broken = Subject(replace(SCALE, sizes=Ladder(lambda e: ({"n": 2**e},), start=3)), {"factor": 2})
-    row = keeper.measured(keeper.configuration(broken, {"n": 256}, 0.0))
-    assert "constraint" == row.status
 
 
 def test_parameters_that_break_an_assumption_are_a_constraint(keeper):

@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.measuring import CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, Campaign
-from perfmodel.measuring.campaign import BRIEF_CHECK, in_turn, places
+from perfmodel.measuring import DEFAULT, FULL, QUICK, Campaign
+from perfmodel.measuring.campaign import in_turn, places
 
 
 def kernel(name="k", tags=("paper",), variants=({"a": 1}, {"a": 2}, {"a": 3}), dimensions=1) -> KernelClass:
@@ -41,12 +41,6 @@ def test_a_few_variants_are_taken_from_all_over_the_list_its_ends_first():
     assert ({},) == QUICK.variants_of(kernel(variants=({},), dimensions=0), 4096)
 
 
-def test_the_papers_thirty_runs_are_spread_over_three_visits():
-    assert {(3, 10, 2, 8)} == {(c.visits, c.runs, c.dropped, c.most_visits) for c in (FULL, CHECK)}
-    assert {(2, 10, 2, 3)} == {(c.visits, c.runs, c.dropped, c.most_visits) for c in (QUICK, QUICK_CHECK, BRIEF_CHECK)}
-    assert (3, 4) == (DEFAULT.visits, DEFAULT.most_visits)
-
-
 def test_runs_of_a_visit_that_is_cut_short():
     short = Campaign("test", runs=10, dropped=2, enough_s=1.0)
     assert [0.0, 0.5, 1.0, 1.0, 3.0, 30.0] == [short.visit_s(run_s) for run_s in (0.0, 0.05, 0.1, 0.2, 1.0, 10.0)]
@@ -54,17 +48,7 @@ def test_runs_of_a_visit_that_is_cut_short():
     assert ((1.0, 3), (math.inf, 3)) == (short.enough, Campaign("test").enough)
 
 
-def test_sizes_depend_on_these_settings_only():
-    assert (None, None, 1, 3.0, 2, 0.05, 0.25) == FULL.sizing
-    assert FULL.sizing == replace(FULL, runs=3, tags=("paper",), timeout_s=1.0, visits=9, spread=1.0).sizing
-    assert FULL.sizing != replace(FULL, points=1).sizing
-
-
 def test_places_and_turns():
     assert [(0, 7, 4), (0, 1), (0,), ()] == [places(*given) for given in ((8, 3), (2, 3), (8, 1), (0, 3))]
     given = ["a1", "a2", "a3", "b1", "c1", "c2"]
     assert ["a1", "b1", "c1", "a2", "c2", "a3"] == in_turn(given, owner=lambda item: item[0])
-
-
-def test_the_time_of_a_visit():
-    assert (0.1, 6.0) == tuple(Campaign("c", enough_s=1.0).visit_s(run) for run in (0.01, 2.0))

@@ -55,15 +55,3 @@ def test_sizes_are_found_for_each_class_in_turn():
     names = [team[0].kernel.name for team in found]
     assert ["many", "few", "one", "many", "few", "many", "many", "many"] == names
     assert {1} == {len(team) for team in found}
-
-
-def test_a_campaign_may_cap_the_variants():
-    found = teams(CLASSES, Campaign("test", variants=2), 256)
-    assert ["many", "few", "one", "many", "few"] == [team[0].kernel.name for team in found]
-    assert [0, 1] == [t[0].variant["v"] for t in found if t[0].kernel.name == "many"]
-
-
-def test_a_campaign_may_choose_by_tag():
-    tagged = kernel("tagged", 1, tags=("paper", "memory"))
-    assert (tagged,) == Campaign("test", tags=("paper",)).chosen((*CLASSES, tagged))
-    assert (*CLASSES, tagged) == Campaign("test").chosen((*CLASSES, tagged))

@@ -16,10 +16,9 @@ import pytest
 from perfmodel.errors import DeviceBusyError, OptionError, OutputError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.measuring import lock, pin_threads
-from perfmodel.measuring.lock import LoadWatch, MachineTimes, lock_path, locked, others, wait_until_quiet
+from perfmodel.measuring.lock import LoadWatch, MachineTimes, lock_path, locked, wait_until_quiet
 from perfmodel.measuring.timing import versions
 from perfmodel.progress import Silent
-from perfmodel.store.measurement import Visit
 from tests.campaigns import SCALE, measured
 from tests.machine import ROOT
 
@@ -128,18 +127,14 @@ def test_idle_cores_waits_and_guests_are_not_busy(monkeypatch):
     assert 13.5 == READING().busy_s
 
 
-@pytest.mark.parametrize(("busy_s", "own_s", "cores"), [(4.0, 0.0, 2.0), (4.0, 3.0, 0.5), (1.0, 1.1, 0.0)])
-def test_cores_used_by_others(busy_s, own_s, cores):
-    assert cores == others(MachineTimes(10.0, 7.0, 1.0), MachineTimes(12.0, 7.0 + busy_s, 1.0 + own_s))
-
-
-def test_the_load_is_measured_over_a_window_and_reported_once():
+def test_the_load_is_measured_over_a_window_and_reported_once(monkeypatch):
     messages = []
     readings = iter([
         MachineTimes(0, 0, 0), MachineTimes(0.1, 0.2, 0), MachineTimes(1, 1, 1), MachineTimes(2, 3, 1.5),
         MachineTimes(2.1, 9, 1.5), MachineTimes(3, 5, 1.5), MachineTimes(4, 5.2, 1.5),
     ])  # fmt: skip
-    watch = LoadWatch(messages.append, lambda: next(readings))
+    monkeypatch.setattr(lock, "reading", lambda: next(readings))
+    watch = LoadWatch(messages.append)
     assert [(None, False), (0.0, False), (1.5, True), (1.5, True), (2.0, True), (0.2, False)] == [
         (watch.look(), watch.busy) for _ in range(6)
     ]
@@ -158,11 +153,6 @@ def test_rows_measured_under_load_are_flagged(tmp_path, monkeypatch):
     assert all("load" in row.flags for row in rows)
     assert {1.0} == {visit.load for row in rows for visit in row.visits}
     assert 1 == sum("others use 1.0 of" in message for message in progress.messages)
-
-
-def test_an_unknown_load_is_not_written():
-    assert '"load"' not in Visit(runs=3, dropped=1).model_dump_json()
-    assert 0.5 == Visit.model_validate_json(Visit(runs=3, dropped=1, load=0.5).model_dump_json()).load
 
 
 @pytest.fixture

@@ -74,13 +74,6 @@ def test_a_process_that_dies_leaves_the_rest_to_the_campaign():
     assert ["a process died while it made kernels; the others are made one after the other"] == listener.told
 
 
-@pytest.mark.device
-def test_few_kernels_are_made_by_the_campaign_itself():
-    listener = Listener()
-    assert {} == make_kernels([((SCALE,), TINY)], device(), listener)
-    assert [] == listener.steps
-
-
 def test_a_campaign_of_few_variants_covers_what_others_do_alone():
     """Three of six variants are measured at all sizes; of the rest one of each name, at one size."""
     names = ("exp", "sin", "exp", "log", "log", None)

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import loopy as lp
-import numpy as np
 import pytest
 
-import perfmodel.measuring
-from perfmodel import store
 from perfmodel.errors import OutputError
 from perfmodel.kernels import Ladder
-from perfmodel.measuring.bench import Bench
-from perfmodel.measuring.subject import Subject
-from perfmodel.measuring.timing import sample
 from perfmodel.progress import Silent
-from tests.campaigns import SCALE, TINY, build, measured
+from tests.campaigns import SCALE, TINY, measured
 from tests.machine import device
 
 pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
@@ -48,12 +41,6 @@ def test_counts_in_the_store_are_those_of_the_kernel(tmp_path):
         assert row.parameters["n"] == counts.operations(kind="mul")(**row.parameters)
 
 
-def test_host_times_hold_the_device_times(tmp_path):
-    for row in measured(tmp_path, SCALE):
-        for host, on_device in zip(row.samples_s, row.device_samples_s, strict=True):
-            assert 0 < on_device < host
-
-
 class StopsAfter(Silent):
     """Interrupts as a person would."""
 
@@ -75,30 +62,6 @@ def test_a_campaign_stopped_anywhere_ends_with_the_same_set(tmp_path):
     rows = measured(path, SCALE).rows
     assert whole == {row.key for row in rows}
     assert len(whole) == len(rows)
-
-
-def test_what_is_done_is_not_measured_again(tmp_path):
-    first = measured(tmp_path, SCALE)
-    assert first.rows == measured(tmp_path, SCALE).rows
-
-
-@pytest.mark.filterwarnings("ignore::perfmodel.errors.SetAsideWarning")
-def test_a_torn_record_is_measured_again(tmp_path):
-    measured(tmp_path, SCALE)
-    path = tmp_path / "measurements.jsonl"
-    path.write_bytes(path.read_bytes()[:-50])
-    assert 6 == len(measured(tmp_path, SCALE))
-
-
-def test_changed_code_is_measured_again_and_replaces_the_old(tmp_path):
-    measured(tmp_path, SCALE)
-    changed = replace(
-        SCALE,
-        build=lambda factor: build(factor + 5),
-        reference=lambda arguments, factor: {"out": (factor + 5) * arguments["a"]},
-    )
-    found = measured(tmp_path, changed)
-    assert (12, 6) == (len(found.rows), len(found))
 
 
 @pytest.mark.parametrize(
@@ -128,15 +91,6 @@ def test_a_configuration_that_takes_too_long_is_given_up(tmp_path):
     assert 0 == len(found)
 
 
-def test_the_order_is_shuffled_by_the_seed(tmp_path):
-    def order(seed):
-        found = measured(tmp_path / str(seed), SCALE, campaign=replace(TINY, seed=seed))
-        return [(row.variant["factor"], row.parameters["n"]) for row in found.rows]
-
-    assert sorted(order(1)) == sorted(order(2))
-    assert order(1) != order(2)
-
-
 def test_sizes_stay_inside_the_memory_allowed(tmp_path):
     # Midway between 512 and 1024 elements: PoCL's memory is what is free, and varies.
     share = 2 * 4 * 768 / device().facts.value("global_memory_bytes")
@@ -148,32 +102,3 @@ def test_a_store_that_cannot_be_written_is_told_before_anything_runs(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError):
         measured(tmp_path / "file" / "store", SCALE)
-
-
-def test_the_room_measures_when_called(tmp_path):
-    found = perfmodel.measure((SCALE,), device=device(), store=tmp_path, campaign=TINY)
-    assert found.rows == store.read(tmp_path).rows
-
-
-def test_a_kernel_of_two_launches_is_timed_as_one_call():
-    t_unit = lp.make_kernel(
-        "{[i, j]: 0 <= i, j < n}",
-        """
-        a[i] = 2*i {id=first}
-        ... gbarrier {id=wait, dep=first}
-        out[j] = a[n - 1 - j] {dep=wait}
-        """,
-        [lp.GlobalArg("out, a", np.float32, shape="n", is_input=False), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 64 and n mod 64 = 0",
-        lang_version=(2018, 2),
-    )
-    t_unit = lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
-    t_unit = lp.split_iname(t_unit, "j", 32, outer_tag="g.0", inner_tag="l.0")
-    bench = Bench(device(), TINY)
-    subject = Subject(replace(SCALE, build=lambda: t_unit), {})
-    with bench.ready(subject, {"n": 128}) as launches:
-        assert [(2,), (4,)] == [launch.groups for launch in launches]
-        samples = sample(bench.queue, launches, 3)
-    assert 3 == len(samples.host_s) == len(samples.device_s)
-    _, after = bench.output(subject, {"n": 128})
-    assert (2.0 * np.arange(127, -1, -1) == after["out"]).all()

@@ -6,13 +6,10 @@ import errno
 import os
 from dataclasses import replace
 
-import loopy as lp
-import numpy as np
 import pytest
 
 from perfmodel import store
-from perfmodel.errors import BrokenDeviceError, OutputError, StoreError
-from perfmodel.kernels import KernelClass, Ladder
+from perfmodel.errors import BrokenDeviceError, OutputError
 from perfmodel.measuring import bench, run
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.lock import LoadWatch
@@ -44,16 +41,6 @@ class Hears(Silent):
 
     def tell(self, message: str) -> None:
         self.messages.append(message)
-
-
-def test_the_place_in_the_order_is_that_of_the_whole_campaign(tmp_path):
-    whole = {row.key: row.place_in_order for row in measured(tmp_path / "whole", SCALE).rows}
-    assert list(range(6)) == sorted(whole.values())
-    path = tmp_path / "m.jsonl"
-    store.prepare(path, device().facts)
-    measured(path, SCALE, campaign=replace(TINY, rungs=1))
-    again = {row.key: row.place_in_order for row in measured(path, SCALE).rows if row.parameters["n"] > 256}
-    assert again.items() <= whole.items()
 
 
 def test_expected_times_of_the_steps_add_up(tmp_path):
@@ -150,23 +137,6 @@ def test_a_full_disk_ends_the_campaign_and_later_it_goes_on(tmp_path, monkeypatc
     assert 6 == len(found) == len(found.rows)
 
 
-def test_records_of_another_device_are_not_joined(tmp_path):
-    (row, *_) = measured(tmp_path / "here", SCALE).rows
-    store.append(tmp_path / "there", row.model_copy(update={"device": "elsewhere"}))
-    before = (tmp_path / "there" / "measurements.jsonl").read_bytes()
-    with pytest.raises(StoreError, match="elsewhere"):
-        measured(tmp_path / "there", SCALE)
-    assert before == (tmp_path / "there" / "measurements.jsonl").read_bytes()
-
-
-def test_a_newer_schema_is_told_before_anything_runs(tmp_path):
-    path = tmp_path / "measurements.jsonl"
-    path.write_text('{"schema": "perfmodel.measurement/9"}\n')
-    with pytest.raises(StoreError):
-        measured(tmp_path, SCALE)
-    assert [path] == [p for p in tmp_path.iterdir() if p.suffix == ".jsonl"]
-
-
 def test_changed_code_is_told_of(tmp_path):
     measured(tmp_path, SCALE)
     hears = Hears()
@@ -234,42 +204,3 @@ def test_a_budget_that_ends_amidst_is_taken_up_again(tmp_path, monkeypatch):
     assert {"scale", "other"} == {row.kernel for row in found.rows[:2]}
     assert "6 configurations and all sizes of 0 variants are left out" in hears.messages[0]
     assert 12 == len(measured(tmp_path, SCALE, OTHER, campaign=replace(campaign, budget_s=60.0)))
-
-
-def test_suspicious_times_are_flagged(tmp_path, monkeypatch):
-    wide = Samples((1.0, 1.0, 1.0, 2.0, 2.0, 2.0), (9.0,) * 6)
-    monkeypatch.setattr(Bench, "timed", lambda *_: (now("milliseconds"), wide))
-    found = measured(tmp_path, SCALE)
-    assert {("spread", "clock")} == {row.flags for row in found}
-
-
-def test_contents_that_a_class_draws_reach_the_device(tmp_path):
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}",
-        "out[i] = a[index[i]]",
-        [
-            lp.GlobalArg("out, a", np.float32, shape="n"),
-            lp.GlobalArg("index", np.int32, shape="n"),
-            lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n >= 64 and n mod 64 = 0",
-        lang_version=(2018, 2),
-    )
-    t_unit = lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
-
-    def reference(arguments):
-        assert 64 < len(set(arguments["index"]))
-        return {"out": arguments["a"][arguments["index"]]}
-
-    gather = KernelClass(
-        name="gather",
-        group="gather",
-        build=lambda: t_unit,
-        sizes=Ladder(lambda e: ({"n": 2**e},), start=8, rungs=2),
-        reference=reference,
-        tags=("overhead",),
-        contents={"index": lambda generator, shape: generator.permutation(shape[0])},
-    )
-    found = measured(tmp_path, gather)
-    assert [] == [row.message for row in found.rows if row.status != "ok"]
-    assert 2 == len(found)

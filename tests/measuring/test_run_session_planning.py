@@ -42,19 +42,6 @@ def test_ranked_variants_share_their_sizes(tmp_path, monkeypatch):
     assert {2: [256], 3: [256]} == sizes(ranked(), "ranked")
 
 
-def test_plans_of_other_settings_are_not_taken(tmp_path):
-    measured(tmp_path, SCALE, campaign=replace(TINY, rungs=1))
-    assert 6 == len(measured(tmp_path, SCALE))
-    kept = size_plan.read_plans(size_plan.plan_path(tmp_path))
-    assert {1, 3} == {len(found.parameters) for found in kept.values()}
-
-
-def test_too_little_memory_is_a_record_that_says_so(tmp_path):
-    found = measured(tmp_path, SCALE, campaign=replace(TINY, memory_fraction=1e-9))
-    assert {("constraint", 256)} == {(row.status, row.parameters["n"]) for row in found.rows}
-    assert all("fits into the memory" in row.message for row in found.rows)
-
-
 def test_a_ranked_variant_that_fails_leaves_the_others_their_ladder(tmp_path):
     old = SCALE.build
 
@@ -88,14 +75,3 @@ def test_records_of_code_that_another_loopy_writes_are_found_by_their_counts(tmp
         found = measured(path, SCALE)
     assert (rows, 6) == (len(found.rows), len(found.current))
     assert rows - 6 == len(found.outdated)
-
-
-def test_more_visits_join_those_of_code_that_another_loopy_wrote(tmp_path):
-    path = tmp_path / "m.jsonl"
-    store.prepare(path, device().facts)
-    measured(path, SCALE)
-    rewritten(path, kernel_hash="of the same in other words")
-    found = measured(path, SCALE, campaign=replace(TINY, visits=2))
-    assert 12 == len(found.rows)
-    assert {2} == {len(row.every_visit) for row in found.current}
-    assert not found.outdated

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -19,13 +18,6 @@ def test_plans_are_kept(tmp_path):
     kept = Plan(({"n": 1}, {"n": 2}), (0.5, 1.0))
     append_plan(path, "a", kept)
     assert {"a": kept} == read_plans(path)
-
-
-def test_the_last_plan_of_a_key_holds(tmp_path):
-    path = tmp_path / "p.jsonl"
-    for n in (1, 2):
-        append_plan(path, "a", Plan(({"n": n},), (float(n),)))
-    assert {"a": Plan(({"n": 2},), (2.0,))} == read_plans(path)
 
 
 @pytest.mark.parametrize(
@@ -78,9 +70,3 @@ def test_a_key_changes_with_all_that_sizes_depend_on():
     }
     assert key not in others
     assert 7 == len(others)
-
-
-def test_a_key_does_not_change_with_other_settings():
-    key = plan_key(bench(), (subject(),))
-    assert key == plan_key(bench(runs=5, seed=1, budget_s=3.0), (subject(),))
-    assert replace(Campaign("a"), runs=5).sizing == Campaign("b").sizing

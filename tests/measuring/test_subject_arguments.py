@@ -10,7 +10,6 @@ from perfmodel.errors import KernelArgumentError
 from perfmodel.measuring.subject import (
     ArrayArgument,
     array_arguments,
-    contents,
     fits,
     host_array,
     offset_arguments,
@@ -76,13 +75,6 @@ def test_a_size_of_an_array_without_a_value_is_named():
         array_arguments(KERNEL, {"s": 1.0})
 
 
-def test_contents_stay_between_a_half_and_two():
-    block = contents(np.dtype(np.float32), seed=1)
-    assert 0.5 <= block.min() < 0.51
-    assert 1.99 < block.max() <= 2.0
-    assert (block == contents(np.dtype(np.float32), seed=1)).all()
-
-
 @pytest.mark.parametrize(
     ("elements", "expected"),
     [((100,), True), ((100, 100), False), ((126,), False), ((), True)],
@@ -91,17 +83,8 @@ def test_memory_bounds_hold_for_all_and_for_each(elements, expected):
     assert expected == fits(tuple(map(array, elements)), most_octets=600, largest_octets=500)
 
 
-def test_indices_beyond_32_bits_do_not_fit():
-    assert not fits((array(2**31),), most_octets=2**60, largest_octets=2**60)
-
-
 def test_a_class_may_draw_the_contents_of_an_array():
     indices = ArrayArgument("index", np.dtype(np.int32), (3, 5), (1, 3))
     flat = host_array(indices, 7, lambda generator, shape: generator.integers(10, 20, shape))
     assert (np.random.default_rng(7).integers(10, 20, (3, 5)) == indices.view(flat)).all()
     assert np.int32 == flat.dtype
-
-
-def test_other_arrays_repeat_a_block():
-    flat = host_array(array(2**20 + 3), 1)
-    assert (flat[:3] == flat[2**20 :]).all()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -146,14 +145,6 @@ finally:
     assert "whole" == (tmp_path / "said").read_text()
 
 
-@pytest.mark.nightly
-def test_a_configuration_that_ends_the_process_once_is_measured(tmp_path):
-    once = "(folder / 'deaths').stat().st_size > 1 or os.abort()"
-    status, messages, deaths = campaign(tmp_path / "m", "measured", once)
-    assert (0, 2, 1) == (status, deaths, len(messages))
-    assert ALL == statuses(tmp_path / "m")
-
-
 @pytest.mark.parametrize(("how", "expected"), [("os.kill(os.getpid(), 9)", 137), ("sys.exit(7)", 7)])
 def test_a_process_that_the_user_ends_is_not_started_again(tmp_path, how, expected):
     program = """
@@ -167,15 +158,6 @@ with under_way(Path(sys.argv[1]), measurement):
     command = [sys.executable, "-c", program, str(tmp_path / "m"), how]
     assert expected == supervised.supervise(command, pytest.fail)
     assert not (tmp_path / "m").exists()
-
-
-def test_a_campaign_without_supervisor_reports_nothing():
-    from perfmodel.measuring.supervised import PIPE, spent_s, under_way
-
-    assert PIPE not in os.environ
-    assert 0.0 == spent_s()
-    with under_way(Path("no such store"), lambda: pytest.fail("nobody asked")):
-        pass
 
 
 @pytest.mark.parametrize(("times", "expected"), [(1, 0), (2, 134)])

@@ -195,11 +195,6 @@ def test_a_budget_gives_every_configuration_a_visit_first(tmp_path, device, monk
     assert {3} == {len(row.visits) for row in measured(tmp_path)}
 
 
-def test_sizes_are_chosen_until_their_visits_fill_the_budget(tmp_path, device):
-    found = measured(tmp_path, replace(CAMPAIGN, budget_s=3 * 8.5))
-    assert [3, 3, 3] == [len(row.visits) for row in found]  # nine visits: those of one variant
-
-
 def test_a_budget_does_not_wait_for_a_visit_that_it_cannot_pay(tmp_path, device):
     measured(tmp_path, replace(CAMPAIGN, budget_s=60.0, apart_s=100.0))
     assert (6, 18.0) == (len(device.visits), device.now)

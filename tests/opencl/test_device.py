@@ -6,7 +6,6 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
-import perfmodel as pm
 from perfmodel import opencl
 from perfmodel.errors import NoDeviceError
 from perfmodel.facts import DeviceFacts, differences
@@ -47,11 +46,6 @@ def test_what_tells_devices_apart_is_the_same_without_building_a_kernel():
         assert {"compute_units", "device_type"} <= {*brief.facts}
         assert all(device.facts.fact(key) == fact for key, fact in brief.facts.facts)
         assert () == differences(device.facts, brief.facts)
-
-
-def test_the_room_lists_the_devices_when_called():
-    names = [device.name for device in opencl.devices()]
-    assert names == [device.name for device in pm.devices()]
 
 
 def test_found_device_works_and_runs_a_kernel():

@@ -27,10 +27,6 @@ def test_sizes_and_ways(tmp_path):
     assert f"told by the operating system: {tmp_path}/index0/size" == found["l1_told_bytes"].source
 
 
-def test_a_system_without_such_a_folder(tmp_path):
-    assert {} == system_caches(tmp_path / "none")
-
-
 @pytest.mark.parametrize(
     ("enabled", "page"), [("[always] madvise never", 2**21), ("always [madvise] never", mmap.PAGESIZE)]
 )

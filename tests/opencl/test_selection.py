@@ -96,11 +96,3 @@ def test_unknown_selector_lists_what_there_is(selector):
     assert isinstance(caught.value, LookupError)
     assert "there are: 0: " in str(caught.value)
     assert "2: NVIDIA H200 (NVIDIA CUDA)" in str(caught.value)
-
-
-@pytest.mark.device
-def test_every_working_device_is_reached_by_index_and_pocl_by_default():
-    working = [device for device, health in opencl.survey() if health.ok]
-    assert [device.index for device in working] == [opencl.find(str(device.index)).index for device in working]
-    pocl = [device.index for device in working if device.slug.startswith("pocl-")]
-    assert (pocl or [working[0].index])[0] == opencl.find().index

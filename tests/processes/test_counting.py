@@ -100,14 +100,6 @@ def test_equal_kernels_are_counted_once(monkeypatch, tmp_path):
     assert 1 == len([*(tmp_path / "perfmodel" / "counts").iterdir()])
 
 
-def test_a_space_and_options():
-    found = pm.count_all(pm.Space(double, {"width": (4, 8)}), 1, within="writes:out")
-    assert ["width=4", "width=8"] == [*found]
-    with pytest.raises(TypeError, match="subgroup"):
-        pm.count_all({"a": double(4)}, 1, subgroup=3)
-    assert {} == {**pm.count_all({}, 1)}
-
-
 def test_where_nothing_can_be_counted_the_first_error_is_raised():
     with pytest.raises(OptionError):
         pm.count_all({"a": double(4), "b": double(8)}, 1, subgroup_size=0)

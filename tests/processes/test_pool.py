@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import warnings
 from collections import deque
@@ -23,7 +22,7 @@ import pytest
 from joblib import parallel_config
 
 import perfmodel as pm
-from perfmodel.errors import KernelError, OptionError, SchedulerError, VersionError, WorkerDiedError, WorkerDiedWarning
+from perfmodel.errors import OptionError, SchedulerError, VersionError, WorkerDiedError, WorkerDiedWarning
 from perfmodel.processes import pool
 from perfmodel.processes.pool import Processes, checked_jobs, is_death, processes_for
 from perfmodel.processes.variants import Outcome, Parcel
@@ -212,15 +211,6 @@ def test_a_bounded_number_is_under_way(replace):
     assert 0 == processes.ends
 
 
-def test_a_bounded_number_of_results_is_buffered(replace, monkeypatch):
-    monkeypatch.setattr(pool, "SENT", 1)
-    processes = replace(count=1)
-    found = pool.Pool(2).stream(_pid, LETTERS, "asking", most=1)
-    assert ("a", "a") == next(found)
-    assert [["a"]] == [*processes.rounds]
-    found.close()
-
-
 def test_variants_under_way_are_tried_again_alone(replace):
     processes = replace(deadly=("c",))
     with pytest.warns(WorkerDiedWarning, match="4 of 16 variants were under way and are done again") as given:
@@ -235,14 +225,6 @@ def test_a_process_that_died_while_idle_ends_no_variant(replace):
     replace(dead=1)
     with pytest.warns(WorkerDiedWarning):
         assert {name: name for name in LETTERS} == pool.Pool(2).each(_pid, LETTERS, "asking")
-
-
-def test_an_unpicklable_variant_has_an_error(replace):
-    replace()
-    lock = threading.Lock()
-    found = pool.Pool(2).each(_pid, {**LETTERS, "held": lambda: lock}, "asking")
-    assert isinstance(found.pop("held"), KernelError)
-    assert {name: name for name in LETTERS} == found
 
 
 def test_a_lost_scheduler_is_an_error(replace, monkeypatch):

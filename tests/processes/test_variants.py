@@ -14,7 +14,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.counts import count
-from perfmodel.errors import KernelError, PerfModelWarning, TrialError, VariantError, failed
+from perfmodel.errors import KernelError, PerfModelWarning, VariantError, failed
 from perfmodel.kernels import files
 from perfmodel.kernels.files import built, load_kernel_file
 from perfmodel.processes import variants
@@ -79,22 +79,10 @@ def test_counts_travel_as_their_json():
     assert packed("here", counts) == packed("here", counts_as_json(counts))
 
 
-def test_a_file_is_sent_for_its_own_name_only(monkeypatch, tmp_path):
-    monkeypatch.setattr(files, "_neighbours", {"a": tmp_path})
-    monkeypatch.setattr(files, "_executed", {"file": files.Source(tmp_path / "kernels.py", b"")})
-    assert () == files.sources_in(pickle.dumps(["aa", "many letters a"]))
-    assert ("kernels.py",) == tuple(one.path.name for one in files.sources_in(pickle.dumps("a")))
-
-
 def test_what_cannot_be_pickled_is_named_with_advice():
     lock = threading.Lock()
     with pytest.raises(KernelError, match=r"variant 'held' .*lock.*; give a function that builds it"):
         packed("held", lambda: lock)
-
-
-def test_a_function_that_returns_something_else():
-    with pytest.raises(TrialError, match=r"its function returns int, not a loopy\.TranslationUnit"):
-        built("odd", lambda: 3)
 
 
 COUNTS = {str(width): count(double(width)) for width in (4, 8, 16)}
@@ -121,12 +109,6 @@ def test_text_is_read_when_it_is_used(monkeypatch):
         found["x"]
     copied = pickle.loads(pickle.dumps(found))
     assert (hashes(found), {**found.errors}) == (hashes(copied), {**copied.errors})
-
-
-def test_values_are_kept_as_they_are():
-    found = CountedVariants(COUNTS, {})
-    assert found["4"] is COUNTS["4"]
-    assert "<CountedVariants: 3 counted: 4, 8, 16>" == repr(found)
 
 
 def told(kernel):
@@ -161,12 +143,6 @@ def test_an_error_that_cannot_travel_is_one_of_its_variant(problem):
     error, warned = received("a", work(cloudpickle.dumps(told), packed("a", fails)))
     assert ("a", "constraint", ()) == (error.variant, error.status, warned)
     assert error.reason.startswith(f"Held: {problem}")
-
-
-def test_a_value_that_cannot_travel_is_an_error_of_its_variant():
-    error, _ = received("a", work(cloudpickle.dumps(lambda kernel: threading.Lock()), packed("a", double(8))))
-    assert isinstance(error, TrialError)
-    assert "lock" in error.problem
 
 
 def test_an_attempt_keeps_our_errors_and_names_others():

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from io import StringIO
 
 import jsonschema
 import pytest
 
-from perfmodel import errors, store
+from perfmodel import store
 from perfmodel.store import Measurements
 from tests.store.test_files import measurement
 
@@ -111,12 +110,6 @@ def test_a_size_named_as_a_key_of_the_variant_stays_apart():
     assert {"kernel": "copy", "n": 3, "parameters.n": 8} == result["configuration"]
 
 
-def test_only_the_newest_record_of_a_configuration_is_exported():
-    found = Measurements((measurement(driver="1"), measurement(driver="2")), {})
-    assert ["2"] == [row["driver"] for row in store.table(found.current)]
-    assert 1 == len(store.t4(found.current)["results"])
-
-
 def test_visits_are_one_row():
     first = measurement(samples_s=(9.0, 9.0, 3.0, 4.0))
     found = Measurements((first, measurement(samples_s=(9.0, 9.0, 2.0, 2.0))), {})
@@ -147,10 +140,3 @@ def test_frame_is_the_table_in_pandas():
     frame = examples().to_frame()
     assert (7, list(store.table(examples().current)[0])) == (len(frame), list(frame.columns))
     assert pytest.approx([0.002]) == list(frame[frame.kernel == "copy"].seconds.dropna())
-
-
-def test_without_pandas_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(errors.MissingExtraError, match=r"pip install 'perfmodel\[pandas\]'") as caught:
-        examples().to_frame()
-    assert isinstance(caught.value, ImportError)

@@ -73,11 +73,6 @@ def test_a_torn_line_is_left_out(tmp_path):
         assert "its last line is torn" in note
 
 
-def test_a_cache_without_an_entry_is_empty(tmp_path):
-    assert () == read(tmp_path, cache()).results
-    assert () == read(tmp_path, HEAD).results
-
-
 def test_older_caches_have_the_error_as_a_time_and_no_single_times(tmp_path):
     found = read(
         tmp_path,
@@ -140,11 +135,6 @@ def test_a_file_that_is_neither_is_refused(tmp_path, text, said):
         read(tmp_path, text)
     assert said in str(caught.value)
     assert "give a cache file of Kernel Tuner" in str(caught.value)
-
-
-def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(ResultsError, match="cannot be read"):
-        read_results(tmp_path / "none.json")
 
 
 def test_what_is_exported_as_t4_comes_back(tmp_path):

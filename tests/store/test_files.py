@@ -15,7 +15,6 @@ import pytest
 from perfmodel import errors, store
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.store import Measurement
-from perfmodel.store.lines import read_counts
 
 
 def digest(content) -> str:
@@ -68,18 +67,6 @@ def test_what_is_read_is_what_was_written(tmp_path):
     assert () == found.set_aside
 
 
-def test_counts_are_written_once(tmp_path):
-    for n in (1, 2, 3):
-        store.append(tmp_path, measurement(parameters={"n": n}), Counts())
-    assert 1 == len((tmp_path / "counts.jsonl").read_text().splitlines())
-
-
-def test_a_jsonl_path_names_the_rows_and_counts_lie_beside(tmp_path):
-    store.append(tmp_path / "m.jsonl", measurement(), Counts())
-    assert {".lock", "m.jsonl", "counts.jsonl"} == {path.name for path in tmp_path.iterdir()}
-    assert 1 == len(store.read(tmp_path / "m.jsonl"))
-
-
 def test_iteration_gives_the_newest_ok_record_of_each_configuration(tmp_path):
     rows = [
         measurement(samples_s=(1.0,) * 5),
@@ -117,14 +104,6 @@ def test_the_torn_line_is_set_aside_before_the_next_record(tmp_path):
     assert [{"n": 1}, {"n": 3}] == [row.parameters for row in found.rows]
     assert () == found.set_aside
     assert torn.splitlines()[1] + b"\n" == (tmp_path / "measurements.jsonl.torn").read_bytes()
-
-
-def test_a_last_line_that_only_lost_its_newline_is_kept(tmp_path):
-    store.append(tmp_path, measurement(parameters={"n": 1}))
-    path = tmp_path / "measurements.jsonl"
-    path.write_bytes(path.read_bytes().rstrip(b"\n"))
-    store.append(tmp_path, measurement(parameters={"n": 2}))
-    assert 2 == len(store.read(tmp_path).rows)
 
 
 @pytest.mark.filterwarnings("ignore::perfmodel.errors.SetAsideWarning")
@@ -185,15 +164,6 @@ def test_counts_that_were_changed_are_left_out_and_told(tmp_path):
     assert {digest({"c": 2}): {"c": 2}} == found.counts_documents
 
 
-def test_damaged_counts_are_written_again(tmp_path):
-    store.append_counts(tmp_path, Counts())
-    path = tmp_path / "counts.jsonl"
-    path.write_text(path.read_text().replace("1}", "2}"))
-    store.append_counts(tmp_path, Counts())
-    with pytest.warns(errors.SetAsideWarning, match="line 1 was changed"):
-        assert not store.read_lines(path, read_counts)[0][0][1].counts["a"] - 1
-
-
 def test_a_store_whose_first_record_is_damaged_still_has_its_owner(tmp_path):
     for n in (1, 2):
         store.append(tmp_path, measurement(parameters={"n": n}))
@@ -227,14 +197,6 @@ def test_a_record_of_another_schema_is_an_error(tmp_path, changes, said):
 def test_no_store_is_an_error_that_says_how_to_make_one(tmp_path):
     with pytest.raises(errors.StoreError, match="perfmodel measure"):
         store.read(tmp_path)
-
-
-def test_a_store_that_cannot_be_written_is_an_output_error(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(errors.OutputError):
-        store.append(tmp_path / "file" / "inside", measurement())
-    with pytest.raises(errors.OutputError):
-        store.prepare(tmp_path / "file" / "inside")
 
 
 # ---- what cannot be written -----------------------------------------------------------------
@@ -338,17 +300,6 @@ def test_two_processes_write_whole_lines_and_counts_once(tmp_path):
     assert [*range(20)] == sorted(numbers(tmp_path))
 
 
-def test_a_long_torn_line_is_set_aside(tmp_path):
-    store.append(tmp_path, measurement())
-    path = tmp_path / "measurements.jsonl"
-    whole = path.read_bytes()
-    torn = b'{"x": "' + 300_000 * b"y"
-    path.write_bytes(whole + torn)
-    store.append(tmp_path, measurement())
-    assert 2 * whole == path.read_bytes()
-    assert torn + b"\n" == (tmp_path / "measurements.jsonl.torn").read_bytes()
-
-
 # ---- the device, and what is outdated ---------------------------------------------------------
 
 
@@ -394,20 +345,6 @@ def test_records_without_the_newer_optional_fields_are_valid(tmp_path):
     store.append_line(tmp_path / "measurements.jsonl", document)
     (row,) = store.read(tmp_path).rows
     assert ((), None, ()) == (row.flags, row.place_in_order, row.visits)
-
-
-@pytest.mark.parametrize("time", ["1e-150", "1e-100", "5e-324", "1e+300", "-1.0", "0.0"])
-def test_a_time_that_no_record_holds_is_refused_with_its_file_line_and_kernel(tmp_path, time):
-    for name in ("copy", "sum"):
-        store.append(tmp_path, measurement(kernel=name))
-    path = tmp_path / "measurements.jsonl"
-    first, second = path.read_text().splitlines()
-    path.write_text(first + "\n" + second.replace("3.0,", f"{time},") + "\n")
-    with pytest.warns(errors.SetAsideWarning) as told:
-        found = store.read(tmp_path)
-    assert ["copy"] == [row.kernel for row in found.rows]
-    (said,) = [str(one.message) for one in told]
-    assert all(word in said for word in (str(path), "line 2 (kernel 'sum')", "samples_s.2", time.removesuffix(".0")))
 
 
 def test_damaged_counts_are_told_with_their_kernel(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import lzma
 
 import pytest
@@ -22,11 +21,6 @@ def packed(tmp_path):
 
 def read_numbers(folder):
     return [document["number"] for document in store.read(folder).counts_documents.values()]
-
-
-def test_packed_counts_are_read_as_plain_ones_are(packed):
-    assert {".lock", "measurements.jsonl", "counts.jsonl.xz"} == {path.name for path in packed.iterdir()}
-    assert [1, 2] == read_numbers(packed)
 
 
 def test_a_campaign_appends_what_is_not_packed_to_a_plain_file(packed):
@@ -74,15 +68,3 @@ def test_a_damaged_pack_says_what_to_do(tmp_path, damage):
     (tmp_path / "counts.jsonl.xz").write_bytes(damage(packed))
     with pytest.raises(errors.StoreError, match=r"cannot be unpacked .*git checkout .*measure again"):
         store.read(tmp_path)
-
-
-def test_garbage_collection_goes_on_after_reading(packed):
-    assert gc.isenabled()
-    store.read(packed)
-    assert gc.isenabled()
-    gc.disable()
-    try:
-        store.read(packed)
-        assert not gc.isenabled()
-    finally:
-        gc.enable()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-
 import pytest
 
 from perfmodel import store
-from perfmodel.errors import SetAsideWarning, StoreError
+from perfmodel.errors import SetAsideWarning
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.store.files import append_probe, probes_path, read_probes
 from tests.facts.test_probed import L1, capacity
@@ -34,12 +31,6 @@ def test_a_damaged_line_is_left_out(tmp_path):
         file.write('{"schema": "perfmodel.probe/1", "probe": 3}\n')
     with pytest.warns(SetAsideWarning, match="line 2 is not valid"):
         assert (capacity(),) == read_probes(tmp_path)
-
-
-def test_a_newer_schema_is_refused(tmp_path):
-    probes_path(tmp_path).write_text(json.dumps({**asdict(capacity()), "schema": "perfmodel.probe/2"}) + "\n")
-    with pytest.raises(StoreError):
-        read_probes(tmp_path)
 
 
 def test_a_store_has_assumed_measured_told_and_written_facts(tmp_path):

@@ -12,7 +12,7 @@ from filelock import FileLock
 from perfmodel.documents import json_document
 from perfmodel.errors import OutputError
 from perfmodel.store import lines
-from perfmodel.store.lines import append_line, failure, opened, read_lines, write_line
+from perfmodel.store.lines import append_line, failure, read_lines
 
 
 def test_lines_come_with_their_numbers(tmp_path):
@@ -21,11 +21,6 @@ def test_lines_come_with_their_numbers(tmp_path):
         append_line(path, document)
     assert (((1, {"a": 1}), (2, [2]), (3, "three")), ()) == read_lines(path, json_document)
     assert '{"a": 1}\n[2]\n"three"\n' == path.read_text()
-
-
-def test_an_empty_file_has_no_lines(tmp_path):
-    (tmp_path / "a.jsonl").write_text("")
-    assert ((), ()) == read_lines(tmp_path / "a.jsonl", json_document)
 
 
 def test_a_torn_last_line_is_moved_away_by_the_next(tmp_path):
@@ -43,11 +38,6 @@ def test_a_torn_line_is_not_moved_into_a_pipe(tmp_path):
     with pytest.raises(OutputError, match="not a regular file"):
         append_line(path, {"a": 3})
     assert '{"a": 1}\n{"a": ' == path.read_text()
-
-
-def test_the_folder_is_made(tmp_path):
-    append_line(tmp_path / "b" / "c" / "a.jsonl", 1)
-    assert "1\n" == (tmp_path / "b" / "c" / "a.jsonl").read_text()
 
 
 def test_a_line_longer_than_a_block_is_found_from_the_end(tmp_path):
@@ -70,14 +60,6 @@ def test_a_failed_write_takes_back_its_part_of_the_line(tmp_path, monkeypatch):
     with pytest.raises(OutputError, match="No space left"):
         append_line(path, 2)
     assert "1\n" == path.read_text()
-
-
-def test_several_lines_can_be_written_under_one_lock(tmp_path):
-    path = tmp_path / "a.jsonl"
-    with opened(path) as file:
-        write_line(path, file, 1)
-        write_line(path, file, 2)
-    assert "1\n2\n" == path.read_text()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.documents import Schema, json_document
-from perfmodel.errors import DocumentError, SetAsideWarning, StoreError
+from perfmodel.errors import SetAsideWarning, StoreError
 from perfmodel.store import read_lines
 
 TOY = Schema("toy/2", "make it again")
@@ -15,14 +15,6 @@ def toy(line):
     document = json_document(line)
     TOY.check(document)
     return document["a"]
-
-
-def test_a_torn_last_line_is_left_out_and_named(tmp_path):
-    path = tmp_path / "a.jsonl"
-    path.write_text('{"a": 1}\n\n{"a": ')
-    with pytest.warns(SetAsideWarning, match="line 3 is torn"):
-        found, (said,) = read_lines(path, json_document)
-    assert (((1, {"a": 1}),), True) == (found, str(path) in said)
 
 
 def test_damaged_lines_are_one_sentence_that_names_the_first(tmp_path):
@@ -54,13 +46,3 @@ def test_newer_lines_are_refused_and_older_ones_say_what_renews_them(tmp_path):
     path.write_text('{"schema": "toy/2", "a": 1}\n{"schema": "toy/3", "a": 2}\n')
     with pytest.raises(StoreError, match="line 2: has schema 'toy/3', newer than 'toy/2'"):
         read_lines(path, toy)
-
-
-def test_a_folder_is_no_file_of_lines(tmp_path):
-    with pytest.raises(StoreError, match="cannot be read"):
-        read_lines(tmp_path, json_document)
-
-
-def test_what_is_no_record_at_all_has_no_schema(tmp_path):
-    with pytest.raises(DocumentError, match="has no schema; 'toy/2' is expected"):
-        toy(b'{"a": 1}')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from time import process_time
 
 import pytest
@@ -39,12 +38,6 @@ def test_of_two_drivers_one_is_fitted_or_measured_again_which_nobody_can_of_reco
     assert "'2' (1 rows); fit one: perfmodel fit --driver NAME" in both.with_facts(recorded).mixture
 
 
-def test_a_later_failure_replaces_an_earlier_time():
-    good, bad = measurement(), measurement(status="runtime", samples_s=())
-    found = Measurements((good, bad), {})
-    assert ((bad,), [], 0) == (found.current, list(found), len(found))
-
-
 def test_records_of_one_key_are_visits_until_the_code_changes_or_one_fails():
     def visit(seconds, **changes):
         return measurement(samples_s=(9.0, 9.0, seconds), **changes)
@@ -70,17 +63,6 @@ def test_visits_are_joined_in_time_linear_in_their_number():
     assert seconds(4000) < 20 * few  # 8 if linear, 64 if quadratic
 
 
-def test_an_empty_store_is_of_no_device():
-    assert ("", (), 0) == (Measurements((), {}).device, Measurements((), {}).current, len(Measurements((), {})))
-
-
-def test_kernels_are_chosen_by_name():
-    rows = tuple(measurement(kernel=name) for name in ("a", "b", "c"))
-    found = Measurements(rows, {"h": {}}, facts=device_facts()).of_kernels("c", "a")
-    assert ["a", "c"] == [row.kernel for row in found.rows]
-    assert ({"h": {}}, device_facts()) == (found.counts_documents, found.facts)
-
-
 def test_counts_are_read_once_also_with_other_facts(monkeypatch):
     read = []
     monkeypatch.setattr(KernelCounts, "from_json", lambda document: read.append(document) or "counts")
@@ -90,15 +72,6 @@ def test_counts_are_read_once_also_with_other_facts(monkeypatch):
     assert (device_facts(), None) == (second.facts, first.facts)
     assert {"h": "counts"} == second.counts == first.of_kernels("copy").counts
     assert [{"a": 1}] == read
-
-
-def test_counts_that_others_have_read_are_not_those_of_a_store_without_them(monkeypatch):
-    monkeypatch.setattr(KernelCounts, "from_json", lambda document: "counts")
-    first = Measurements((measurement(),), {"h": {"a": 1}})
-    assert "counts" == first.counts["h"]
-    damaged = replace(first, counts_documents={})
-    with pytest.raises(KeyError):
-        damaged.counts["h"]
 
 
 def test_the_facts_of_a_device_of_which_nothing_is_known_are_its_names():

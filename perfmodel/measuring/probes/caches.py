@@ -58,35 +58,26 @@ kernel void stream(global const float8 *numbers, global float *out, int cells, i
 }
 """
 LEAST_BYTES = 2**12
-STEPS = (4, 5, 6, 7)
-"""Footprints are these, times powers of two: all usual sizes of caches are among them."""
-LARGE_BYTES, LARGE_STEPS = 2**25, (4, 4 * sqrt(2))
-"""From here on, footprints are further apart."""
+STEPS = (4, 5, 6, 7)  # footprints are these, times powers of two: all usual sizes of caches are among them
+LARGE_BYTES, LARGE_STEPS = 2**25, (4, 4 * sqrt(2))  # from here on, footprints are further apart
 LINE_BYTES, PAGE_LINES, BLOCK_LINES, SLACK_PAGES = 64, 64, 2048, 1024
 CELL = 4  # bytes
 LINKED = 64  # work-items of a group that links lines
-WARM_S = 0.4
-"""Longest time that one footprint is visited before it is timed [s]."""
-MORE, AGREEMENT = 2, 0.1
-"""Further visits to the footprints whose two lowest visits differ by more than this share."""
+WARM_S = 0.4  # longest time that one footprint is visited before it is timed [s]
+MORE, AGREEMENT = 2, 0.1  # further visits to the footprints whose two lowest visits differ by more than this share
 STRIDES = (2**12, 2**14, 2**16, 2**18)
 LINES = (2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 22, 24, 28, 32, 36, 40)
 """Distances of lines that may share a set [B], and numbers of such lines."""
-PAGES = tuple(2**power * step // 4 for power in range(6, 14) for step in STEPS)
-"""Numbers of pages."""
+PAGES = tuple(2**power * step // 4 for power in range(6, 14) for step in STEPS)  # numbers of pages
 STREAMED, STREAMS = 2**26, (
     *(2**power * step // 4 for power in range(20, 27) for step in STEPS),
     *(int(2 ** (power / 2)) // 2**20 * 2**20 for power in range(54, 61)),
 )
 """Bytes that a run reads at least, and footprints: a virtual machine may use much of its host's last level."""
-FARTHER = 4
-"""Streams are so much longer than the longest chase."""
-STREAM_PART = 128
-"""Bytes that a unit reads in a step."""
-PAIR_BYTES, APART = 512, (4, 8, 16, 32, 64, 128, 256)
-"""Distance of pairs of loads, and of the two loads of a pair [B]."""
-LONGEST = 8.0
-"""Without a second cache, the footprint of pairs is so many times the first one's capacity."""
+FARTHER = 4  # streams are so much longer than the longest chase
+STREAM_PART = 128  # bytes that a unit reads in a step
+PAIR_BYTES, APART = 512, (4, 8, 16, 32, 64, 128, 256)  # distance of pairs of loads, and of the two loads of a pair [B]
+LONGEST = 8.0  # without a second cache, the footprint of pairs is so many times the first one's capacity
 
 Cells = NDArray[np.uint32]
 

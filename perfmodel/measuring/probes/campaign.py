@@ -26,8 +26,7 @@ from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store.files import append_probe, probes_path, read_probes
 from perfmodel.store.lines import failure
 
-TRIES = 3
-"""So often a visit is made whose times are impossible."""
+TRIES = 3  # so often a visit is made whose times are impossible
 
 
 def measure_probes(
@@ -79,7 +78,6 @@ def _todo(known: Earlier, driver: str, settings: ProbeSettings, again: bool) -> 
 def _visited(
     instrument: Instrument, folder: Path, settings: ProbeSettings, probe: Probe, place: tuple[int, int], deaths: int
 ) -> ProbeRun:
-    """Return the record of one visit; a failure is a record too."""
     began, facts, (series, visit) = monotonic(), instrument.device.facts, place
     if deaths > 1:
         points, message = (), "it ended the process twice"

@@ -41,8 +41,7 @@ kernel void lanes(global REAL *out, global const int *kind, REAL p, REAL q, int 
 }}
 """
 WIDEST = 256
-FEWER = (1, 8, 32, 64)
-"""Sizes of groups of one kind, which show whether more lanes are free."""
+FEWER = (1, 8, 32, 64)  # sizes of groups of one kind, which show whether more lanes are free
 
 NESTS_HEAD = f"""{FLOAT64}
 kernel void nest(global REAL *restrict out, global const REAL *restrict in, REAL p, REAL q, int trips, int share)
@@ -74,10 +73,8 @@ SEPARATE, SHARED = "in[get_global_id(0)]", "(in + part)[lane]"
 PLACES = {"launch": "p", "memory": SEPARATE, "compute": SHARED, "both": SEPARATE}
 OVERLAP_ITEMS, OVERLAP_PARTS = 4096, 64
 OVERLAP_OPERATIONS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-RATIO = 2.5
-"""Chains are taken whose time is within this factor of that of memory."""
-LARGEST = 2**26
-"""Bytes that are loaded, if the device has room and the settings allow it."""
+RATIO = 2.5  # chains are taken whose time is within this factor of that of memory
+LARGEST = 2**26  # bytes that are loaded, if the device has room and the settings allow it
 
 
 def _lanes(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
@@ -124,7 +121,6 @@ def _nests(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) ->
 
 
 def _groups(instrument: Instrument, kernel: Any, items: int, aim_s: float) -> int:
-    """Return how many groups take about a time."""
     groups, seconds = NESTS_PARTS, 0.0
     while seconds < aim_s / 2 and groups < 2**20:
         groups *= 4

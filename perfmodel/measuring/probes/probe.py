@@ -14,8 +14,7 @@ from perfmodel.facts.probed import Point, ProbeRun
 from perfmodel.measuring.timing import Enqueue, sample
 from perfmodel.opencl import Device, quiet_compiler
 
-DTYPES = {"float32": "float", "float64": "double"}
-"""Types of OpenCL C by the names of NumPy."""
+DTYPES = {"float32": "float", "float64": "double"}  # types of OpenCL C by the names of NumPy
 
 
 class Instrument:
@@ -106,8 +105,7 @@ class ProbeSettings:
     most_bytes: int = 2**28
 
 
-THOROUGH = ProbeSettings("default")
-"""About 35 seconds on two cores."""
+THOROUGH = ProbeSettings("default")  # about 35 seconds on two cores
 BRIEF = ProbeSettings("quick", visits=1, runs=5, run_s=5e-4, most_s=3.0, most_bytes=2**26)
 """About 9 seconds on two cores: one visit, and footprints up to 64 MiB."""
 

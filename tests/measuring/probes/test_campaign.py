@@ -9,7 +9,6 @@ import pytest
 
 from perfmodel import store
 from perfmodel.calibration.calibrate import doubts_of
-from perfmodel.errors import StoreError
 from perfmodel.facts.doubts import DISTURBED
 from perfmodel.facts.probed import Point
 from perfmodel.measuring.probes import campaign
@@ -129,10 +128,3 @@ def test_a_new_driver_is_probed_again(tmp_path, made_up):
     other = replace(device(), facts=replace(device().facts, driver="another"))
     measure_probes(other, tmp_path, settings=BRIEF)
     assert [(0, "first"), (0, "second")] == visits(tmp_path, series=1)
-
-
-def test_the_folder_of_another_device_is_left_alone(tmp_path, made_up):
-    store.prepare(tmp_path, replace(device().facts, platform="another"))
-    with pytest.raises(StoreError):
-        measure_probes(device(), tmp_path, settings=BRIEF)
-    assert not probes_path(tmp_path).exists()

@@ -5,18 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.measuring.probes.probe import Instrument
 from tests.measuring.probes.devices import content, instrument
 
 SOURCE = "kernel void add(global int *a, int k) { for (int i = 0; i < k; i++) a[get_global_id(0)] += STEP; }"
 
 pytestmark = pytest.mark.device
-
-
-def test_a_kernel_is_built_once_for_each_set_of_options():
-    first = instrument().kernel(SOURCE, "-DSTEP=2")
-    assert first is instrument().kernel(SOURCE, "-DSTEP=2")
-    assert first is not instrument().kernel(SOURCE, "-DSTEP=3")
 
 
 def test_times_and_buffers():
@@ -35,9 +28,3 @@ def test_an_amount_of_work_is_set_and_stays_below_the_most():
     with instrument().memory(np.zeros(1, np.int32)) as (buffer,):
         kernel.set_args(buffer, np.int32(1))
         assert 1 <= instrument().amount(kernel, 1, 1, 1e-4, most=1000) <= 1000
-
-
-def test_types_and_facts_of_the_device():
-    assert ("float32",) == instrument().dtypes[:1]
-    assert 5 == instrument().known("no such fact", 5)
-    assert isinstance(instrument(), Instrument)
