@@ -220,10 +220,7 @@ def judge_family(
     folder: Path, family: Family, level: float = 0.9, protocols: Sequence[str] | None = None,
     tests: str = store.TESTS_FILE,
 ) -> Judged:  # fmt: skip
-    """Fit one family to a device's folder and judge it on the kernels measured into its file `tests`.
-
-    Protocols are as of :func:`~perfmodel.compare.evaluate`.
-    """
+    """Fit one family to a device's folder and judge it by protocols on the kernels measured into its file `tests`."""
     read_folder = recorded_folder if set(protocols or ()) <= set(TESTLESS) else measured_folder
     measured, tested = read_folder(folder, False, None, tests)
     samples = samples_of(folder, measured)
@@ -270,10 +267,7 @@ def _parts(campaign: Campaign, kernels: Kernels, tests: Kernels) -> list[tuple[I
 def probe_device(
     device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None, again: bool = False
 ) -> None:
-    """Probe a device, briefly in a quick campaign: its caches, the order of its lanes, barriers and overlap.
-
-    What the folder holds is not probed again, unless `again` asks for a new series.
-    """
+    """Probe a device, briefly in a quick campaign, as far as its folder does not hold the probes or `again` asks it."""
     measure_probes(device, folder, progress, BRIEF if campaign.name == QUICK.name else THOROUGH, again)
 
 

@@ -198,10 +198,7 @@ def chosen_campaign(quick: bool, full: bool, budget_s: float | None) -> Campaign
 
 
 def sampling(campaign: Campaign) -> tuple[Campaign, tuple[KernelClass, ...]]:
-    """Return the campaign for samples with the budget of another campaign, and the samples.
-
-    A quick campaign measures each third sample, in one visit.
-    """
+    """Return the campaign for the random samples that ship, with another's budget, and these: a third if quick."""
     quick, shipped = campaign.name == QUICK.name, shipped_samples()
     chosen = replace(QUICK_SAMPLES if quick else SAMPLES, budget_s=campaign.budget_s)
     return chosen, shipped[::3] if quick else shipped

@@ -100,10 +100,7 @@ def rows_for(
     needed: Mapping[str, Sequence[str]], models: Mapping[str, FittedModel], library: Iterable[KernelClass],
     most_items: int,
 ) -> tuple[tuple[KernelClass, ...], tuple[str, ...]]:  # fmt: skip
-    """Return classes with the rows to measure, and the problems of quantities that no class exercises.
-
-    `most_items` is the largest work-group of the device.
-    """
+    """Return classes with the rows to measure, in groups of `most_items` at most, and problems of other quantities."""
     library, problems = sorted(library, key=lambda kernel: "context" in kernel.tags), list[str]()
     chosen: dict[tuple[str, str, int], KernelClass] = {}
     for family, names in needed.items():
@@ -150,8 +147,8 @@ def _in_order(quantity: str, library: Iterable[KernelClass]) -> list[tuple[bool,
         near = sum(any(hint in name for name in names) for hint in hints)
         return -2 * named - near, -sum(name.endswith(bits) for name in names)
 
-    every = ((rank(kernel, variant), kernel, variant) for kernel in library for variant in kernel.variants)
-    return [(rank[0] < 0, *pair) for rank, *pair in sorted(every, key=lambda each: each[0])]
+    every = sorted(((k, variant) for k in library for variant in k.variants), key=lambda pair: rank(*pair))
+    return [(rank(kernel, variant)[0] < 0, kernel, variant) for kernel, variant in every]
 
 
 def _best_row(
@@ -176,10 +173,7 @@ def _best_row(
 
 
 def refitted(folder: Path, names: Iterable[str]) -> dict[str, FittedModel]:
-    """Fit families of a folder again to all that it holds, and write their weights; return their models.
-
-    Facts that an earlier fit chose stay, so that only one matrix is needed for a family.
-    """
+    """Fit families again to all that a folder holds, with the facts of their earlier fits; write their weights."""
     measured, tests = recorded_folder(folder, measured_facts=False)
     samples, models = samples_of(folder, measured), {}
     for name in names:

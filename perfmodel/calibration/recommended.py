@@ -193,10 +193,7 @@ def data_folder() -> Path:
 
 
 def places() -> tuple[tuple[str, Path], ...]:
-    """Return the folders of devices' folders in which weights are looked for, in this order, each with words for it.
-
-    They are the user's own, ``fitted_weights`` of the current folder, and that which ships with perfmodel.
-    """
+    """Return the folders of devices' folders in which weights are looked for, in this order, each with words for it."""
     return (
         ("your own", data_folder()),
         ("of the current folder", _current_folder() / FOLDER),
@@ -413,11 +410,7 @@ def fit(
 def model_in_use(
     path: Path | None, family: str | None, device: str | None, tell: Callable[[str], None], judged: bool = True
 ) -> FittedModel:
-    """Return the model of a weights file, or without a path of the device in use.
-
-    `tell` receives which weights these are, with their verdict if `judged`. A PerfModelWarning names differences
-    between the weights' device and the device in use.
-    """
+    """Return the model of a file, or of the device in use; `tell` gets which it is, and its verdict if `judged`."""
     if path is None:
         weights = find_weights(device, family)
         tell(weights.text if judged else weights.place)
@@ -439,10 +432,7 @@ def foreign(model: FittedModel, device: str | None = None) -> tuple[str, ...]:
 
 
 def folder_weights(folder: Path, family: str | None = None) -> Path:
-    """Return the weights of a family in a device's folder.
-
-    The family is its name, or its Python file; by default the one that calibration recommends, else the first by name.
-    """
+    """Return the weights of a family in a device's folder; by default the recommended one, else the first by name."""
     from perfmodel.analyses.report_models import weights_files  # here: predictions do not need it
 
     if not (folder / ROWS_FILE).is_file():

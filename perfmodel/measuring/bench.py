@@ -99,10 +99,7 @@ class Bench:
             return began_at, timing.sample(self.queue, enqueues, campaign.runs, campaign.timeout_s, campaign.enough)
 
     def launch_overhead(self) -> float:
-        """Return the time of an empty kernel [s], or raise BrokenDeviceError.
-
-        It is the median, not the minimum: it decides the sizes, which one lucky run should not change.
-        """
+        """Return the median time of an empty kernel [s], which decides the sizes, or raise BrokenDeviceError."""
         try:
             with quiet_compiler():
                 program = cl.Program(self._opened[0], "__kernel void nothing() {}").build()

@@ -43,10 +43,7 @@ def lock_path(facts: DeviceFacts) -> Path:
 
 @contextmanager
 def locked(facts: DeviceFacts, progress: Progress, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold a device's lock; wait up to `wait_s` [s] for another campaign.
-
-    The system releases the lock when a process ends. Raises DeviceBusyError, or OutputError if the file cannot be made.
-    """
+    """Hold a device's lock after waiting up to `wait_s` [s], else raise DeviceBusyError; it ends with the process."""
     path = lock_path(facts)
     lock = FileLock(path, poll_interval=POLL_S, thread_local=False)
     try:
@@ -154,10 +151,7 @@ class LoadWatch:
 
 
 def wait_until_quiet(tell: Callable[[str], None]) -> bool:
-    """Wait while other processes load the machine, at most :data:`WAIT_S`; return whether it is quiet.
-
-    `tell` receives messages about the wait.
-    """
+    """Wait while others load the machine, at most :data:`WAIT_S`, and `tell` that; return whether it is quiet."""
     most_s = waiting_s()
     if not most_s or _others_use(WINDOW_S) <= BUSY or (cores := _others_use(LOOK_S)) <= BUSY:
         return True

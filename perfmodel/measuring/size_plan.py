@@ -165,10 +165,7 @@ def plan_key(bench: Bench, team: Team, hashes: Sequence[str] = ()) -> str:
 
 
 def read_plans(path: Path, by: Literal["key", "alike"] = "key") -> dict[str, Plan]:
-    """Return the plans in a file, by one of their keys.
-
-    A damaged line is left out with a SetAsideWarning; its sizes are searched again.
-    """
+    """Return the plans in a file, by one of their keys; the sizes of a damaged line, left out, are searched again."""
     plans = read_lines(path, _read_plan, needed=False)[0] if path.is_file() else ()
     return {getattr(plan, by): Plan(plan.parameters, plan.seconds) for _, plan in plans}
 

@@ -205,10 +205,7 @@ def _array(kernel: str, argument: Any, values: Mapping[str, Any]) -> ArrayArgume
 
 
 def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a kernel's scalar arguments in their types; offsets are 0 by default.
-
-    KernelArgumentError means an argument without a value, or a value without an argument.
-    """
+    """Return a kernel's scalar arguments in their types; offsets are 0 by default. KernelArgumentError: other names."""
     from loopy import ValueArg
 
     values = {**dict.fromkeys(offset_arguments(kernel), 0), **scalars, **parameters}

@@ -128,10 +128,7 @@ class _Recorder:
 
 @contextmanager
 def device_buffers(queue: Any, arrays: Mapping[ArrayArgument, Any]) -> Iterator[dict[str, Any]]:
-    """Give memory on the device for arrays by the names of their buffers, each filled with repetitions of a block.
-
-    A block as large as its array is spread over the buffers of the array.
-    """
+    """Give memory on the device for the buffers of arrays, filled with their blocks, which are repeated if short."""
     with ExitStack() as stack:
         buffers = {}
         for array, block in arrays.items():

@@ -69,10 +69,7 @@ class Device:
         return self.facts.slug
 
     def context(self) -> tuple[Any, Any]:
-        """Open the device; return a new pyopencl context and an in-order queue with profiling.
-
-        Raises NoDeviceError if the device is no longer listed.
-        """
+        """Open the device, or raise NoDeviceError; return a pyopencl context and an in-order queue with profiling."""
         import pyopencl as cl
 
         handles = _handles()
@@ -103,10 +100,7 @@ def identities() -> tuple[Device, ...]:
 
 
 def know_intel() -> None:
-    """Register Intel's runtime of this Python environment with OpenCL's loader if it has no other driver.
-
-    The wheel's own files for that hold a path of the machine that built the wheel.
-    """
+    """Register Intel's runtime of this environment with OpenCL's loader if it has no other driver."""
     import pyopencl as cl
 
     vendors = (VENDORS, Path(cl.__file__).parent / ".libs")  # the loader in pyopencl's wheel reads both

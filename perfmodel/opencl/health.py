@@ -6,7 +6,6 @@ device 0.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import random
@@ -26,7 +25,6 @@ TIME_LIMIT_S = 60.0
 ONLY_INSTALLED = "import sys; sys.path = [place for place in sys.path if place]; "
 """Start of a program for ``python -c``; without it, modules of the current folder would be imported first."""
 WORK_ITEMS = 64
-PR_SET_PDEATHSIG = 1  # option of Linux' ``prctl``: the signal that a process gets when its parent ends
 # a cached program would hide a broken compiler
 _WITHOUT_CACHES = {"PYOPENCL_NO_CACHE": "1", "POCL_KERNEL_CACHE": "0", "CUDA_CACHE_DISABLE": "1"}
 
@@ -44,7 +42,7 @@ def check(device: Device, time_limit: float = TIME_LIMIT_S) -> Health:
     """Build and run a small kernel on a device in a new process, and check its result.
 
     Each check builds another kernel, so that caches are not used. A device that takes longer than `time_limit` [s] is
-    reported as not working. The process ends with this one.
+    reported as not working.
     """
     start = time.perf_counter()
     try:
@@ -54,10 +52,7 @@ def check(device: Device, time_limit: float = TIME_LIMIT_S) -> Health:
 
 
 def survey(time_limit: float = TIME_LIMIT_S) -> tuple[tuple[Device, Health], ...]:
-    """Return all devices and the check of each, without OpenCL in this process; `time_limit` is for each [s].
-
-    BrokenDeviceError means that a driver crashes or hangs when devices are listed.
-    """
+    """Return all devices with their checks, without OpenCL in this process; BrokenDeviceError: listing them crashes."""
     listed = _probe("list", time_limit)["devices"]
     known = (Device(index, DeviceFacts.from_json(document)) for index, document in enumerate(listed))
     return tuple((device, check(device, time_limit)) for device in known)
@@ -72,8 +67,8 @@ def broken(device: str, cause: str) -> BrokenDeviceError:
 
 
 def _probe(argument: str, time_limit: float) -> dict[str, Any]:
-    own = "from perfmodel.opencl.health import end_with_parent, main; end_with_parent({}); main(sys.argv[1])"
-    command = [sys.executable, "-W", "ignore", "-c", ONLY_INSTALLED + own.format(os.getpid()), argument]
+    program = f"{ONLY_INSTALLED}from perfmodel.opencl.health import main; main(sys.argv[1])"
+    command = [sys.executable, "-W", "ignore", "-c", program, argument]
     subject = "any" if argument == "list" else argument
     try:
         environment = {**os.environ, **_WITHOUT_CACHES}
@@ -130,14 +125,6 @@ def health(device: Device) -> dict[str, Any]:
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines()]
     return next((line for line in lines if line), "no reason given")
-
-
-def end_with_parent(parent: int) -> None:
-    """Let Linux end this process with its parent, also while a driver holds Python's lock; elsewhere do nothing."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # the parent ended before
-            os._exit(1)
 
 
 def main(argument: str) -> None:

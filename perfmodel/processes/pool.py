@@ -52,10 +52,7 @@ class Pool:
     def stream(
         self, task: Task, variants: Mapping[str, Variant], title: str, most: int = MOST
     ) -> Generator[tuple[str, Any], None, None]:
-        """Yield the name and the result, or the error, of each variant in their order, as early as possible.
-
-        At most `most` results per process are buffered: fewer where results are large.
-        """
+        """Yield the name and the result, or error, of each variant in order; buffer `most` results per process."""
         with reports.task(self.progress, title, len(variants)):
             if self.alone:
                 for name in variants:

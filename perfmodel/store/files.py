@@ -51,10 +51,7 @@ def paths(path: Path | str) -> tuple[Path, Path]:
 
 
 def device_path(path: Path | str) -> Path:
-    """Return the file of the store at `path` that describes its device.
-
-    A store with another name than ``measurements.jsonl`` has such a file only if its device is not the folder's.
-    """
+    """Return the file that describes a store's device; a store of another name has its own if its device differs."""
     rows, _ = paths(path)
     return rows.with_name(DEVICE_FILE if rows.name == ROWS_FILE else f"{rows.stem}.{DEVICE_FILE}")
 

@@ -202,10 +202,7 @@ class Measurement(BaseModel):
         return before.status == self.status == "ok" and self.matches(before)
 
     def matches(self, other: Measurement) -> bool:
-        """Whether two records have the same place and driver, and the same code or equal counts.
-
-        Versions of Loopy write the terms of a sum in different orders.
-        """
+        """Whether two records have the same place and driver, and the same code or (of other Loopys) equal counts."""
         options = (options_of(row.kernel_hash) for row in (self, other))
         counted_alike = "" != self.counts_hash == other.counts_hash and next(options) == next(options)
         same_code = self.kernel_hash == other.kernel_hash or counted_alike
@@ -218,10 +215,7 @@ def options_of(kernel_hash: str) -> str:
 
 
 def joined(rows: Sequence[Measurement]) -> Measurement:
-    """Return one record with the visits of several records of a configuration, in their order.
-
-    Descriptions come from the last record, flags from the one with the lowest time.
-    """
+    """Return the visits of records of a configuration as one record, with the flags of the lowest time."""
     if len(rows) == 1:
         return rows[0]
     profiled = all(row.device_samples_s for row in rows)

@@ -181,10 +181,7 @@ class Measurements(FrozenValue):
 
     @property
     def current(self) -> tuple[Measurement, ...]:
-        """One record for each configuration, failed ones too: the newest, joined with its earlier visits.
-
-        Records of other code or of another driver, records before a failure, and impossible visits are not joined.
-        """
+        """The newest record of each configuration, failed ones too, joined with earlier visits of the same code."""
         return self._joined[0]
 
     @cached_property
@@ -268,7 +265,7 @@ class Measurements(FrozenValue):
         """Return the number of operations, accesses and work-items; NaN where they cannot be counted."""
         try:
             counts = self.counts[row.counts_hash]
-            parts = [part.count for part in (*counts.operation_table, *counts.access_table)]
+            parts = [part.count for part in counts.operation_table] + [part.count for part in counts.access_table]
             return float(sum(count(**row.parameters) for count in (*parts, counts.work_items())))
         except (KeyError, PerfModelError):  # an error is raised where these counts are used
             return math.nan

@@ -57,15 +57,6 @@ def found(folder, listener):
         return fit_device(folder, folder.parent / "out", listener)
 
 
-def test_a_budget_that_ends_before_the_test_kernels_leaves_weights_that_nothing_judges(tmp_path):
-    shutil.copytree(DATA, tmp_path / "device")
-    (tmp_path / "device" / "test.jsonl").write_text("")
-    found = fit_device(tmp_path / "device", names=(CORE,))
-    assert (CORE, {CORE}) == (found.chosen, found.models.keys())
-    assert read(DATA).device == found.device
-    assert "verdict: usable neither to time nor to rank\n- no test kernel is measured" in found.text
-
-
 def test_without_test_kernels_measured_ones_are_judged_by_fits_without_their_group(tmp_path):
     shutil.copytree(DATA, tmp_path / "device")
     (tmp_path / "device" / "test.jsonl").unlink()
@@ -116,26 +107,27 @@ def test_the_verdict_is_that_of_the_core_papers_family(found, folder):
         assert family in found.text.partition("all families on the same cases")[2]
 
 
-def test_no_family_that_may_predict_times_below_zero_is_recommended(tmp_path):
-    shutil.copytree(DATA, tmp_path / "device")
-    measured = read(tmp_path / "device")
-    assert fit(measured, CORE).below_zero  # with its own options it would
-    possible = calibrate._possible(measured, {CORE: fit(measured, CORE), "bottleneck": load(BOTTLENECK)})
-    assert ["bottleneck"] == possible
-    alone = fit_device(tmp_path / "device", names=(CORE,))
-    assert (CORE, ()) == (alone.chosen, load(alone.weights_files[CORE]).below_zero)
+def test_no_family_that_may_predict_times_below_zero_is_recommended():
+    measured = read(DATA)
+    below = fit(measured, CORE)
+    assert below.below_zero
+    assert ["bottleneck"] == calibrate._possible(measured, {CORE: below, "bottleneck": load(BOTTLENECK)})
 
 
-def test_what_is_doubtful_of_the_device_is_a_note(tmp_path):
+def test_without_records_of_test_kernels_nothing_judges_and_what_is_doubtful_is_a_note(tmp_path):
     shutil.copytree(DATA, tmp_path / "device")
+    (tmp_path / "device" / "test.jsonl").write_text("")  # the budget ended before
     write = "facts:\n  {}: {{value: {}, unit: B, source: 'measured, as if by a probe'}}\n"
     (tmp_path / "device" / "facts.yaml").write_text(
         write.format("last_level_bytes", 2**25) + write.partition("\n")[2].format("l3_bytes", 3 * 2**20)
     )
     found = fit_device(tmp_path / "device", names=(CORE,))
+    assert (CORE, {CORE}) == (found.chosen, found.models.keys())
+    assert "verdict: usable neither to time nor to rank\n- no test kernel is measured" in found.text
     (note,) = (note for note in found.notes if "last-level cache" in note)
     assert "a stream measures 32 MiB, a pointer chase measures 3 MiB" in note
     assert f"note: {note}" in (tmp_path / "device" / "verdict.txt").read_text()
+    assert () == load(found.weights_files[CORE]).below_zero  # with its own options it would, and it is the only one
 
 
 def test_one_problem_ends_nothing(found, listener):

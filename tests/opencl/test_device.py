@@ -16,17 +16,10 @@ from tests.machine import fake_device
 pytestmark = pytest.mark.device
 
 REQUIRED_FACTS = {
-    "compute_units": int,
-    "global_memory_bytes": int,
-    "max_alloc_bytes": int,
-    "local_memory_bytes": int,
-    "max_work_group_size": int,
-    "max_work_item_sizes": tuple,
-    "subgroup_size": int,
-    "device_type": str,
-    "opencl_version": str,
-    "profiling_resolution_ns": int,
-}
+    "compute_units": int, "global_memory_bytes": int, "max_alloc_bytes": int, "local_memory_bytes": int,
+    "max_work_group_size": int, "max_work_item_sizes": tuple, "subgroup_size": int, "device_type": str,
+    "opencl_version": str, "profiling_resolution_ns": int,
+}  # fmt: skip
 
 
 def test_every_device_tells_the_facts_that_models_use():

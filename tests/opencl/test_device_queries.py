@@ -10,24 +10,12 @@ from perfmodel.opencl import device as queries
 from perfmodel.opencl.device import facts_of
 
 STANDARD = {
-    "name": "device ",
-    "driver_version": "1 ",
-    "version": "OpenCL 3.0 ",
-    "platform": SimpleNamespace(name="platform"),
-    "type": cl.device_type.GPU,
-    "extensions": "cl_khr_fp64",
-    "max_compute_units": 132,
-    "max_clock_frequency": 1980,
-    "global_mem_size": 2**37,
-    "max_mem_alloc_size": 2**35,
-    "global_mem_cache_size": 2**20,
-    "global_mem_cacheline_size": 128,
-    "local_mem_size": 48 * 1024,
-    "max_work_group_size": 1024,
-    "max_work_item_sizes": [1024, 1024, 64],
-    "profiling_timer_resolution": 1000,
-    "double_fp_config": 63,
-}
+    "name": "device ", "driver_version": "1 ", "version": "OpenCL 3.0 ", "platform": SimpleNamespace(name="platform"),
+    "type": cl.device_type.GPU, "extensions": "cl_khr_fp64", "max_compute_units": 132, "max_clock_frequency": 1980,
+    "global_mem_size": 2**37, "max_mem_alloc_size": 2**35, "global_mem_cache_size": 2**20,
+    "global_mem_cacheline_size": 128, "local_mem_size": 48 * 1024, "max_work_group_size": 1024,
+    "max_work_item_sizes": [1024, 1024, 64], "profiling_timer_resolution": 1000, "double_fp_config": 63,
+}  # fmt: skip
 
 
 def facts(**answers):

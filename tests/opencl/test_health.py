@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -64,34 +63,6 @@ def test_a_hanging_driver_is_given_up(driver):
     assert not health.ok
     assert "gave no answer in 1 s" == health.message
     assert time.perf_counter() - start < 10
-
-
-def test_the_check_ends_with_its_parent_though_the_driver_never_lets_go(tmp_path, driver):
-    """It holds Python's lock, so that no thread of the check could see its parent end; the parent is killed."""
-    note = tmp_path / "pid"
-    driver(f"import ctypes, os; open({str(note)!r}, 'w').write(str(os.getpid())); ctypes.PyDLL(None).sleep(60)")
-    code = "from perfmodel import opencl; from tests.machine import fake_device; opencl.check(fake_device(0, 'x', 'y'))"
-    parent = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
-    assert within(60, lambda: note.exists() and note.read_text())
-    probe = int(note.read_text())
-    parent.kill()
-    parent.wait()
-    assert within(10, lambda: not running(probe))
-
-
-def within(seconds: float, reached) -> bool:
-    end = time.monotonic() + seconds
-    while not reached() and time.monotonic() < end:
-        time.sleep(0.05)
-    return bool(reached())
-
-
-def running(pid: int) -> bool:
-    """Whether a process runs; one that has ended may wait to be fetched."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_a_driver_that_exits_and_speaks(driver):

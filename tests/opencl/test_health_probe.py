@@ -12,27 +12,18 @@ from perfmodel.opencl import health
 pytestmark = pytest.mark.device
 
 
-def test_build_failure_is_an_unhealthy_answer(monkeypatch):
+@pytest.mark.parametrize(
+    ("old", "new", "message"), [("kernel", "nonsense", "RuntimeError"), ("3*", "5*", "element 1 is ")]
+)
+def test_a_failed_build_and_a_wrong_result_are_unhealthy(monkeypatch, old, new, message):
     import pyopencl as cl
 
     real = cl.Program
-    monkeypatch.setattr(cl, "Program", lambda context, source: real(context, source + "nonsense!"))
+    monkeypatch.setattr(cl, "Program", lambda context, source: real(context, source.replace(old, new)))
     answer = health.health(opencl.find())
     assert not answer["ok"]
-    assert "RuntimeError" in answer["message"]
+    assert message in answer["message"]
     assert "\n" not in answer["message"]
-
-
-def test_wrong_result_is_an_unhealthy_answer(monkeypatch):
-    import pyopencl as cl
-
-    real = cl.Program
-    monkeypatch.setattr(
-        cl, "Program", lambda context, source: real(context, source.replace("3*", "5*"))
-    )
-    answer = health.health(opencl.find())
-    assert not answer["ok"]
-    assert "element 1 is " in answer["message"]
 
 
 def test_the_answer_is_the_last_line_of_standard_output(capsys):

@@ -13,59 +13,33 @@ from perfmodel import store
 from perfmodel.store import Measurements
 from tests.store.test_files import measurement
 
+
 # The T4 results schema 1.0.0 as Kernel Tuner publishes it (kernel_tuner/schema/T4/1.0.0), in the parts that say
 # anything, and stricter: an object has no other keys than those described, and each of them has its type.
-RUNTIMES = {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}}
-SECONDS = {"type": "number"}
+def _object(required=(), **properties):
+    return {"type": "object", "required": [*required], "additionalProperties": False, "properties": properties}
+
+
+TEXT, NUMBER = {"type": "string"}, {"type": "number"}
+TIMES = _object(
+    compilation_time=NUMBER, runtimes={"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}},
+    framework=NUMBER, search_algorithm=NUMBER, validation=NUMBER,
+)  # fmt: skip
+RESULT = _object(
+    ("configuration", "times", "invalidity", "correctness"),
+    timestamp=TEXT, configuration={"type": "object"}, objectives={"type": "array", "items": TEXT}, times=TIMES,
+    invalidity={"enum": ["timeout", "compile", "runtime", "correctness", "constraints", "correct"]}, correctness=NUMBER,
+    measurements={"type": "array", "items": _object(
+        ("name", "value", "unit"), name=TEXT, value={"type": ["number", "string", "array"]}, unit=TEXT,
+    )},
+)  # fmt: skip
 T4 = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "required": ["schema_version", "results"],
-    "additionalProperties": False,
-    "properties": {
-        "schema_version": {"type": "string", "pattern": r"^[0-9]{1,}.[0-9]{1,}.[0-9]{1,}$"},
-        "results": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["configuration", "times", "invalidity", "correctness"],
-                "additionalProperties": False,
-                "properties": {
-                    "timestamp": {"type": "string"},
-                    "configuration": {"type": "object"},
-                    "objectives": {"type": "array", "items": {"type": "string"}},
-                    "times": {
-                        "type": "object",
-                        "additionalProperties": False,
-                        "properties": {
-                            "compilation_time": SECONDS,
-                            "runtimes": RUNTIMES,
-                            "framework": SECONDS,
-                            "search_algorithm": SECONDS,
-                            "validation": SECONDS,
-                        },
-                    },
-                    "invalidity": {
-                        "enum": ["timeout", "compile", "runtime", "correctness", "constraints", "correct"]
-                    },
-                    "correctness": {"type": "number"},
-                    "measurements": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "required": ["name", "value", "unit"],
-                            "additionalProperties": False,
-                            "properties": {
-                                "name": {"type": "string"},
-                                "value": {"type": ["number", "string", "array"]},
-                                "unit": {"type": "string"},
-                            },
-                        },
-                    },
-                },
-            },
-        },
-    },
+    **_object(
+        ("schema_version", "results"),
+        schema_version={"type": "string", "pattern": r"^[0-9]{1,}.[0-9]{1,}.[0-9]{1,}$"},
+        results={"type": "array", "items": RESULT},
+    ),
 }
 
 STATUSES = ("ok", "compile", "runtime", "timeout", "correctness", "constraint")

@@ -41,21 +41,22 @@ def counts_line(content) -> str:
 
 def measurement(**changes) -> Measurement:
     values = {
-        "kernel": "copy",
-        "group": "vector",
-        "variant": {"work_group": (16, 16)},
-        "parameters": {"n": 8},
-        "device": "D",
-        "platform": "P",
-        "driver": "1",
-        "versions": {},
-        "kernel_hash": "h",
-        "counts_hash": "abc",
-        "samples_s": (9.0, 8.0, 3.0, 2.0, 4.0),
-        "dropped": 2,
-        "status": "ok",
-    }
+        "kernel": "copy", "group": "vector", "variant": {"work_group": (16, 16)}, "parameters": {"n": 8}, "device": "D",
+        "platform": "P", "driver": "1", "versions": {}, "kernel_hash": "h", "counts_hash": "abc",
+        "samples_s": (9.0, 8.0, 3.0, 2.0, 4.0), "dropped": 2, "status": "ok",
+    }  # fmt: skip
     return Measurement(**{**values, **changes})
+
+
+def keep(folder, *sizes) -> Path:
+    """Append a record for each size; return the file."""
+    for n in sizes:
+        store.append(folder, measurement(parameters={"n": n}))
+    return folder / "measurements.jsonl"
+
+
+def sizes_of(found) -> list[int]:
+    return [row.parameters["n"] for row in found.rows]
 
 
 def test_what_is_read_is_what_was_written(tmp_path):
@@ -82,35 +83,29 @@ def test_iteration_gives_the_newest_ok_record_of_each_configuration(tmp_path):
 
 @pytest.mark.parametrize("cut", [1, 20, 200])
 def test_a_torn_last_line_is_left_out_and_told(tmp_path, cut):
-    for n in (1, 2):
-        store.append(tmp_path, measurement(parameters={"n": n}))
-    path = tmp_path / "measurements.jsonl"
+    path = keep(tmp_path, 1, 2)
     path.write_bytes(path.read_bytes()[: -cut - 1])
     with pytest.warns(errors.SetAsideWarning, match="line 2 is torn") as told:
         found = store.read(tmp_path)
-    assert [{"n": 1}] == [row.parameters for row in found.rows]
+    assert [1] == sizes_of(found)
     assert found.set_aside == tuple(str(one.message) for one in told)
     assert 1 == len(told)
 
 
 def test_the_torn_line_is_set_aside_before_the_next_record(tmp_path):
-    for n in (1, 2):
-        store.append(tmp_path, measurement(parameters={"n": n}))
-    path = tmp_path / "measurements.jsonl"
+    path = keep(tmp_path, 1, 2)
     torn = path.read_bytes()[:-30]
     path.write_bytes(torn)
     store.append(tmp_path, measurement(parameters={"n": 3}))
     found = store.read(tmp_path)
-    assert [{"n": 1}, {"n": 3}] == [row.parameters for row in found.rows]
+    assert [1, 3] == sizes_of(found)
     assert () == found.set_aside
     assert torn.splitlines()[1] + b"\n" == (tmp_path / "measurements.jsonl.torn").read_bytes()
 
 
 @pytest.mark.filterwarnings("ignore::perfmodel.errors.SetAsideWarning")
 def test_every_cut_of_the_file_leaves_the_whole_records(tmp_path):
-    for n in (1, 2, 3):
-        store.append(tmp_path, measurement(parameters={"n": n}))
-    path = tmp_path / "measurements.jsonl"
+    path = keep(tmp_path, 1, 2, 3)
     whole = path.read_bytes()
     for cut in range(1, len(whole), 7):
         path.write_bytes(whole[:cut])
@@ -121,36 +116,27 @@ def test_every_cut_of_the_file_leaves_the_whole_records(tmp_path):
 DAMAGE = {
     "cut": lambda line: line[:40],
     "no samples": lambda line: line.replace("[9.0, 8.0, 3.0, 2.0, 4.0]", "[9.0, 8.0]"),
-    "a time of zero": lambda line: line.replace("9.0", "0.0"),
     "a negative time": lambda line: line.replace("3.0", "-3.0"),
     "no number": lambda line: line.replace("3.0", "NaN"),
-    "beyond doubles": lambda line: line.replace("3.0", "1e999"),
-    "text for a number": lambda line: line.replace("9.0", '"9.0"'),
-    "dropped below zero": lambda line: line.replace('"dropped": 2', '"dropped": -2'),
     "a key twice": lambda line: line.replace('"dropped": 2', '"dropped": 2, "dropped": 3'),
-    "no schema": lambda line: line.replace('"schema"', '"scheme"'),
     "an older schema": lambda line: line.replace("measurement/1", "measurement/0"),
     "a size beyond doubles": lambda line: line.replace('{"n": 2}', f'{{"n": {2**53 + 1}}}'),
-    "400 digits": lambda line: line.replace('{"n": 2}', f'{{"n": {10**400}}}'),
     "5000 digits": lambda line: line.replace('{"n": 2}', f'{{"n": {"9" * 5000}}}'),
     "deep": lambda line: line.replace('{"work_group"', '{"deep": ' + 5000 * "[" + 5000 * "]" + ', "work_group"'),
     "device times of other runs": lambda line: line.replace('"device_samples_s": []', '"device_samples_s": [1.0]'),
-    "half a character": lambda line: line.replace('"copy"', r'"\ud800"'),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_line_in_the_middle_is_left_out_and_told_with_its_number(tmp_path, damage):
-    for n in (1, 2, 3):
-        store.append(tmp_path, measurement(parameters={"n": n}))
-    path = tmp_path / "measurements.jsonl"
+    path = keep(tmp_path, 1, 2, 3)
     lines = path.read_text().splitlines()
     changed = DAMAGE[damage](lines[1])
     assert changed != lines[1]
     path.write_text("\n".join([lines[0], changed, lines[2]]) + "\n")
     with pytest.warns(errors.SetAsideWarning, match=r"1 line .*\(line 2 .*; fix or remove") as told:
         found = store.read(tmp_path)
-    assert [{"n": 1}, {"n": 3}] == [row.parameters for row in found.rows]
+    assert [1, 3] == sizes_of(found)
     assert 1 == len(told)
     assert len(str(told[0].message)) < 600
 
@@ -165,15 +151,13 @@ def test_counts_that_were_changed_are_left_out_and_told(tmp_path):
 
 
 def test_a_store_whose_first_record_is_damaged_still_has_its_owner(tmp_path):
-    for n in (1, 2):
-        store.append(tmp_path, measurement(parameters={"n": n}))
-    path = tmp_path / "measurements.jsonl"
+    path = keep(tmp_path, 1, 2)
     path.write_text(path.read_text()[30:])
     with pytest.raises(errors.StoreError):
         store.append(tmp_path, measurement(device="E"))
     store.append(tmp_path, measurement(parameters={"n": 3}))
     with pytest.warns(errors.SetAsideWarning, match="line 1"):
-        assert [{"n": 2}, {"n": 3}] == [row.parameters for row in store.read(tmp_path).rows]
+        assert [2, 3] == sizes_of(store.read(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -254,7 +238,7 @@ def test_a_disk_that_fills_up_within_a_record_leaves_whole_records(tmp_path):
     assert "OutputError" in done.stderr.splitlines()[-1]
     assert whole == path.read_bytes()
     store.append(tmp_path, measurement(parameters={"n": 2}))
-    assert [{"n": 1}, {"n": 2}] == [row.parameters for row in store.read(tmp_path).rows]
+    assert [1, 2] == sizes_of(store.read(tmp_path))
 
 
 # ---- counts beside the records --------------------------------------------------------------

@@ -198,7 +198,7 @@ def _line(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> 
 
 
 def _is_cpu(instrument: Instrument) -> bool:
-    return instrument.device.facts.known("device_type", "") == "cpu"
+    return bool(instrument.device.facts.known("device_type") == "cpu")
 
 
 def _pages(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:

@@ -14,7 +14,7 @@ from time import monotonic
 
 from perfmodel import store as stored
 from perfmodel.facts.doubts import DISTURBED, disturbed
-from perfmodel.facts.probed import ProbeRun
+from perfmodel.facts.probed import Point, ProbeRun
 from perfmodel.io import replace_file
 from perfmodel.measuring import timing
 from perfmodel.measuring.campaign import DEFAULT
@@ -79,9 +79,8 @@ def _visited(
     instrument: Instrument, folder: Path, settings: ProbeSettings, probe: Probe, place: tuple[int, int], deaths: int
 ) -> ProbeRun:
     began, facts, (series, visit) = monotonic(), instrument.device.facts, place
-    if deaths > 1:
-        points, message = (), "it ended the process twice"
-    else:
+    points, message = tuple[Point, ...](), "it ended the process twice"
+    if deaths < 2:
         earlier = tuple(run for run in read_probes(folder) if run.series == series)
         points, message = probe.timed(instrument, settings, earlier)
     run = ProbeRun(
