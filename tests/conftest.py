@@ -66,6 +66,7 @@ def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """No load: what others do on this machine changes no test, and no command that a test starts waits for them."""
     monkeypatch.setattr("perfmodel.measuring.lock.reading", lambda: MachineTimes(monotonic(), 0.0, 0.0))
     monkeypatch.setenv("PERFMODEL_WAIT_S", "0")
+    monkeypatch.setattr("os.fsync", lambda number: None)  # a busy disk takes seconds for each record
 
 
 @pytest.fixture

@@ -275,11 +275,7 @@ def measure_device(
     device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None,
     kernels: Kernels = None, tests: Kernels = None, made: AllMade | None = None,
 ) -> None:  # fmt: skip
-    """Measure measurement kernels, test kernels and samples of a device; parameters are those of :func:`calibrate`.
-
-    A budget is for all: test kernels get what the first leave, and samples the rest, at least their shares. What is
-    `made` is not made again.
-    """
+    """Measure measurement kernels, test kernels and samples, as :func:`calibrate`, with their shares of the budget."""
     began, budget_s = monotonic(), campaign.budget_s
     files = (folder, folder / store.TESTS_FILE, folder / store.SAMPLES_FILE)
     for index, (classes, part) in enumerate(_parts(campaign, kernels, tests)):
@@ -300,30 +296,9 @@ def calibrate(
     """Probe and measure a device, fit the families that can be recommended, and judge the fits on unseen kernels.
 
     Stopped at any time and called again, it goes on: what the folder holds is not measured again. At its end it packs
-    the folder's counts (:func:`perfmodel.store.pack`).
-
-    Parameters
-    ----------
-    device
-        A device that works, as :func:`perfmodel.opencl.find` returns it.
-    folder
-        Folder of this device: measurements, weights files and the verdict are written into it.
-    campaign
-        How much is measured and how. Its budget is for everything that is measured: probes, measurement kernels, test
-        kernels and samples.
-    kernels, tests
-        Measurement kernels and test kernels; by default those of perfmodel's own folders, and samples with them.
-    made_first
-        Whether kernels are made before the budget begins. The budget is then for measuring only.
-
-    Raises
-    ------
-    OutputError, StoreError
-        If the folder cannot be written, or belongs to another device.
-    BrokenDeviceError
-        If the device runs nothing, or nothing any more.
-    FitError
-        If no measurement kernel was measured: the budget is too small, or all of them fail.
+    the folder's counts. The campaign's budget is for all that is measured: probes, measurement kernels, test kernels
+    and samples; these come with perfmodel's own kernels, the default. With `made_first`, kernels are made before the
+    budget begins. FitError means that no measurement kernel was measured: the budget is too small, or all fail.
     """
     store.prepare(folder, device.facts)  # a folder that cannot be used is refused before anything takes long
     phases = Phases(progress or Silent())

@@ -21,15 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from perfmodel import errors, fitting
 from perfmodel.compare.figures import Verdict
 from perfmodel.documents import Schema, json_text, read_file, require, value_of
-from perfmodel.errors import (
-    DocumentError,
-    NoDeviceError,
-    NoWeightsError,
-    OptionError,
-    PerfModelError,
-    UnknownDeviceError,
-    listed,
-)
+from perfmodel.errors import NoDeviceError, NoWeightsError, OptionError, PerfModelError, UnknownDeviceError, listed
 from perfmodel.facts import DeviceFacts, differences, published_devices, read_device
 from perfmodel.io import file_part, shipped, write_whole
 from perfmodel.measuring.lock import pin_threads
@@ -73,11 +65,7 @@ class Recommended(BaseModel):
 
 
 def recommended_weights(folder: Path, family: str | None = None) -> Path | None:
-    """Return the weights file of a device's folder that predictions should use, or that of a family; None of none.
-
-    That is the family of ``recommended.json``; in a folder without that file, the first of :data:`CANDIDATES` that the
-    folder has weights of.
-    """
+    """Return the weights file of a folder: of a family, else the recommended one, else the first candidate's."""
     names = CANDIDATES if family is None else (family,)
     if family is None and (choice := read_recommended(folder)):
         names = (choice.family,)
@@ -92,7 +80,7 @@ def read_recommended(folder: Path) -> Recommended | None:
         return None
     try:
         return value_of(Recommended, read_file(path), _SCHEMA)
-    except DocumentError as error:
+    except errors.DocumentError as error:
         advice = "give a file that 'perfmodel fit' wrote"
         raise errors.WeightsError(f"weights file '{path}' {error.problem}", advice) from error
 
@@ -104,12 +92,8 @@ def verdict_of(weights: Path | None) -> str:
 
 
 def candidates(facts: DeviceFacts | None) -> tuple[str, ...]:
-    """Return the families among which a device's is chosen.
-
-    If a probe found the order of its lanes, one of :data:`CANDIDATES` is for other devices and left out: a quick
-    campaign has too few groups to find that out from times.
-    """
-    if facts is None or "lane_order" not in facts:
+    """Return the families among which a device's is chosen, without those for an order of lanes that it lacks."""
+    if facts is None or "lane_order" not in facts:  # a quick campaign has too few groups to find it from times
         return CANDIDATES
     other = "bottleneck" if facts.value("lane_order") == "multithreaded" else "multithreaded"
     return tuple(name for name in CANDIDATES if name != other)

@@ -36,14 +36,8 @@ def measured_devices(
     `folders` that has measurements already is completed, as by :func:`perfmodel.calibration.calibrate.calibrate`; a
     task that does not finish leaves it unchanged.
 
-    Raises
-    ------
-    SchedulerError, VersionError
-        The scheduler does not answer or has no worker with a device, or a worker has other versions.
-    UnknownDeviceError, BrokenDeviceError
-        No worker has a selected resource, or the machine of the worker has no such device, or a broken one.
-    WorkerDiedError
-        A device's worker died, also when Dask started the task again.
+    Raises SchedulerError, VersionError, UnknownDeviceError or BrokenDeviceError where a worker, its versions or its
+    device do not suit, and WorkerDiedError where a device's worker died, also when Dask started the task again.
     """
     workers = _chosen(client, selectors)
     cluster.check_versions(client, sorted({address for addresses in workers.values() for address in addresses}))

@@ -194,15 +194,11 @@ def outcome(row: Measurement) -> str:
 
 @dataclass(eq=False)
 class Timekeeper:
-    """Times configurations on a bench, one visit at a time; each variant is counted and checked once.
-
-    `overhead_s` is the launch overhead of the device [s], `statistics` those of :func:`perfmodel.counts.count`, which
-    a kernel class's own replace. `watch` measures the load after each visit.
-    """
+    """Times configurations on a bench, one visit at a time; each variant is counted and checked once."""
 
     bench: Bench
-    overhead_s: float
-    statistics: Mapping[str, float] = field(default_factory=dict)
+    overhead_s: float  # of a launch [s]
+    statistics: Mapping[str, float] = field(default_factory=dict)  # which a class's own replace
     counted: dict[Key, KernelCounts] = field(default_factory=dict)
     checked: dict[Key, FailedError | None] = field(default_factory=dict)
     watch: LoadWatch = field(default_factory=LoadWatch)
@@ -268,10 +264,7 @@ class Timekeeper:
         return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=known, check=check)
 
     def work_groups(self, subject: Subject, parameters: Parameters) -> int:
-        """Return the number of work-groups; FailedError if the kernel's assumptions do not hold.
-
-        Generated code has no guard for sizes that the assumptions exclude, so these must not reach the device.
-        """
+        """Return the number of work-groups; FailedError if the assumptions do not hold, for which code has no guard."""
         with stage("constraint"):
             return int(self.count(subject).work_groups()(**parameters))
 

@@ -2,11 +2,9 @@
 
 A kernel may end its process by SIGSEGV, and a driver with damaged memory by SIGABRT. So the campaign runs in a child
 process. Before the child uses the device, it writes to a pipe the record of a death there (:func:`under_way`). The
-supervisor starts the child again after each such death (:func:`supervise`), but not after the user ends it.
-
-The child also reports when it begins to print its result, and its status once everything is printed, so that a result
-is printed once. Ctrl-C in a terminal reaches both processes, ``kill -INT`` only one: the supervisor passes interrupts
-on, and the child handles the first one only.
+supervisor starts the child again after each such death, but not after the user ends it. The child also reports when it
+begins to print its result, so that a result is printed once. Ctrl-C in a terminal reaches both processes, ``kill -INT``
+only one: the supervisor passes interrupts on, and the child handles the first one only.
 """
 
 from __future__ import annotations

@@ -210,10 +210,7 @@ LIBRARIES = ("perfmodel", "loopy", "islpy", "pyopencl", "numpy")  # libraries wh
 
 
 def flags(samples: Samples, campaign: Campaign, overhead_s: float, least_s: float) -> tuple[str, ...]:
-    """Return the flags of one visit: ``spread``, ``clock`` and ``bound`` (docs/measuring.md).
-
-    A minimum below `least_s` [s] is faster than the device can be, so that the counted work was not done.
-    """
+    """Return the flags of one visit (docs/measuring.md); `least_s` is the time that the counted work needs [s]."""
     flagged = {
         "spread": samples.spread(campaign.dropped) > campaign.spread,
         "clock": clocks_disagree(samples, campaign.dropped, overhead_s),
@@ -232,10 +229,7 @@ def clocks_disagree(samples: Samples, dropped: int, overhead_s: float) -> bool:
 
 
 def least_seconds(counts: KernelCounts, parameters: Parameters, facts: DeviceFacts) -> float:
-    """Time below which the device cannot do the counted work [s]; 0 where it does not report its units and clock.
-
-    The larger of operations / peak rate and distinct global bytes / rate of the nearest cache, exact counts only.
-    """
+    """Return the larger of operations / peak rate and global bytes / rate of the nearest cache [s]; 0 if unknown."""
     if not {"compute_units", "clock_mhz", "device_type"} <= set(facts):
         return 0.0
     peaks = PEAKS.get(facts.value("device_type"))

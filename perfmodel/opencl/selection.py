@@ -21,17 +21,8 @@ def find(selector: str | None = None) -> Device:
 
     Raises
     ------
-    NoDeviceError
-        No device is listed, or without a selector none works.
-    UnknownDeviceError
-        No device matches.
-    BrokenDeviceError
-        The devices that match do not build and run a kernel.
-
-    Warns
-    -----
-    PerfModelWarning
-        Devices of several names match.
+    NoDeviceError, UnknownDeviceError, BrokenDeviceError
+        No device is listed, or none matches, or those that match do not build and run a kernel.
     """
     failures: list[tuple[Device, Health]] = []
     for device in _candidates(selector, devices()):
@@ -46,10 +37,7 @@ def find(selector: str | None = None) -> Device:
 
 
 def identify(selector: str | None = None) -> Device:
-    """Return the device that :func:`find` returns if all devices work, with the facts that distinguish devices only.
-
-    No kernel is built or run. Raises NoDeviceError or UnknownDeviceError.
-    """
+    """Return the device that :func:`find` returns if all devices work, with its identity only; no kernel is built."""
     return _candidates(selector, identities())[0]
 
 

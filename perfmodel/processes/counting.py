@@ -46,18 +46,15 @@ def count_all(
 
     Raises
     ------
-    PerfModelError
-        The first error, if no variant can be counted.
-    OptionError, TypeError
-        If `jobs` is 0 or not an integer, or :func:`perfmodel.count` has no such option.
+    PerfModelError, OptionError, TypeError
+        The first error, if no variant can be counted; `jobs` or an option of :func:`perfmodel.count` is invalid.
     VersionError, SchedulerError
         A worker of a cluster has other versions, or the scheduler does not answer.
 
     Warns
     -----
     WorkerDiedWarning
-        If a process was killed or crashed; its variants are counted again. A variant that ends a process twice has an
-        error instead of counts.
+        A process died; its variants are counted again. One that ends a process twice has an error instead of counts.
 
     Examples
     --------

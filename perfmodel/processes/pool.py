@@ -228,10 +228,7 @@ class Processes:
 
 
 class ClusterProcesses(Processes):
-    """At most `most` workers of a Dask cluster, which replaces those that die.
-
-    Raises SchedulerError without a worker, VersionError if a worker has other versions.
-    """
+    """At most `most` workers of a Dask cluster, which replaces those that die; of other versions none."""
 
     def __init__(self, client: Any, most: int) -> None:
         import asyncio

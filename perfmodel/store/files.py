@@ -16,17 +16,8 @@ from perfmodel.facts import FACTS_FILE, DeviceFacts, read_device, read_facts, wi
 from perfmodel.facts.doubts import with_probed_facts
 from perfmodel.facts.probed import SCHEMA, ProbeRun
 from perfmodel.io import replace_file
-from perfmodel.store.lines import (
-    PACKED,
-    append_line,
-    failure,
-    opened,
-    read_counts,
-    read_lines,
-    read_row,
-    write_line,
-    wrong_line,
-)
+from perfmodel.store import lines
+from perfmodel.store.lines import append_line, opened, read_counts, read_lines, read_row
 from perfmodel.store.measurement import Measurement
 from perfmodel.store.measurements import Measurements
 
@@ -59,7 +50,7 @@ def device_path(path: Path | str) -> Path:
 def packed_path(path: Path | str) -> Path:
     """Return the packed file of counts of the store at `path`."""
     _, plain = paths(path)
-    return plain.with_name(plain.name + PACKED)
+    return plain.with_name(plain.name + lines.PACKED)
 
 
 def pack(path: Path | str) -> None:
@@ -82,7 +73,7 @@ def _read_counts(path: Path | str) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the counts of a store by hash, packed ones first, and a sentence for each file with damaged lines."""
     files = [file for file in (packed_path(path), paths(path)[1]) if file.is_file()]
     read = [read_lines(file, read_counts, needed=len(files) == 1) for file in files]
-    documents = {stored.hash: stored.counts for lines, _ in read for _, stored in lines}
+    documents = {stored.hash: stored.counts for found, _ in read for _, stored in found}
     return documents, tuple(sentence for _, sentences in read for sentence in sentences)
 
 
@@ -144,16 +135,13 @@ def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
 
 
 def append(path: Path | str, measurement: Measurement, counts: KernelCounts | None = None) -> None:
-    """Append a record; before it its counts, unless the store has them.
-
-    Raises OutputError, which leaves the content unharmed, or StoreError if the store belongs to another device.
-    """
+    """Append a record, before it its counts, unless the store has them; StoreError if it is another device's."""
     rows_path, _ = paths(path)
     if counts is not None:
         append_counts(path, counts)
     with opened(rows_path) as file:
         _check_owner(rows_path, measurement.device, measurement.platform)
-        write_line(rows_path, file, measurement.model_dump(mode="json", by_alias=True))
+        lines.write_line(rows_path, file, measurement.model_dump(mode="json", by_alias=True))
 
 
 _known: dict[Path, tuple[tuple[int, int], set[str]]] = {}
@@ -168,7 +156,7 @@ def append_counts(path: Path | str, counts: KernelCounts) -> None:
         if state != _state(file):  # another process wrote, or another file is here now
             hashes = _hashes(plain)
         if counts.hash not in hashes:
-            write_line(plain, file, {"hash": counts.hash, "counts": counts.to_json()})
+            lines.write_line(plain, file, {"hash": counts.hash, "counts": counts.to_json()})
             hashes.add(counts.hash)
         _known[plain] = _state(file), hashes
 
@@ -186,13 +174,13 @@ def _hashes(plain: Path) -> set[str]:
 
 
 def _check_owner(path: Path, device: str, platform: str) -> None:
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
+    with path.open("rb") as rows:
+        for number, line in enumerate(rows, start=1):
             try:
                 first = read_row(line)
             except DocumentError as error:
                 if error.newer:
-                    raise wrong_line(path, number, error.problem) from error
+                    raise lines.wrong_line(path, number, error.problem) from error
                 continue  # torn or damaged; `read` reports it
             _compare(path, (first.device, first.platform), (device, platform))
             return
@@ -227,7 +215,7 @@ def _replace(path: Path, content: bytes) -> None:
     try:
         replace_file(path, content)
     except OSError as error:
-        raise failure(path, error) from error
+        raise lines.failure(path, error) from error
 
 
 def probes_path(path: Path | str) -> Path:
@@ -242,11 +230,7 @@ def append_probe(path: Path | str, run: ProbeRun) -> None:
 
 
 def read_probes(path: Path | str) -> tuple[ProbeRun, ...]:
-    """Read the visits of probes in the folder of a store; none if there is no file.
-
-    A damaged line is left out with a SetAsideWarning. StoreError means that a newer version of perfmodel wrote a line,
-    or that the file cannot be read.
-    """
+    """Return the visits of probes in the folder of a store, none if there is no file, or raise StoreError."""
     file = probes_path(path)
     if not file.is_file():
         return ()

@@ -133,10 +133,15 @@ def read_lines(path: Path, read: Callable[[bytes], Value], needed: bool = True) 
         for number, line in enumerate(_lines(path), start=1):
             if not line.strip():
                 continue
+            text = line.removesuffix(b"\n")
             try:
-                values.append((number, _read_line(path, number, line.removesuffix(b"\n"), read)))
+                if len(text) > LIMITS.bytes:
+                    raise DocumentError(f"has more than {LIMITS.bytes} bytes, the allowed size")
+                values.append((number, read(text)))
             except DocumentError as error:
-                torn = not line.endswith(b"\n")
+                if error.newer:
+                    raise wrong_line(path, number, error.problem) from error
+                torn = text == line
                 whole = whole or not torn
                 damaged.append((number, f"is torn: it {error.problem}" if torn else error.problem))
     if needed and whole and not values:
@@ -178,17 +183,6 @@ def _lines(path: Path) -> Iterator[bytes]:
         ) from error
     except OSError as error:
         raise wrong_line(path, 1, f"cannot be read ({error.strerror})") from error
-
-
-def _read_line(path: Path, number: int, line: bytes, read: Callable[[bytes], Value]) -> Value:
-    if len(line) > LIMITS.bytes:
-        raise DocumentError(f"has more than {LIMITS.bytes} bytes, the allowed size")
-    try:
-        return read(line)
-    except DocumentError as error:
-        if error.newer:
-            raise wrong_line(path, number, error.problem) from error
-        raise
 
 
 def _warned(path: Path, damaged: list[tuple[int, str]]) -> tuple[str, ...]:

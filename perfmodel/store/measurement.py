@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from statistics import median
 from typing import Annotated, Any, Final, Literal, TypeAlias
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    ValidationInfo,
-    field_validator,
-    model_serializer,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_serializer
 
 from perfmodel.display import in_words, seconds_text
 from perfmodel.documents import EXACT, one_line
@@ -68,8 +59,8 @@ class Visit(BaseModel):
     load: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
     @model_serializer(mode="wrap")
-    def _without_unknown_load(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        document: dict[str, Any] = write(self)
+    def _without_unknown_load(self, write: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        document = write(self)
         return document if self.load is not None else {k: v for k, v in document.items() if k != "load"}
 
 

@@ -147,26 +147,13 @@ class Measurements(FrozenValue):
 
     Iteration yields the records to fit: the newest of each configuration, with all visits, if it is ok and its time is
     possible (:attr:`impossible`).
-
-    Parameters
-    ----------
-    rows : tuple of Measurement
-        All records, one for each visit, with failed and outdated ones.
-    counts_documents : mapping
-        JSON of each KernelCounts by hash.
-    set_aside : tuple of str
-        One sentence for each file with damaged lines, which were left out.
-    facts : DeviceFacts, optional
-        The facts that the device reports, from ``device.json``.
-    path : str
-        The file of the records, for messages.
     """
 
-    rows: tuple[Measurement, ...]
-    counts_documents: Mapping[str, Mapping[str, Any]]
-    set_aside: tuple[str, ...] = ()
-    facts: DeviceFacts | None = None
-    path: str = field(default="", compare=False)
+    rows: tuple[Measurement, ...]  #: All records, one for each visit, with failed and outdated ones.
+    counts_documents: Mapping[str, Mapping[str, Any]]  #: JSON of each KernelCounts by hash.
+    set_aside: tuple[str, ...] = ()  #: One sentence for each file with damaged lines, which were left out.
+    facts: DeviceFacts | None = None  #: The facts of the device, from ``device.json`` and other files.
+    path: str = field(default="", compare=False)  #: The file of the records, for messages.
     _read: dict[str, KernelCounts] = field(default_factory=dict, repr=False, compare=False)
 
     def __repr__(self) -> str:

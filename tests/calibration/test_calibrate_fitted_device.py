@@ -137,10 +137,3 @@ def test_one_problem_ends_nothing(found, listener):
     written = found.weights_files[CORE]
     assert dict(load(written).weights) == dict(found.models[CORE].weights)
     assert json.loads(written.read_text())["options"]["fit_facts"] is True
-
-
-def test_a_family_alone_is_fitted_as_among_all(found, folder):
-    alone = fit_family(folder / "measurements.jsonl", find_family(CORE), FitOptions(nonnegative=True))
-    assert dict(found.models[CORE].weights) == dict(alone.weights)
-    others = read(folder / "test.jsonl")
-    assert alone.fitted.conformal == fit(read(folder), nonnegative=True, others=others).fitted.conformal

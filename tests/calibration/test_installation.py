@@ -10,10 +10,8 @@ import pytest
 
 from perfmodel import libraries
 from perfmodel.calibration import installation
-from perfmodel.counts.points import set_counter
 from perfmodel.errors import WeightsError
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.libraries import MENDING_COMMAND
 
 
 @pytest.fixture
@@ -85,21 +83,6 @@ def test_unsuitable_python(monkeypatch):
     assert "3.14.1" == part.found
     assert "<3.14" in part.message
     assert "scripts/setup" in part.mend
-
-
-def test_barvinok_never_installed(monkeypatch):
-    monkeypatch.setattr(set_counter, "has_barvinok", lambda: False)
-    monkeypatch.setattr(set_counter, "is_overwritten", lambda: False)
-    part = installation.barvinok_part()
-    assert "note" == part.status
-    assert "is not installed" in part.message
-    assert MENDING_COMMAND == part.mend
-
-
-def test_another_version_of_barvinok(monkeypatch):
-    monkeypatch.setattr(installation, "installed", lambda name: "2024.2")
-    part = installation.barvinok_part()
-    assert ("2024.2", "wrong", MENDING_COMMAND) == (part.found, part.status, part.mend)
 
 
 def test_a_card_that_the_loader_does_not_know(monkeypatch, tmp_path):

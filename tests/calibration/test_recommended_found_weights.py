@@ -192,13 +192,6 @@ def test_a_name_of_several_devices_or_of_none(machine, monkeypatch):
         find_weights("titan-z")
 
 
-def test_without_a_recommendation_the_first_candidate_that_is_there(machine):
-    folder = machine("own", families=("overlap", CORE))
-    assert folder / f"{CORE}.json" == find_weights().path
-    shutil.copy(FILES / "bottleneck.json", folder)
-    assert folder / "bottleneck.json" == find_weights().path
-
-
 def test_a_device_that_is_asked_for(machine):
     machine("own")
     folder = machine("current", OTHER)

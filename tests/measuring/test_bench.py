@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from perfmodel.measuring.bench import Bench
@@ -43,10 +42,3 @@ def test_what_fits_depends_on_the_share_of_memory():
     bench = Bench(device(), replace(TINY, memory_fraction=1.01 * half))
     assert bench.fits(TWICE, {"n": 1024})
     assert not bench.fits(TWICE, {"n": 2048})
-
-
-def test_arrays_of_one_type_are_filled_with_one_block_and_drawn_ones_are_not(bench):
-    out, a = TWICE.arrays({"n": 64})
-    assert bench._filling(TWICE, out) is bench._filling(TWICE, a)
-    drawn = Subject(replace(SCALE, contents={"a": lambda generator, shape: np.ones(shape)}), {"factor": 2})
-    assert (np.ones(64) == bench._filling(drawn, a)).all()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel.measuring.bench import Bench, Timekeeper
-from perfmodel.measuring.subject import FailedError, Subject
+from perfmodel.measuring.subject import Subject
 from perfmodel.measuring.timing import Samples, now
 from tests.campaigns import SCALE, TINY
 from tests.machine import device
@@ -47,13 +47,6 @@ def test_runs_that_were_given_up_are_a_timeout(keeper, monkeypatch):
     assert ("timeout", f"1 runs took over {TINY.timeout_s} s", (70.0,)) == (row.status, row.message, row.samples_s)
 
 
-def test_parameters_that_break_an_assumption_are_a_constraint(keeper):
-    assert 4 == keeper.work_groups(TWICE, {"n": 256})  # groups of 64 work-items
-    with pytest.raises(FailedError) as caught:
-        keeper.work_groups(TWICE, {"n": 100})
-    assert "constraint" == caught.value.status
-
-
 def much_local_memory(kibibytes):
     """Each group of 64 stages its part in a local array that is far larger than it needs."""
     t_unit = lp.make_kernel(
@@ -77,12 +70,6 @@ def test_a_group_that_needs_too_much_local_memory_does_not_reach_the_device(keep
     row = keeper.measured(keeper.configuration(Subject(kernel, {"kibibytes": most + 1}), {"n": 256}, 0.0))
     assert "constraint" == row.status
     assert f"needs {1024 * (most + 1)} bytes of local memory, and '{keeper.bench.device.name}' has" in row.message
-
-
-def test_a_failure_without_sizes_is_recorded_at_the_smallest(keeper):
-    row = keeper.failed(TWICE, FailedError("compile", "said"))
-    assert ("compile", "said", {"n": 256}) == (row.status, row.message, row.parameters)
-    assert {"n": 512} == keeper.failed(TWICE, FailedError("compile", "said"), {"n": 512}).parameters
 
 
 def build_rows(factor):

@@ -43,31 +43,6 @@ class Hears(Silent):
         self.messages.append(message)
 
 
-def test_expected_times_of_the_steps_add_up(tmp_path):
-    hears = Hears()
-    measured(tmp_path, SCALE, progress=hears)
-    assert 1 + 2 + 1 + 6 == len(hears.expected)
-    assert hears.expected[3] > 6 * TINY.runs * 1e-6
-    assert pytest.approx(0.0, abs=1e-9) == sum(hears.expected)
-
-
-def test_an_allocation_that_fails_ends_nothing(tmp_path, monkeypatch):
-    ready = Bench.ready
-
-    def fails_at_512(self, subject, parameters):
-        if parameters["n"] == 512 and subject.variant["factor"] == 3:
-            raise bench.FailedError("runtime", "MemoryError: out of memory")
-        return ready(self, subject, parameters)
-
-    measured(tmp_path, SCALE, campaign=replace(TINY, runs=3))
-    (tmp_path / "measurements.jsonl").unlink()
-    monkeypatch.setattr(Bench, "ready", fails_at_512)
-    found = measured(tmp_path, SCALE, campaign=replace(TINY, runs=3))
-    (failed,) = (row for row in found.rows if row.status != "ok")
-    assert ("runtime", 512) == (failed.status, failed.parameters["n"])
-    assert 5 == len(found)
-
-
 def test_a_device_that_dies_ends_the_campaign_and_keeps_what_was_measured(tmp_path, monkeypatch):
     measured(tmp_path, SCALE)
     rows = (tmp_path / "measurements.jsonl").read_text().splitlines(keepends=True)
@@ -172,12 +147,6 @@ def test_what_was_measured_under_load_is_measured_again(tmp_path, monkeypatch):
     assert {2} == {len(row.every_visit) for row in again}
     assert not any("load" in row.flags for row in again)
     assert again.rows == measured(tmp_path, SCALE).rows
-
-
-def test_many_classes_are_named_in_part(tmp_path):
-    hears, many = Hears(), [replace(SCALE, name=f"class {letter}") for letter in "abcdefgh"]
-    measured(tmp_path, *many, campaign=replace(TINY, budget_s=0.0), progress=hears)
-    assert "(of class a, class b, class c, class d, class e and 3 more)" in hears.messages[0]
 
 
 def test_a_used_budget_starts_nothing_and_says_what_is_left_out(tmp_path):

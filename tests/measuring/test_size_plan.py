@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -49,11 +48,6 @@ def test_times_of_a_team_are_averaged_and_its_quickest_decides_the_lowest_rung_i
     assert ({"n": 16}, {"n": 32}) == plan.parameters
     assert pytest.approx((32e-6, 64e-6)) == plan.seconds
     assert ({"n": 16},) == plan_sizes(keeper(4e-6, longest_s=80e-6), team(1, 3), time).parameters
-
-
-def test_a_class_of_overhead_starts_at_its_smallest_size():
-    overhead = replace(KERNEL, tags=("overhead",))
-    assert ({"n": 4}, {"n": 8}) == plan_sizes(keeper(1.0), team(1, kernel=overhead), time).parameters
 
 
 def test_no_size_that_fits_is_a_failure_that_says_so():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from perfmodel.measuring.subject import FailedError, Subject, stage
@@ -16,15 +15,6 @@ def test_an_exception_gets_the_status_of_its_stage_and_one_line():
     with pytest.raises(FailedError) as caught, stage("compile"):
         raise ValueError("two\n   lines")
     assert ("compile", "ValueError: two lines") == (caught.value.status, caught.value.message)
-
-
-def test_a_subject_is_described_by_its_class():
-    subject = Subject(replace(SCALE, scalars=lambda factor, **_: {"s": factor / 2}), {"factor": 3})
-    assert ({"n": 256}, {"s": 1.5}) == (subject.smallest, subject.scalars)
-    assert 64 == len(subject.hash)
-    assert subject.hash != Subject(SCALE, {"factor": 2}).hash
-    (out, a) = subject.arrays({"n": 8})
-    assert [("out", (8,), np.float32), ("a", (8,), np.float32)] == [(x.name, x.shape, x.dtype) for x in (out, a)]
 
 
 def test_a_subject_that_cannot_be_built_has_no_hash():

@@ -13,7 +13,6 @@ import pytest
 from perfmodel.kernels import Ladder
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import FailedError, Subject
-from perfmodel.measuring.timing import sample
 from tests.campaigns import SCALE, TINY
 from tests.machine import device
 
@@ -234,16 +233,6 @@ def test_a_run_computes_what_numpy_does(name, bench):
     arguments, after = bench.output(subject(make, scalars), {"n": N})
     for output, values in expected(arguments).items():
         np.testing.assert_allclose(after[output], values, rtol=1e-5)
-
-
-@pytest.mark.device
-@pytest.mark.parametrize("name", ["temporaries", "loop around launches", "scalars", "separate arrays"])
-def test_runs_are_repeated(name, bench):
-    make, scalars, _ = KERNELS[name]
-    with bench.ready(subject(make, scalars), {"n": N}) as enqueues:
-        samples = sample(bench.queue, enqueues, 4)
-    assert {4} == {len(samples.host_s), len(samples.device_s)}
-    assert {"temporaries": 2, "loop around launches": 10}.get(name, 1) == len(enqueues)
 
 
 @pytest.mark.device

@@ -193,8 +193,3 @@ def test_a_budget_gives_every_configuration_a_visit_first(tmp_path, device, monk
     assert "0 configurations and all sizes of 0 variants are left out (of none), " in message
     assert "and 6 others need more visits" in message
     assert {3} == {len(row.visits) for row in measured(tmp_path)}
-
-
-def test_a_budget_does_not_wait_for_a_visit_that_it_cannot_pay(tmp_path, device):
-    measured(tmp_path, replace(CAMPAIGN, budget_s=60.0, apart_s=100.0))
-    assert (6, 18.0) == (len(device.visits), device.now)

@@ -82,12 +82,6 @@ def test_named_device_that_does_not_work(fakes):
         opencl.find("intel")
 
 
-def test_no_device_works(fakes):
-    fakes.update(range(4))
-    with pytest.raises(NoDeviceError, match=r"no listed OpenCL device works.*Code -11.*scripts/setup"):
-        opencl.find()
-
-
 @pytest.mark.usefixtures("fakes")
 @pytest.mark.parametrize("selector", ["radeon", "4", "", "-1"])
 def test_unknown_selector_lists_what_there_is(selector):

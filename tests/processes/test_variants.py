@@ -60,15 +60,6 @@ def test_a_kernel_file_goes_along_and_runs_where_it_is_not_known(tmp_path, monke
     assert loaded.builders["width=8"]() == built("width=8", unpacked(parcel))
 
 
-def test_a_file_that_changed_runs_again(tmp_path):
-    path = write_file(tmp_path, (8,))
-    before = packed("width=8", load_kernel_file(path).builders["width=8"])
-    path.write_text(path.read_text().replace("2*a[i]", "3*a[i]"))
-    after = packed("width=8", load_kernel_file(path).builders["width=8"])
-    assert built("x", unpacked(before)) != built("x", unpacked(after))
-    assert built("x", unpacked(before)) == double(8)
-
-
 def test_counts_travel_as_their_json():
     counts = pm.count(double(8))
     counted = CountedVariants({"here": counts, "there": counts_as_json(counts)}, {})

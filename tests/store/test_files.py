@@ -178,11 +178,6 @@ def test_a_record_of_another_schema_is_an_error(tmp_path, changes, said):
         store.read(tmp_path)
 
 
-def test_no_store_is_an_error_that_says_how_to_make_one(tmp_path):
-    with pytest.raises(errors.StoreError, match="perfmodel measure"):
-        store.read(tmp_path)
-
-
 # ---- what cannot be written -----------------------------------------------------------------
 
 
@@ -262,14 +257,6 @@ def test_counts_of_another_process_are_not_written_again(tmp_path):
     assert [1, 2, 3] == numbers(tmp_path)
 
 
-def test_a_counts_file_that_was_replaced_is_read_again(tmp_path):
-    for number in (1, 2):
-        store.append_counts(tmp_path, Numbered(number))
-    (tmp_path / "counts.jsonl").write_text(counts_line({"number": 7, "long": 300 * "x"}))
-    store.append_counts(tmp_path, Numbered(2))
-    assert [7, 2] == numbers(tmp_path)
-
-
 def append_many(folder, first):
     for n in range(20):
         store.append(folder, measurement(parameters={"n": first + n}), Numbered(n))
@@ -320,15 +307,6 @@ def test_a_broken_description_of_the_device_is_an_error(tmp_path, text):
     (tmp_path / "device.json").write_text(text)
     with pytest.raises(errors.StoreError, match=r"device\.json"):
         store.read(tmp_path)
-
-
-def test_records_without_the_newer_optional_fields_are_valid(tmp_path):
-    document = measurement().model_dump(mode="json", by_alias=True)
-    for name in ("flags", "place_in_order", "visits"):
-        del document[name]
-    store.append_line(tmp_path / "measurements.jsonl", document)
-    (row,) = store.read(tmp_path).rows
-    assert ((), None, ()) == (row.flags, row.place_in_order, row.visits)
 
 
 def test_damaged_counts_are_told_with_their_kernel(tmp_path):

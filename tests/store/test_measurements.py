@@ -72,11 +72,3 @@ def test_counts_are_read_once_also_with_other_facts(monkeypatch):
     assert (device_facts(), None) == (second.facts, first.facts)
     assert {"h": "counts"} == second.counts == first.of_kernels("copy").counts
     assert [{"a": 1}] == read
-
-
-def test_the_facts_of_a_device_of_which_nothing_is_known_are_its_names():
-    unknown = Measurements((measurement(),), {})
-    names = (measurement().device, measurement().platform, measurement().driver)
-    assert names == (unknown.known_facts.name, unknown.known_facts.platform, unknown.known_facts.driver)
-    assert (unknown.known_facts.facts, Measurements((), {}).known_facts.name) == ((), "")
-    assert device_facts() == unknown.with_facts(device_facts()).known_facts

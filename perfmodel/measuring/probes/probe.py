@@ -111,10 +111,7 @@ Earlier: TypeAlias = tuple[ProbeRun, ...]
 
 @dataclass(frozen=True)
 class Probe:
-    """A probe: `points` times its configurations one after another; it also gets the visits of this series so far.
-
-    There are so many `more` visits than the settings ask for, unless there is only one.
-    """
+    """A probe: `points` times its configurations one after another, given the visits of this series so far."""
 
     name: str
     points: Callable[[Instrument, ProbeSettings, Earlier], Iterator[Point]]

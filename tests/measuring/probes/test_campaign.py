@@ -121,10 +121,3 @@ def test_brief_probes_do_not_replace_thorough_ones_but_the_other_way_round(tmp_p
     assert 7 == len(visits(tmp_path, series=1))
     measure_probes(device(), tmp_path, settings=BRIEF)
     assert 9 == len(read_probes(tmp_path))
-
-
-def test_a_new_driver_is_probed_again(tmp_path, made_up):
-    measure_probes(device(), tmp_path, settings=BRIEF)
-    other = replace(device(), facts=replace(device().facts, driver="another"))
-    measure_probes(other, tmp_path, settings=BRIEF)
-    assert [(0, "first"), (0, "second")] == visits(tmp_path, series=1)
