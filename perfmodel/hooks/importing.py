@@ -33,14 +33,10 @@ from perfmodel.store.files import other_device
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
-TAG = "imported"
-"""Tag of imported records."""
-SUBGROUP_SIZE = 32
-"""Sub-group size of an unknown device."""
-MANY = 64
-"""From this number of kernels, each core has a process that counts, and the store is packed."""
-VARIANT = "variant"
-"""Key of a variant that has only a name."""
+TAG = "imported"  # tag of the records
+SUBGROUP_SIZE = 32  # of an unknown device
+MANY = 64  # from this number of kernels, each core has a process that counts, and the store is packed
+VARIANT = "variant"  # key of a variant that has only a name
 
 Source: TypeAlias = "str | Path | KernelClass | Build"
 
@@ -171,18 +167,10 @@ class Imported:
 
 
 def import_results(
-    path: str | Path,
-    kernel: Source,
-    target: str | Path,
-    sizes: Mapping[str, int] | None = None,
-    *,
-    device: str | None = None,
-    platform: str | None = None,
-    driver: str | None = None,
-    name: str | None = None,
-    jobs: int | None = None,
-    progress: Progress | bool | None = None,
-) -> Imported:
+    path: str | Path, kernel: Source, target: str | Path, sizes: Mapping[str, int] | None = None, *,
+    device: str | None = None, platform: str | None = None, driver: str | None = None, name: str | None = None,
+    jobs: int | None = None, progress: Progress | bool | None = None,
+) -> Imported:  # fmt: skip
     """Add the results in another tuner's file to a store of measurements.
 
     The kernel of a valid result is built and counted, so that models can be fitted and compared; a failed result
@@ -191,23 +179,19 @@ def import_results(
 
     Parameters
     ----------
-    path
-        A cache file of Kernel Tuner, a T4 file, or a table of times (:mod:`perfmodel.store.exchange`).
+    path, target
+        A cache file of Kernel Tuner, a T4 file, or a table of times (:mod:`perfmodel.store.exchange`); and the store.
     kernel
         A Python file with ``kernel(**configuration)`` and ``space()``, with ``build(**configuration)``, ``KERNEL`` or
         ``variants()``; or a kernel class, or a function ``build``.
-    target
-        The store.
     sizes
         The kernel's size parameters that the configurations do not have.
     device, platform, driver
         Of the results. By default the device is taken from the file, platform and driver from the store.
     name
         Name of the kernel in the records; by default the name of the file, or of the class.
-    jobs
-        Processes that count; by default one, or one for each core from 64 kernels on.
-    progress
-        True shows a bar on standard error.
+    jobs, progress
+        Processes that count, by default one, or one for each core from 64 kernels on; True shows a bar.
 
     Raises
     ------

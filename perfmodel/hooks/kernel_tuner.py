@@ -133,31 +133,16 @@ class Guide(FrozenValue):
 
     At its first use it raises SpaceError if no configuration is allowed or fits on the device, or one that is allowed
     cannot be built or counted.
-
-    Parameters
-    ----------
-    build
-        ``build(**configuration)`` returns the transformed :class:`loopy.TranslationUnit`.
-    space
-        The values of each parameter, as Kernel Tuner's ``tune_params``.
-    model
-        Weights of the device that Kernel Tuner runs on.
-    sizes
-        Every size parameter of the kernel.
-    restrictions
-        Functions of a configuration (a mapping); it is allowed if all return true.
-    blocks
-        The parameters that give the shape of the work-group, l.0 first; by default Kernel Tuner's names
-        (``block_size_x``, ...). If the space has none of them, :attr:`tune_params` gets them with the kernels' shapes.
-    allow_unmeasured
-        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     """
 
-    build: Build
-    space: Mapping[str, Sequence[Any]]
-    model: predicting.FittedModel
-    sizes: Mapping[str, int]
+    build: Build  # build(**configuration) returns the transformed translation unit
+    space: Mapping[str, Sequence[Any]]  # the values of each parameter, as Kernel Tuner's tune_params
+    model: predicting.FittedModel  # of the device that Kernel Tuner runs on
+    sizes: Mapping[str, int]  # every size parameter of the kernel
+    # Functions of a configuration (a mapping), which is allowed if all return true.
     restrictions: Sequence[Callable[[Configuration], bool]] = ()
+    # The parameters that give the shape of the work-group, l.0 first; by default Kernel Tuner's names (block_size_x,
+    # ...). If the space has none of them, tune_params gets them with the kernels' shapes.
     blocks: Sequence[str] | None = None
     allow_unmeasured: bool = False
     _counts: dict[str, KernelCounts] = field(default_factory=dict, init=False, repr=False)
@@ -203,18 +188,9 @@ class Guide(FrozenValue):
     def restriction(self, *, within: float | None = None, top: int | None = None) -> Callable[..., bool]:
         """Return a restriction for Kernel Tuner that keeps the configurations that are predicted to be fast.
 
-        Parameters
-        ----------
-        within
-            Keep configurations predicted to take at most this factor times the shortest time [1].
-        top
-            Keep this number. By default all that are allowed are kept.
-
-        Returns
-        -------
-        callable
-            For ``restrictions=[...]``. It takes the values in the order of :attr:`tune_params`, or by name, or one
-            mapping, as Kernel Tuner calls it in different places.
+        It keeps those predicted to take at most the factor `within` of the shortest time [1], and at most `top` of
+        them. It takes the values in the order of :attr:`tune_params`, or by name, or one mapping, as Kernel Tuner calls
+        it in different places.
         """
         if (within is not None and not within >= 1) or (top is not None and top < 1):
             raise ResultsError(f"within={within} and top={top} keep nothing", "give a factor and a number of 1 or more")
@@ -252,20 +228,9 @@ class Guide(FrozenValue):
     ) -> dict[str, Any]:
         """Return the arguments of ``kernel_tuner.tune_kernel`` that describe the kernels and their space.
 
-        Each configuration has the code that Loopy generates for it, launched as Loopy does. Call this for each run,
-        because Kernel Tuner changes the values.
-
-        Parameters
-        ----------
-        arguments
-            Arrays by name; others are made, with contents in [0.5, 2).
-        scalars
-            The kernel's scalar arguments, without sizes.
-
-        Raises
-        ------
-        KernelArgumentError, ResultsError
-            If a scalar is missing or unknown; if an array is unknown.
+        Each configuration has the code that Loopy generates for it, launched as Loopy does. `arguments` are arrays by
+        name; others are made, with contents in [0.5, 2). `scalars` are the other arguments without sizes. Call this for
+        each run, because Kernel Tuner changes the values.
         """
         fastest, _ = self.ranked[0]
         first = self._code(fastest)

@@ -11,14 +11,10 @@ import numpy as np
 
 from perfmodel.errors import TuningError
 
-TOLERANCE = {2: 1e-2, 4: 1e-4, 8: 1e-8}
-"""Largest relative difference of two outputs [1], by the size of a real number [bytes]."""
-LEAST = 3
-"""Variants that must agree before one counts as right, and by how many they must outnumber those that differ."""
-KEPT = 8
-"""Groups of equal outputs whose outputs are kept; of later groups only the difference is."""
-NAMED = 6
-"""Most variants that a text names."""
+TOLERANCE = {2: 1e-2, 4: 1e-4, 8: 1e-8}  # largest relative difference [1], by the size of a real number [bytes]
+LEAST = 3  # so many more variants must agree than differ
+KEPT = 8  # groups whose outputs are kept in memory; of later groups only the difference is
+NAMED = 6  # most variants that a text names
 REFERENCE = "reference()"
 ADVICE = "add reference() to the kernel file, which gives the right outputs, or accept all outputs with --tolerance inf"
 
@@ -38,8 +34,7 @@ def output_names(kernel: Any) -> tuple[str, ...]:
 def tolerance_of(dtype: np.dtype[Any], terms: float = 1.0) -> float:
     r"""Return the largest relative difference of numbers of a type [1]; integers must match exactly.
 
-    It is that of :data:`TOLERANCE`, or :math:`2 \varepsilon \sqrt{k}` for sums of :math:`k` terms if that is larger:
-    the rounding errors of a sum are about independent.
+    For sums of k terms it is at least :math:`2 \varepsilon \sqrt{k}`, as their rounding errors are about independent.
     """
     if dtype.kind not in "fc":
         return 0.0
@@ -54,9 +49,8 @@ def differences(
     r"""Return a phrase for each output that differs: the argument, by how much, where, and in how many elements.
 
     Elements :math:`x` and :math:`y` differ if :math:`|x - y| > t \max(|y|, m)`, with the :func:`magnitude` :math:`m`
-    of the expected array: where larger numbers cancel, digits are lost. Structures are compared field by field. NaN
-    matches NaN. Only outputs in `expected` are compared. :math:`t` is `tolerance`, by default :func:`tolerance_of`
-    sums of `terms` numbers.
+    of the expected array, since digits are lost if larger numbers cancel. :math:`t` is `tolerance`, by default
+    :func:`tolerance_of` sums of `terms` numbers. NaN matches NaN. Only outputs in `expected` are compared.
 
     Examples
     --------
@@ -68,13 +62,7 @@ def differences(
 
 
 def magnitude(values: Any) -> float:
-    """Return the lower quartile of an array's finite nonzero elements, which a few large elements do not raise.
-
-    Examples
-    --------
-    >>> magnitude(np.array([0.0, 1.0, 2.0, 3.0, 1e20]))
-    1.75
-    """
+    """Return the lower quartile of an array's finite nonzero elements, which a few large elements do not raise."""
     known = values[np.isfinite(values) & (values != 0)]
     return float(np.quantile(known, 0.25)) if known.size else 0.0
 
@@ -111,11 +99,7 @@ def _difference(name: str, output: Any, expected: Any, tolerance: float | None, 
 
 
 def expected_outputs(value: object, outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arrays that a reference gives, each converted to the type of the variant's output of that name.
-
-    Raises TuningError if `value` is not a dict of outputs, or an array has another shape or kind of numbers, or only
-    NaN.
-    """
+    """Return the arrays of a reference, converted to the types of the variant's outputs; raise TuningError."""
     names = ", ".join(outputs) or "none"
     if not isinstance(value, Mapping) or not value:
         kind = "an empty dict" if isinstance(value, Mapping) else type(value).__name__
@@ -151,13 +135,7 @@ def _wrong_reference(found: str, allowed: str) -> TuningError:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Which variants gave the same outputs.
-
-    Examples
-    --------
-    >>> Agreement((("a", "b"), ("c",))).right, Agreement((("a",), ("c",))).right
-    (('a', 'b'), ())
-    """
+    """Which variants gave the same outputs."""
 
     # Names of variants with the same outputs, the largest group first; with a reference first those that agree with it.
     groups: tuple[tuple[str, ...], ...] = ()
@@ -256,10 +234,7 @@ class _Group:
 
 
 class OutputComparison:
-    """Groups of variants with equal outputs at some sizes.
-
-    `expected` are the right outputs by name; without them variants are compared with each other.
-    """
+    """Groups of variants with equal outputs at some sizes; `expected` are the right outputs, if they are known."""
 
     def __init__(self, expected: Mapping[str, Any] | None = None, tolerance: float | None = None) -> None:
         self._reference, self._tolerance = expected is not None, tolerance

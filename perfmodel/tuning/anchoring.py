@@ -30,11 +30,8 @@ from perfmodel.tuning.user_kernel import Arguments
 
 Sizes: TypeAlias = dict[str, int]
 
-# Smaller parameters are numbers of fields or taps rather than problem sizes.
-LEAST = 16
-"""Smallest size of a parameter."""
-WINDOW = 1 << 12
-"""Number of sizes, from the half of one up, that are tested against the kernels' assumptions."""
+LEAST = 16  # smaller parameters are numbers of fields or taps rather than problem sizes
+WINDOW = 1 << 12  # sizes, from the half of one up, that are tested against the kernels' assumptions
 # One visit at the first size at which a run takes 20 launch overheads and all units have work-groups. A suspicious
 # visit is repeated after all others, at most twice.
 ANCHOR = Campaign("anchor", rungs=1, over_launch=20.0, visits=1, most_visits=3, apart_s=0.0, wait_s=600.0)
@@ -44,9 +41,9 @@ ANCHOR = Campaign("anchor", rungs=1, over_launch=20.0, visits=1, most_visits=3, 
 def smaller_sizes(kernels: Sequence[KernelCounts], sizes: Mapping[str, int]) -> tuple[Sizes, ...]:
     """Return sizes at which all kernels may run, from small to large; the last are those given.
 
-    Each parameter is about half as large as in the next sizes, rounded up as the kernels assume: for multiples of 48,
-    ``{"n": 480}`` gives 48, 96, 144, 240 and 480. Small parameters, and those assumed to have one value, keep it. All
-    others shrink together, so that their ratios stay; if one of them cannot shrink further, none does.
+    Each parameter is about half of the next one, rounded up as the kernels assume: for multiples of 48, ``{"n": 480}``
+    gives 48, 96, 144, 240 and 480. Small parameters, and those assumed to have one value, keep it. All others shrink
+    together, so that their ratios stay; if one of them cannot shrink further, none does.
     """
     ladder, names = [dict(sizes)], tuple(name for name, size in sizes.items() if size >= 2 * LEAST)
     while names and min(ladder[-1][name] for name in names) >= 2 * LEAST:
@@ -96,18 +93,16 @@ def anchor(
 
     Parameters
     ----------
-    model
-        A fitted model of a device of this machine.
-    kernel
-        The kernel to run.
+    model, kernel
+        A fitted model of a device of this machine, and the kernel to run. Its arrays hold numbers in [0.5, 2),
+        converted to their types; other scalar arguments than sizes are 1.
     sizes, **more_sizes
         The largest size parameters of interest, integers. The run is at the smallest of about their halves, quarters
         and so on that takes 20 launch overheads and gives each compute unit two work-groups.
     allow_unmeasured
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     campaign
-        Settings of the run; by default one visit of ten runs, and up to two more if it is suspicious. Arrays hold
-        numbers in [0.5, 2), converted to their types; other scalar arguments than sizes are 1.
+        Settings of the run; by default one visit of ten runs, and up to two more if it is suspicious.
 
     Raises
     ------
@@ -132,10 +127,9 @@ def anchor_variants(
     allow_unmeasured: bool = False, campaign: Campaign = ANCHOR, progress: Progress | None = None,
     arguments: Arguments | None = None, statistics: Mapping[str, float] | None = None, keep: Path | None = None,
 ) -> dict[str, Anchor]:  # fmt: skip
-    """Run each variant of a kernel once, all at the same small size, and return the anchors by name.
+    """Run each variant of a kernel once, all at the same small size, as :func:`anchor`; return the anchors by name.
 
-    See :func:`anchor`; `arguments`, `statistics` and `keep` are those of :class:`perfmodel.tuning.trials.Trials`. The
-    statistics must hold at all sizes. With `keep`, a process that is started again uses earlier runs.
+    The statistics must hold at all sizes. With `keep`, a process that is started again uses earlier runs.
     """
     counted = {name: _counted(model, name, unit, statistics) for name, unit in variants.items()}
     for name, value in sizes.items():

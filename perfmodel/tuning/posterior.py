@@ -47,26 +47,17 @@ from perfmodel.predicting.prediction import Prediction
 
 # The variance of the offset was 0.9 to 29.8 times that between variants on four devices (median 3.6). With a much
 # larger one, the first runs of similar variants would be explained by the offset, and other variants not be tried.
-OFFSET = 4.0
-"""Variance of the kernel's offset, in units of the variance between variants."""
+OFFSET = 4.0  # variance of the kernel's offset, in units of the variance between variants
 # On ten spaces with weights of the same device the regression of log t on log p had slopes of 0.5 to 1.2; on five of
 # nine spaces with weights of another device, slopes below 0.1.
-SLOPES = (0.0, 0.5, 1.0)
-r"""Values of :math:`\beta`."""
-LEAST_DEVIATION = 0.02
-"""Smallest scale of errors: repeated times differ as much [1]."""
-OWN_SHARES = (0.05, 0.2, 0.5)
-r"""Values of :math:`\nu`, besides 1."""
-REACHES = (0.1, 0.3, 1.0)
-r"""Values of :math:`\ell`."""
-ROUNDING = 1e-6
-"""Smallest variance [1]."""
-NEGLIGIBLE = 0.01
-"""Points of the grid with a smaller likelihood, relative to the largest one, are left out [1]."""
-UNKNOWN_DEVIATION = 0.3
-"""Scale of errors between variants if the weights do not give it [1]."""
-NORMAL = 8
-"""Degrees of freedom if errors are normal: the scale is not known exactly."""
+SLOPES = (0.0, 0.5, 1.0)  # values of beta
+OWN_SHARES = (0.05, 0.2, 0.5)  # values of nu, besides 1
+REACHES = (0.1, 0.3, 1.0)  # values of l
+LEAST_DEVIATION = 0.02  # smallest scale of errors [1]: repeated times differ as much
+UNKNOWN_DEVIATION = 0.3  # scale of errors between variants if the weights do not give it [1]
+NORMAL = 8  # degrees of freedom if errors are normal: the scale is not known exactly
+ROUNDING = 1e-6  # smallest variance [1]
+NEGLIGIBLE = 0.01  # points of the grid with a smaller likelihood, relative to the largest one, are left out [1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,38 +95,6 @@ class Posterior:
 
 
 @dataclass(frozen=True, eq=False)
-class _Correlation:
-    """How errors are correlated: the independent share, and the length scale between coordinates."""
-
-    own: float
-    coordinates: Floats
-    reach: float
-
-    def covariance(self, some: Sequence[int], others: Sequence[int] | slice) -> Floats:
-        """Return the covariance of the shared part of the errors, in units of the scale squared."""
-        squares = cdist(self.coordinates[some], self.coordinates[others], "sqeuclidean")
-        covariance: Floats = OFFSET + (1 - self.own) * np.exp(-squares / (2 * self.reach**2))
-        return covariance
-
-
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """A correlation fitted to runs: for each slope the whitened errors, the scale, and the log likelihood."""
-
-    correlation: _Correlation
-    whitening: Floats
-    white: Floats
-    scales: Floats
-    likelihoods: Floats
-
-    def predicted(self, ran: Sequence[int]) -> tuple[Floats, Floats]:
-        """Return the expected errors of all variants by slope, and the remaining scale of each [1]."""
-        across = self.whitening @ self.correlation.covariance(ran, slice(None))
-        left = 1 + OFFSET - np.einsum("ij,ij->j", across, across)
-        return self.white @ across, np.sqrt(np.maximum(left, ROUNDING))
-
-
-@dataclass(frozen=True, eq=False)
 class Prior:
     """The times of a kernel's variants before any of them has run.
 
@@ -167,31 +126,27 @@ class Prior:
         rows, logs = list(ran), np.log(self.predicted)
         means = logs.min() + np.outer(SLOPES, logs - logs.min())
         errors = np.log(np.array(seconds, dtype=np.float64)) - means[:, rows]
-        fits = [self._fit(correlation, rows, errors) for correlation in self._grid]
-        likelihoods = np.array([fit.likelihoods for fit in fits])
+        freedom = self.freedom + len(rows)
         components = []
-        for fit, weights in zip(fits, np.exp(likelihoods - likelihoods.max()), strict=True):
-            if (kept := weights > NEGLIGIBLE).any():
-                shifts, left = fit.predicted(rows)
-                components.append((weights[kept], (means + shifts)[kept], np.outer(fit.scales[kept], left)))
-        weights, locations, scales = (np.concatenate(parts) for parts in zip(*components, strict=True))
-        return Posterior(weights / weights.sum(), locations, scales, self.freedom + len(rows))
+        for coordinates, reach, own in self._grid:
+            distances = cdist(coordinates[rows], coordinates, "sqeuclidean")
+            covariance = OFFSET + (1 - own) * np.exp(-distances / (2 * reach**2))  # in units of the scale squared
+            whitening = np.linalg.inv(np.linalg.cholesky(covariance[:, rows] + own * np.eye(len(rows))))
+            white, across = errors @ whitening.T, whitening @ covariance
+            squares = self.freedom * max(self.deviation, LEAST_DEVIATION) ** 2 + (white**2).sum(axis=1)
+            likelihoods = np.log(np.diag(whitening)).sum() - freedom / 2 * np.log(squares)
+            left = np.sqrt(np.maximum(1 + OFFSET - np.einsum("ij,ij->j", across, across), ROUNDING))
+            components.append((likelihoods, means + white @ across, np.outer(np.sqrt(squares / freedom), left)))
+        likelihoods, locations, scales = (np.concatenate(parts) for parts in zip(*components, strict=True))
+        weights = np.exp(likelihoods - likelihoods.max())
+        kept = weights > NEGLIGIBLE
+        return Posterior(weights[kept] / weights[kept].sum(), locations[kept], scales[kept], freedom)
 
     @property
-    def _grid(self) -> Iterator[_Correlation]:
-        yield _Correlation(1.0, np.zeros((len(self.predicted), 1)), 1.0)  # errors are independent
-        for coordinates, reach, own in product(self.coordinates, REACHES, OWN_SHARES):
-            yield _Correlation(own, coordinates, reach)
-
-    def _fit(self, correlation: _Correlation, ran: Sequence[int], errors: Floats) -> _Fit:
-        """Fit a correlation to errors of variants that ran, shape (n_slopes, n_ran)."""
-        covariance = correlation.covariance(ran, ran) + correlation.own * np.eye(len(ran))
-        whitening = np.linalg.inv(np.linalg.cholesky(covariance))
-        white = errors @ whitening.T
-        freedom = self.freedom + len(ran)
-        squares = self.freedom * max(self.deviation, LEAST_DEVIATION) ** 2 + (white**2).sum(axis=1)
-        likelihoods = np.log(np.diag(whitening)).sum() - freedom / 2 * np.log(squares)
-        return _Fit(correlation, whitening, white, np.sqrt(squares / freedom), likelihoods)
+    def _grid(self) -> Iterator[tuple[Floats, float, float]]:
+        """Coordinates, length scale, and independent share of the errors."""
+        yield np.zeros((len(self.predicted), 1)), 1.0, 1.0  # errors are independent
+        yield from product(self.coordinates, REACHES, OWN_SHARES)
 
 
 def prior_of(predictions: Sequence[Prediction], scatter: Scatter | None, space: Floats | None = None) -> Prior:

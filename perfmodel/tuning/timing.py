@@ -46,7 +46,7 @@ def counted_at(
     builders: Mapping[str, Callable[[], TranslationUnit]], points: Sequence[Sizes], subgroup_size: int,
     statistics: Mapping[str, float],
 ) -> dict[str, KernelCounts]:
-    """Return the counts of the variants that can be built and counted; the records of the others say why they cannot.
+    """Return the counts of the variants that can be built and counted; the records of the others have the reasons.
 
     Raises SizeError for missing or unknown sizes, AssumptionError if no variant may run at any of the points, and the
     first error of counting if no variant can be counted.

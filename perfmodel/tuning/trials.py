@@ -40,9 +40,7 @@ from perfmodel.tuning.user_kernel import Arguments, Reference, UserKernel, Varia
 T = TypeVar("T")
 
 TRIALS = Campaign("trials", visits=3, most_visits=6, apart_s=1.0, memory_fraction=0.8, timeout_s=60.0, wait_s=600.0)
-"""Three visits of ten runs, more if they disagree."""
-VISIT_S = 3.0
-"""A visit has fewer runs if they would take longer [s]."""
+VISIT_S = 3.0  # a visit has fewer runs if they would take longer [s]
 
 
 def runs_of(run_s: float, campaign: Campaign) -> int:
@@ -71,41 +69,17 @@ def index_of_device(model: FittedModel) -> str | None:
 class Trials:
     """Runs variants of one kernel on a device, one visit at a time; a context manager that locks the device.
 
-    On entering it raises BrokenDeviceError or DeviceBusyError if the device does not work or stays in use.
-
-    Parameters
-    ----------
-    device
-        Call :func:`perfmodel.measuring.pin_threads` before devices are listed, as campaigns do.
-    variants, sizes, arguments, kernel, statistics, tolerance, compare, reference
-        As of :func:`perfmodel.tune`.
-    campaign
-        Settings of a visit.
-    progress
-        Gets a message if another campaign uses the device.
-    keep
-        A store, to which the record of each visit is added.
-    ladder
-        Sizes from small to large, from which :meth:`settle` chooses.
+    Parameters are as of :func:`perfmodel.tune`; `ladder` holds sizes from small to large, from which :meth:`settle`
+    chooses. Call :func:`perfmodel.measuring.pin_threads` before devices are listed, as campaigns do. On entering it
+    raises BrokenDeviceError or DeviceBusyError if the device does not work or stays in use.
     """
 
     def __init__(
-        self,
-        device: Device,
-        variants: Mapping[str, Variant],
-        sizes: Mapping[str, int],
-        campaign: Campaign = TRIALS,
-        arguments: Arguments | None = None,
-        *,
-        kernel: str = "kernel",
-        statistics: Mapping[str, float] | None = None,
-        progress: Progress | None = None,
-        compare: bool = True,
-        tolerance: float | None = None,
-        keep: Path | None = None,
-        ladder: Sequence[Mapping[str, int]] = (),
-        reference: Reference | None = None,
-    ) -> None:
+        self, device: Device, variants: Mapping[str, Variant], sizes: Mapping[str, int], campaign: Campaign = TRIALS,
+        arguments: Arguments | None = None, *, kernel: str = "kernel", statistics: Mapping[str, float] | None = None,
+        progress: Progress | None = None, compare: bool = True, tolerance: float | None = None,
+        keep: Path | None = None, ladder: Sequence[Mapping[str, int]] = (), reference: Reference | None = None,
+    ) -> None:  # fmt: skip
         self.device, self.sizes, self.campaign = device, dict(sizes), campaign
         self.kernel = UserKernel(kernel, variants, arguments, ladder or (self.sizes,), campaign.seed)
         self.variants = self.kernel.variants
@@ -147,11 +121,6 @@ class Trials:
         Its first visit builds it, and its first visit at these sizes (by default the trials' own) compares its output.
         Without a reference an output is judged only after other variants have run (:meth:`judged`). Runs end after
         `enough_s` [s].
-
-        Raises
-        ------
-        UnknownNameError, OutputError, BrokenDeviceError
-            If there is no such variant, the store cannot be written, or the device does not work any more.
         """
         at = self._prepared(name, sizes)
         key = row_key(name, at)
@@ -202,10 +171,7 @@ class Trials:
         return self._failed(name, FailedError("correctness", agreement.difference(name)), at)
 
     def count(self, name: str) -> KernelCounts:
-        """Count a variant for the device, without generating its code.
-
-        Raises UnknownNameError, TrialError if it cannot be built, and the errors of :func:`perfmodel.count`.
-        """
+        """Count a variant for the device, without generating its code; raise TrialError if it cannot be built."""
         if name not in self._counts:
             self._counts[name] = self._counted(name, check=False)
         return self._counts[name]

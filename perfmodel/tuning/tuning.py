@@ -36,13 +36,11 @@ from perfmodel.tuning.tuned import Tuned, TunedVariant
 from perfmodel.tuning.user_kernel import Arguments, Reference, Variant
 
 TUNE = replace(TRIALS, name="tune", visits=1, most_visits=3, apart_s=0.0)
-"""One visit of each variant; those near the best are visited again at the end."""
+# Variants up to this factor slower than the best, or within their noise, are visited again at the end; most of them.
 NEAR, MOST_NEAR = 1.1, 5
-"""At most so many variants, up to this factor slower than the best or within their noise, are visited again [1]."""
+# Variants expected to be slower than the best by this factor are the last ones to run only for their outputs [1].
 SLOW = 30.0
-"""Variants expected to be slower than the best by this factor are the last ones to run only for their outputs [1]."""
-MOST_COMPARED = 12
-"""Most variants that run only for their outputs."""
+MOST_COMPARED = 12  # most variants that run only for their outputs
 
 KNOWN = "the best is known"
 ALL = "all variants were tried"
@@ -54,31 +52,14 @@ MOST = "the largest number of variants ran"
 
 @statistics_of_variants()
 def tune(
-    variants: Mapping[str, Variant] | Callable[..., TranslationUnit] | Space,
-    sizes: Mapping[str, int] | None = None,
-    /,
-    *,
-    space: Mapping[str, Sequence[Any]] | None = None,
-    restrictions: Iterable[Callable[..., bool]] = (),
-    model: FittedModel | None = None,
-    level: float = 0.9,
-    within: float = 0.02,
-    of_roof: float | None = None,
-    budget_s: float | None = None,
-    most: int | None = None,
-    keep: str | Path | None = None,
-    kernel: str = "kernel",
-    arguments: Arguments | None = None,
-    reference: Reference | None = None,
-    tolerance: float | None = None,
-    compare: bool = True,
-    statistics: Mapping[str, float] | None = None,
-    campaign: Campaign = TUNE,
-    jobs: int = 1,
-    progress: Progress | None = None,
-    watch: Callable[[Tuned], None] | None = None,
-    **more_sizes: int,
-) -> Tuned:
+    variants: Mapping[str, Variant] | Callable[..., TranslationUnit] | Space, sizes: Mapping[str, int] | None = None,
+    /, *, space: Mapping[str, Sequence[Any]] | None = None, restrictions: Iterable[Callable[..., bool]] = (),
+    model: FittedModel | None = None, level: float = 0.9, within: float = 0.02, of_roof: float | None = None,
+    budget_s: float | None = None, most: int | None = None, keep: str | Path | None = None, kernel: str = "kernel",
+    arguments: Arguments | None = None, reference: Reference | None = None, tolerance: float | None = None,
+    compare: bool = True, statistics: Mapping[str, float] | None = None, campaign: Campaign = TUNE, jobs: int = 1,
+    progress: Progress | None = None, watch: Callable[[Tuned], None] | None = None, **more_sizes: int,
+) -> Tuned:  # fmt: skip
     """Find the fastest variant of a kernel: count and predict all of them, and run the promising ones.
 
     The variant predicted fastest runs first. Each run updates the expected times of all others
@@ -100,21 +81,14 @@ def tune(
         parameters; configurations for which one returns false are left out.
     model
         A fitted model of a device of this machine; by default the one that :func:`perfmodel.load` finds.
-    level
-        Probability with which the best should be known.
-    within
-        Share by which a variant has to be faster than another to matter [1].
-    of_roof
-        End when a variant reaches this share of the device's roofs [1], as 0.8.
-    budget_s
-        No run begins later than this after the start [s], counting included.
-    most
-        Largest number of variants that run.
-    keep
-        A store of measurements for all runs. Runs of the same code at the same sizes that it holds are not repeated, so
-        that a stopped search continues.
-    kernel
-        The kernel's name in that store.
+    level, within
+        Probability with which the best should be known, and the share by which a variant has to be faster to matter.
+    of_roof, budget_s, most
+        End when a variant reaches this share of the device's roofs [1], this time after the start [s], counting
+        included, or when this number of variants ran.
+    keep, kernel
+        A store of measurements for all runs, and the kernel's name there. Runs of the same code at the same sizes that
+        it holds are not repeated, so that a stopped search continues.
     arguments
         ``arguments(**sizes)`` returns arrays and scalars by argument name; with a parameter ``variant`` those of that
         variant. By default arrays hold numbers in [0.5, 2), converted to their types, and scalars are 1.
@@ -126,10 +100,8 @@ def tune(
         (:func:`perfmodel.tuning.agreement.tolerance_of`). With ``compare=False`` no outputs are compared.
     statistics, jobs, progress
         As of :func:`perfmodel.count_all`.
-    campaign
-        Settings of a visit.
-    watch
-        Is called with the result so far after each run.
+    campaign, watch
+        Settings of a visit, and a function that is called with the result so far after each run.
 
     Returns
     -------
