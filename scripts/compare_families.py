@@ -15,7 +15,7 @@ from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders, simulated_folders
 from perfmodel.io import write_whole
 from perfmodel.report import pictures
-from scripts.lab.families_page import families_page
+from scripts.lab.pages import families_page
 
 ROOT = Path(__file__).resolve().parents[1]
 

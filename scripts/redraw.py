@@ -26,12 +26,10 @@ from perfmodel.store import read
 from scripts.benchmarks.tuner_scores import draw as draw_tuning
 from scripts.lab import notebooks
 from scripts.lab.gallery import draw_gallery
-from scripts.lab.isolation_page import draw_isolation
+from scripts.lab.isolation import draw_isolation
 from scripts.lab.packages import draw_packages
-from scripts.lab.pages import draw_choice, draw_probes
+from scripts.lab.pages import draw_choice, draw_probes, draw_spt, write_relatives
 from scripts.lab.real_gpus.page import real_gpus
-from scripts.lab.relatives import write_relatives
-from scripts.lab.spt_page import draw_spt
 from scripts.lab.studies import karsin_tables, printed_times
 from scripts.lab.transfers import draw_transfers
 

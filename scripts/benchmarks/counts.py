@@ -29,15 +29,126 @@ from statistics import median
 from typing import Any, TextIO
 
 import loopy as lp
+import numpy as np
+from numpy.typing import NDArray
 
-from perfmodel.counts import count
+from perfmodel.counts import Count, KernelCounts, count
+from perfmodel.counts.counters.lines import UNITS
 from perfmodel.counts.points.set_counter import can_count
 from perfmodel.counts.reading.schedule import check, schedule
+from perfmodel.counts.rows import GRANULARITIES
 from perfmodel.errors import PerfModelError
-from scripts.benchmarks.counters import SUBGROUP_SIZE, everything, ours, own_share, peer
-from scripts.benchmarks.evaluation import evaluation
 from scripts.benchmarks.forked import forked, seconds
 from scripts.benchmarks.kernel_sets import BenchKernel, chosen
+
+SUBGROUP_SIZE = 32
+
+
+def own_share(unit: lp.TranslationUnit) -> KernelCounts:
+    """Count a scheduled unit without a cache."""
+    return count(unit, SUBGROUP_SIZE, cache=False)
+
+
+def ours(unit: lp.TranslationUnit, cache: bool) -> KernelCounts:
+    """Count what the peer's four counters also give.
+
+    The peer gives accesses by work-item where neighbouring lanes' addresses differ, and by
+    sub-group in local memory and where they are the same; ours is asked for both. It has no footprint of scalars and
+    private arrays.
+    """
+    counts = count(unit, SUBGROUP_SIZE, cache=cache)
+    for row in counts.access_table:
+        if row.space == "local" or str(row.stride) == "0":
+            counts.accesses(row.space, row.direction, row.array, granularity="subgroup")
+        if row.space != "private":
+            counts.footprint(row.array, row.direction)
+    counts.barriers()
+    counts.launches()
+    return counts
+
+
+def peer(unit: lp.TranslationUnit) -> tuple[Any, ...]:
+    """Count with Loopy; repeated work is counted, as ours does and its own tests do."""
+    options = {"subgroup_size": SUBGROUP_SIZE, "count_redundant_work": True}
+    return (
+        lp.get_op_map(unit, **options),
+        lp.get_mem_access_map(unit, **options),
+        lp.get_synchronization_map(unit, subgroup_size=SUBGROUP_SIZE),
+        lp.gather_access_footprints(unit),
+    )
+
+
+def everything(unit: lp.TranslationUnit) -> KernelCounts:
+    """Count, without a cache, also what the peer has no counter for."""
+    counts = ours(unit, False)
+    for granularity in GRANULARITIES:
+        counts.accesses(granularity=granularity)
+    counts.idle_lanes()
+    for array in sorted({row.array for row in counts.access_table if row.space == "global"}):
+        for per in UNITS:
+            counts.lines(array, per=per)
+    for array in sorted({row.array for row in counts.access_table if row.space == "local"}):
+        counts.bank_conflicts(array)
+    for row in counts.access_table:
+        if row.footprint is not None:
+            counts.utilization(row.array, row.direction)
+    return counts
+
+
+STEP = 240  # a multiple of every tile in the corpus
+POINTS = 1 << 16
+CALLS = 500
+
+
+def counts_of(counts: KernelCounts) -> list[Count]:
+    """Return the distinct counts in the tables of a kernel that depend on its parameters."""
+    found: dict[str, Count] = {}
+    for table in (counts.operation_table, counts.access_table, counts.barrier_table):
+        for row in table:
+            for name in ("count", "footprint", "filled"):
+                value = getattr(row, name, None)
+                if isinstance(value, Count) and value.parameters:
+                    found.setdefault(str(value), value)
+    return list(found.values())
+
+
+def evaluation(counts: KernelCounts) -> dict[str, Any]:
+    """Return count evaluations a second over arrays, and microseconds of one scalar call.
+
+    Of each count the best of three is taken after a first call that compiles it; of a kernel's
+    counts the slowest and the median.
+    """
+    rates, calls = [], []
+    points = STEP * (1 + np.arange(POINTS) % 4096)
+    arrays = dict.fromkeys(counts.parameters, points)
+    sizes = dict.fromkeys(counts.parameters, 5 * STEP)
+    for each in counts_of(counts):
+        each.evaluate(arrays)
+        each(**sizes)
+        rates.append(POINTS / min(_seconds_of_arrays(each, arrays) for _ in range(3)))
+        calls.append(min(_seconds_of_calls(each, sizes) for _ in range(3)) / CALLS)
+    if not rates:
+        return {}
+    return {
+        "counts": len(rates),
+        "slowest_evaluations_per_s": min(rates),
+        "median_evaluations_per_s": median(rates),
+        "slowest_call_us": 1e6 * max(calls),
+        "median_call_us": 1e6 * median(calls),
+    }
+
+
+def _seconds_of_arrays(count: Count, arrays: dict[str, NDArray[np.int64]]) -> float:
+    return seconds(lambda: count.evaluate(arrays))
+
+
+def _seconds_of_calls(count: Count, sizes: dict[str, int]) -> float:
+    def call() -> None:
+        for _ in range(CALLS):
+            count(**sizes)
+
+    return seconds(call)
+
 
 FIRST = "measurement_kernels/matmul_naive"  # counted once before the clock starts: pays a process's one-time costs
 WARM = 5

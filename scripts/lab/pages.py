@@ -1,20 +1,30 @@
-"""Draws pages and pictures of docs/ from committed data."""
+"""Pages and pictures of docs/, drawn from committed data."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
+from perfmodel import store
+from perfmodel.calibration.recommended import CANDIDATES
+from perfmodel.compare.contenders import Contender, Contenders, contenders
+from perfmodel.display import percent
+from perfmodel.documents import json_text
 from perfmodel.facts import read_device
 from perfmodel.fitting.device_folder import measured_folder
+from perfmodel.fitting.throughput import BANDWIDTH_BOUND, LATENCY_BOUND, ONE_MULTIPLICITY, Throughput, throughput
+from perfmodel.fitting.weights_file import read_weights
 from perfmodel.io import write_whole
 from perfmodel.measuring.size_plan import plan_path, read_plans
+from perfmodel.predicting.model import facts_beside
+from perfmodel.predicting.relatives import RELATIVES_FILE, known_weights
 from perfmodel.store import Key, canonical
 from perfmodel.store.files import DEVICE_FILE, PROBES_FILE, read_probes
+from scripts.lab.markdown import below_marker, drawn_between, markdown_table
 from scripts.lab.probe_pictures import picture_probes
-from scripts.lab.shares import Shares, shares
-from scripts.lab.shares_page import picture_shares, shares_page, shares_text
+from scripts.lab.shares import Shares, picture_shares, shares, shares_page, shares_text
 
 
 def draw_probes(devices: Path, out: Path) -> None:
@@ -47,3 +57,104 @@ def trial_seconds(folder: Path) -> dict[Key, float]:
             for sizes, seconds in zip(plan.parameters, plan.seconds, strict=True):
                 found[device, platform, kernel, canonical(variant), canonical(sizes), driver, code] = seconds
     return found
+
+
+FAMILIES = "<!-- what follows is drawn by scripts/compare_families -->"
+SIMULATED = "A simulator counted these times. They are not pooled with those of devices, and are not in the picture."
+
+
+def families_page(
+    page: str, devices: Iterable[Sequence[Contender]], simulated: Iterable[Sequence[Contender]] = ()
+) -> str:
+    """Put one table for each device after the marker of `page`, simulated devices at the end."""
+    below = [f"## Simulated devices\n\n{SIMULATED}\n", *map(_family_section, simulated)]
+    return below_marker(page, FAMILIES, [*map(_family_section, devices), *(below if len(below) > 1 else [])])
+
+
+def _family_section(contenders: Sequence[Contender]) -> str:
+    """Return a device's families as a Markdown table, best by protocol B first."""
+    judged, header = Contenders(contenders).judged, Contenders(contenders).header
+    rows = [header, ("---", *["---:"] * (len(header) - 1)), *map(_family_cells, judged)]
+    cases = len(judged[0].by("A").rows)
+    return f"### {judged[0].device}\n\n{cases} cases that every family predicts.\n\n{markdown_table(rows)}\n"
+
+
+def _family_cells(one: Contender) -> tuple[str, ...]:
+    name, *figures = one.cells
+    return (f"`{name}`", *figures)
+
+
+SPT, LINEAR = "synchronous_parallel_throughput", "stevens_kloeckner_2016"
+MEASURED = f"{SPT} (measured)"
+COMMAND = "scripts/redraw spt"
+
+
+def draw_spt(folders: Sequence[Path], page: Path) -> None:
+    """Draw the page's tables again from devices' folders; a fit of each family and group, some seconds a device."""
+    text = page.read_text(encoding="utf-8")
+    rates = throughput_table((folder.name, throughput(store.read(folder))) for folder in folders)
+    errors = errors_table((folder.name, contenders(folder, (SPT, LINEAR))) for folder in folders)
+    for name, table in (("rates", rates), ("errors", errors)):
+        text = drawn_between(text, name, table, COMMAND)
+    write_whole(page, text.encode())
+
+
+def throughput_table(devices: Iterable[tuple[str, Iterable[Throughput]]]) -> str:
+    """Return latencies [ns] and bandwidths [10^9/s] of devices by name."""
+    rows: list[Sequence[str]] = [
+        ("device", "operation", "latency [ns]", "bandwidth [10^9/s]", "r^2", "rows"), ("---",) * 2 + ("---:",) * 4,
+    ]  # fmt: skip
+    rows += [(name, *_rate_cells(one)) for name, found in devices for one in found]
+    return markdown_table(rows)
+
+
+def _rate_cells(one: Throughput) -> tuple[str, ...]:
+    unknown = ONE_MULTIPLICITY in one.note
+    latency = _digits(1e9 * one.latency_s) + " (at most)" * (unknown or BANDWIDTH_BOUND in one.note)
+    rate = _digits(1e-9 * one.bandwidth_per_s) + " (at least)" * (unknown or LATENCY_BOUND in one.note)
+    return one.operation, latency, "" if one.operation == "launch" else rate, f"{one.r_squared:.2f}", str(one.rows)
+
+
+def _digits(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def errors_table(devices: Iterable[tuple[str, Contenders]]) -> str:
+    """Return errors by protocol A of SPT with measured and with fitted facts, and of the linear family."""
+    rows: list[Sequence[str]] = [
+        ("device", "cases", "latencies and bandwidths measured", "fitted", "linear model"), ("---", *["---:"] * 4),
+    ]  # fmt: skip
+    for name, judged in devices:
+        by_family = {one.family: one for one in judged}
+        errors = (_error_cell(by_family.get(one)) for one in (MEASURED, SPT, LINEAR))
+        rows.append((name, _number_of_cases(by_family[SPT]), *errors))
+    return markdown_table(rows)
+
+
+def _number_of_cases(one: Contender) -> str:
+    return str(len(one.by("A").rows)) if one.evaluations else "0"
+
+
+def _error_cell(one: Contender | None) -> str:
+    return percent(one.figures("A").error) if one and one.evaluations else "not fitted"
+
+
+Relatives: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Mapping[str, float]]]]
+
+
+def relatives_table(devices: Path) -> Relatives:
+    """Return by family, type of device and folder the weights [s] that a fit determined, to four digits."""
+    table: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
+    for family in CANDIDATES:
+        for path in sorted(devices.glob(f"*/{family}.json")):
+            if (facts := facts_beside(path)) is None:
+                continue
+            weights = known_weights(read_weights(path).weights)
+            of_kind = table.setdefault(family, {}).setdefault(str(facts.value("device_type")), {})
+            of_kind[path.parent.name] = {name: float(f"{value:.4g}") for name, value in sorted(weights.items())}
+    return table
+
+
+def write_relatives(devices: Path, path: Path = RELATIVES_FILE) -> None:
+    """Write the table of the devices' folders."""
+    write_whole(path, (json_text(relatives_table(devices)) + "\n").encode())

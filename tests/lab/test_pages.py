@@ -14,13 +14,18 @@ from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.predicting.relatives import RELATIVES_FILE
 from perfmodel.store import read
 from scripts import redraw
-from scripts.lab.families_page import families_page
-from scripts.lab.isolation import ISOLATION_FILE as FILE
-from scripts.lab.isolation_page import draw_isolation
+from scripts.lab.isolation import ISOLATION_FILE as FILE, draw_isolation
 from scripts.lab.packages import floors, package_imports
-from scripts.lab.pages import trial_seconds
-from scripts.lab.relatives import relatives_table
-from scripts.lab.spt_page import LINEAR, MEASURED, SPT, draw_spt, errors_table
+from scripts.lab.pages import (
+    LINEAR,
+    MEASURED,
+    SPT,
+    draw_spt,
+    errors_table,
+    families_page,
+    relatives_table,
+    trial_seconds,
+)
 from tests.compare.test_contenders_side_by_side import contenders
 from tests.machine import ROOT
 from tests.recorded import DEVICES, POCL

@@ -68,7 +68,7 @@ def setup(project: Path, *arguments: str, **environment: str) -> subprocess.Comp
 
 
 def error_of(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line that says what is missing."""
+    """The line with the error."""
     assert 1 == done.returncode, done.stderr
     (line,) = [line for line in done.stderr.splitlines() if "error:" in line]
     assert line == done.stderr.splitlines()[-1]

@@ -170,7 +170,7 @@ def test_integers_and_booleans_must_match_exactly():
     assert not off([1, 2], [1, 2])
     assert off([1, 3], [1, 2], 1.0)
     assert off([True], [False])
-    assert off([2**62], [2**62 + 1])  # a float64 could not tell them apart
+    assert off([2**62], [2**62 + 1])  # equal as float64
 
 
 def test_values_that_are_not_finite_must_match():

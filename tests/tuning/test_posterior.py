@@ -30,9 +30,8 @@ def covariance(own: float, reach: float) -> np.ndarray:
     found = np.empty((4, 4))
     for i in range(4):
         for j in range(4):
-            apart = float(np.sum((COORDINATES[i] - COORDINATES[j]) ** 2))
-            alike = np.exp(-apart / (2 * reach**2))
-            found[i, j] = OFFSET + (1 - own) * alike + own * (i == j)
+            distance = float(np.sum((COORDINATES[i] - COORDINATES[j]) ** 2))
+            found[i, j] = OFFSET + (1 - own) * np.exp(-distance / (2 * reach**2)) + own * (i == j)
     return found
 
 
@@ -96,15 +95,6 @@ def test_probability_and_improvement_are_integrals_of_the_distribution():
         gain, _ = integrate.quad(lambda x, one: (limit - x) * at(x, one), limit - 60, limit, args=(variant,), **bounds)
         assert found.below(1.2)[variant] == pytest.approx(below, rel=1e-5)
         assert found.improvement(1.2)[variant] == pytest.approx(gain, rel=1e-3)
-
-
-def test_independent_errors_are_an_offset_and_scatter():
-    """Three variants that agree exactly with the slope 1, and the covariance's inverse by Sherman and Morrison."""
-    found = Prior(PREDICTED, (), DEVIATION, FREEDOM).posterior([0, 1, 2], list(3.0 * PREDICTED[:3]))
-    whole = 1 + 3 * OFFSET
-    assert np.exp(found.locations[-1, 3]) == pytest.approx(0.7 * 3.0 ** (3 * OFFSET / whole))
-    scale = (FREEDOM * DEVIATION**2 + np.log(3.0) ** 2 * 3 / whole) / (FREEDOM + 3)
-    assert found.scales[-1, 3] == pytest.approx(np.sqrt(scale * (1 + OFFSET - 3 * OFFSET**2 / whole)))
 
 
 def test_similar_variants_have_similar_errors():

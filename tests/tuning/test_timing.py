@@ -125,11 +125,11 @@ def test_the_expected_duration():
     assert pytest.approx(0.12) == visit_s(0.01, TRIALS)
     assert pytest.approx(0.12 + 2 * 1.0) == expected_s([0.01], TRIALS)
     assert pytest.approx(3 * 20 * 0.12) == expected_s([0.01] * 20, TRIALS)
-    assert pytest.approx(0.02 + 3 * 30) == visit_s(30.0, TRIALS)  # no more than one run beside the two dropped
+    assert pytest.approx(0.02 + 3 * 30) == visit_s(30.0, TRIALS)  # one run more than the two dropped
 
 
 def test_the_second_variant_estimates_the_time_of_building():
-    """The first one takes 2 s, with what is loaded only once; each of the 15 others half a second."""
+    """The first one takes 2 s, since it loads libraries; each of the 15 others half a second."""
     built = []
     trials = SimpleNamespace(build=lambda name: built.append(name) or (2.0 if name == "0" else 0.5))
     names = [str(place) for place in range(16)]

@@ -12,7 +12,7 @@ import pytest
 from perfmodel import store
 from perfmodel.errors import KernelError, TrialError, TuningError, UnknownNameError
 from perfmodel.measuring import supervised
-from perfmodel.measuring.bench import Bench, Timekeeper
+from perfmodel.measuring.bench import Timekeeper
 from perfmodel.tuning.trials import TRIALS, Trials
 from tests.machine import device
 
@@ -203,28 +203,6 @@ def test_a_slow_variant_is_timed_in_few_runs():
         assert found.campaign.runs == len(whole.samples_s)
 
 
-def test_long_runs_are_fewer(monkeypatch):
-    """Ten runs of 1 s would take too long; a visit has at least one more than it drops."""
-    asked = []
-
-    def measured(self, configuration, place=None):
-        asked.append(self.bench.campaign.runs)
-        return self.failed(configuration.subject, supervised_end(), configuration.parameters)
-
-    def supervised_end():
-        from perfmodel.measuring.run import NO_END
-
-        return NO_END
-
-    monkeypatch.setattr(Bench, "trial", lambda self, subject, at: 1.0)
-    monkeypatch.setattr(Timekeeper, "measured", measured)
-    monkeypatch.setattr("perfmodel.tuning.trials.VISIT_S", 0.0)  # even the first run takes longer
-    with trials({"kernel": unit()}, campaign=replace(SHORT, runs=10, dropped=2)) as found:
-        found.visit("kernel")
-        assert 10 == found.bench.campaign.runs
-    assert [3] == asked
-
-
 def test_other_sizes_than_those_of_the_trials():
     with trials({"kernel": unit(), "wrong": unit("out[i] = 3*a[i]")}) as found:
         assert {"n": 512} == found.visit("kernel", {"n": 512}).parameters
@@ -257,30 +235,6 @@ def test_arguments_of_the_user():
         assert [256] == asked
         found.visit("gather", {"n": 512})
     assert [256, 512] == asked
-
-
-def test_statistics_are_for_the_counts():
-    loop = lp.make_kernel(
-        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < stop}"],
-        """
-        for i
-            <> stop = length[i]
-            out[i] = sum(j, a[j])
-        end
-        """,
-        [
-            lp.GlobalArg("length", np.int32, shape="n"), lp.GlobalArg("out, a", np.float32, shape="n"),
-            lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n >= 1", lang_version=(2018, 2), name="loop",
-    )  # fmt: skip
-    asked = {"arguments": lambda n: {"length": np.full(n, 3, np.int32)}}
-    with trials({"loop": loop}, statistics={"j": 3}, **asked) as found:
-        assert "ok" == found.visit("loop").status
-        assert 3 * 256 == found.count("loop").accesses(array="a")(n=256)
-    row = visit(loop, **asked)
-    assert "constraint" == row.status
-    assert "statistics" in row.message
 
 
 def test_unknown_names_and_kernels_that_cannot_be_counted():
