@@ -37,19 +37,14 @@ from perfmodel.counts.quasipoly.arguments import check_exact, size_error
 from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
 from perfmodel.errors import SizeError, UnknownNameError
 
-# Every class has a code, so that arrays of sizes can be classified at once:
-# 0 uniform, 1 stride1, else 10*d + q with d = 2, 3, 4 for that stride and 5 for any larger one.
-CLASS_NAMES: Mapping[int, str] = MappingProxyType(
-    {0: "uniform", 1: "stride1"}
-    | {10 * s + q: f"stride{s}_{q}of{s}" for s in (2, 3, 4) for q in range(1, s + 1)}
-    | {50 + q: f"strideN_{q}of4" for q in range(1, 5)}
-)
-
 ACCESS_BITS = (8, 16, 32, 64, 128)  # sizes of a memory access
 # Kinds of operation with their own feature; every other kind is ``special``.
 PLAIN_KINDS = ("add", "mul", "div", "pow", "minmax", "shift", "bitwise", "compare", "select")
 GLOBAL = ("global", "constant")  # spaces of global accesses
-STRIDE_CLASSES = (*CLASS_NAMES.values(), "indirect")  # indirect: the address depends on data
+STRIDE_CLASSES = (
+    "uniform", "stride1", *(f"stride{s}_{q}of{s}" for s in (2, 3, 4) for q in range(1, s + 1)),
+    *(f"strideN_{q}of4" for q in range(1, 5)), "indirect",  # indirect: the address depends on data
+)  # fmt: skip
 MOST_BANKS = 32
 # Classes of a local access: its stride, or the largest power of two up to 32 that divides it.
 LOCAL_CLASSES = ("uniform", *(f"stride{2**power}" for power in range(6)), "varying", "indirect")
@@ -130,33 +125,27 @@ def nearest_names(name: str, others: Collection[str] = ()) -> list[str]:
 Values = Mapping[str, Any]
 """Feature name to a float, or to a float64 array of the sizes' shape."""
 
-def class_code(stride: Number | float, footprint: Number | float, filled: Number | float) -> int:
-    """Return the code of the stride class of one access at one size.
+def stride_class(stride: Number | float, footprint: Number | float = 1, filled: Number | float = 1) -> str:
+    """Return the stride class of one access at one size.
 
     The stride is the address difference of neighbouring lanes [access size]; `footprint` and `filled` are the distinct
     cells touched, without and with gaps filled.
-    """
-    if stride == 0:
-        return 0
-    if stride <= 1:
-        return 1
-    slots = min(-int(-stride // 1), 4)
-    q = -int(-footprint * slots // filled) if filled else 1
-    return 10 * (slots if stride <= 4 else 5) + min(max(q, 1), slots)
-
-
-def stride_class(stride: Number | float, footprint: Number | float = 1, filled: Number | float = 1) -> str:
-    """Return the name of the stride class of one access at one size.
 
     Examples
     --------
     >>> stride_class(0), stride_class(1), stride_class(1024, 10, 30)
     ('uniform', 'stride1', 'strideN_2of4')
     """
-    return CLASS_NAMES[class_code(stride, footprint, filled)]
+    if stride == 0:
+        return "uniform"
+    if stride <= 1:
+        return "stride1"
+    slots = min(-int(-stride // 1), 4)
+    q = -int(-footprint * slots // filled) if filled else 1
+    return f"stride{slots if stride <= 4 else 'N'}_{min(max(q, 1), slots)}of{slots}"
 
 
-class_codes = np.vectorize(class_code, otypes=[np.int64])
+stride_classes = np.vectorize(stride_class, otypes=[object])
 
 
 @dataclass(frozen=True)
@@ -247,7 +236,7 @@ def _settled_class(row: AccessCount) -> str | None:
         stride = row.stride()
     except SizeError:  # a function of the sizes
         return None
-    return CLASS_NAMES[class_code(stride, 1, 1)] if stride <= 1 else None
+    return stride_class(stride) if stride <= 1 else None
 
 
 def _unclassified(
@@ -308,8 +297,7 @@ def _at_point(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[st
     numbers = sources.counts.at(parameters)
     values = {name: float(sum([numbers[position] for position in positions])) for name, positions in sources.sums}
     for access in sources.unclassified:
-        code = class_code(numbers[access.stride], numbers[access.footprint], numbers[access.filled])
-        name = access.prefix + CLASS_NAMES[code]
+        name = access.prefix + stride_class(numbers[access.stride], numbers[access.footprint], numbers[access.filled])
         values[name] = values.get(name, 0.0) + float(numbers[access.count])
     return values | {name: min(pair) for name, pair in _loads_and_stores(values)}
 
@@ -321,10 +309,10 @@ def _at_arrays(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[s
         name: np.sum([numbers[position] for position in positions], axis=0) for name, positions in sources.sums
     }
     for access in sources.unclassified:
-        codes = class_codes(numbers[access.stride], numbers[access.footprint], numbers[access.filled])
-        for code in np.unique(codes):
-            name = access.prefix + CLASS_NAMES[int(code)]
-            values[name] = values.get(name, 0.0) + np.where(codes == code, numbers[access.count], 0.0)
+        classes = stride_classes(numbers[access.stride], numbers[access.footprint], numbers[access.filled])
+        for found in np.unique(classes):
+            name = access.prefix + found
+            values[name] = values.get(name, 0.0) + np.where(classes == found, numbers[access.count], 0.0)
     return values | {name: np.minimum(*pair) for name, pair in _loads_and_stores(values)}
 
 

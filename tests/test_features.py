@@ -11,7 +11,7 @@ import pytest
 from perfmodel import features
 from perfmodel.counts import KernelCounts, count as count_kernel
 from perfmodel.errors import SizeError, UnknownNameError
-from perfmodel.features import CLASS_NAMES, class_codes, find_sources, stride_class
+from perfmodel.features import find_sources, stride_class, stride_classes
 from perfmodel.models import find_family
 from perfmodel.quantities.case import Case
 from tests.standins import Access, Counts, Operation, count
@@ -252,4 +252,4 @@ def test_a_stride_that_depends_on_sizes_is_classified_later():
 )
 def test_classes_of_section_2_1(expected, stride, footprint, filled):
     assert expected == stride_class(stride, footprint, filled)
-    assert expected == CLASS_NAMES[int(class_codes(stride, footprint, filled))]
+    assert [expected] == stride_classes([stride], footprint, float(filled)).tolist()

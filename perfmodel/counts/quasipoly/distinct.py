@@ -11,7 +11,7 @@ from typing import Any
 
 from perfmodel.counts.points.cardinality import Number
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial, Together, together
+from perfmodel.counts.quasipoly.evaluation import together
 from perfmodel.values import FrozenValue
 
 Build = Callable[[Sequence[Number | float]], Any]
@@ -22,36 +22,23 @@ class JointCounts(tuple[Count, ...]):
 
     def at(self, sizes: Mapping[str, int]) -> tuple[Number, ...]:
         """Return each count's value at one size; sizes and assumptions are checked once, with a Count's errors."""
-        if not self._are_allowed(sizes):
-            return tuple(count(**sizes) for count in self)  # one count raises the error, or accepts these sizes
         function, parameters = self._function
-        values = function(*[sizes[name] for name in parameters])
-        if not self._unexpanded:
-            return values
-        return tuple(self[k](**sizes) if k in self._unexpanded else value for k, value in enumerate(values))
-
-    def _are_allowed(self, sizes: Mapping[str, int]) -> bool:
-        if not all(type(value) is int and value >= 0 for value in sizes.values()):
-            return False
-        if not sizes.keys() >= self._needed:
-            return False
-        return all(polynomial.exact(*[sizes[name] for name in polynomial.parameters]) for polynomial in self._allowed)
+        if sizes.keys() >= {*parameters} and all(type(value) is int and value >= 0 for value in sizes.values()):
+            values = function(*[sizes[name] for name in parameters])
+            if all(values[len(self):]):
+                return tuple([
+                    count(**sizes) if count.unexpanded else value for count, value in zip(self, values, strict=False)
+                ]) if self._are_unexpanded else values[:len(self)]
+        return tuple(count(**sizes) for count in self)  # one count raises the error, or accepts these sizes
 
     @cached_property
-    def _allowed(self) -> tuple[QuasiPolynomial, ...]:
-        return tuple(dict.fromkeys(count.allowed for count in self))
+    def _function(self) -> tuple[Callable[..., tuple[Number, ...]], tuple[str, ...]]:
+        """The function that returns all values, and then 1 for each set of assumptions that holds."""
+        return together([*(count.function for count in self), *dict.fromkeys(count.allowed for count in self)])
 
     @cached_property
-    def _function(self) -> Together:
-        return together([count.function for count in self])
-
-    @cached_property
-    def _needed(self) -> frozenset[str]:
-        return frozenset(self._function.parameters).union(*(polynomial.parameters for polynomial in self._allowed))
-
-    @cached_property
-    def _unexpanded(self) -> frozenset[int]:
-        return frozenset(k for k, count in enumerate(self) if count.unexpanded)
+    def _are_unexpanded(self) -> bool:
+        return any(count.unexpanded for count in self)
 
 
 class DistinctCounts:

@@ -135,21 +135,16 @@ def _ratio(numerator: int, denominator: int) -> int | Fraction:
     return quotient if rest == 0 else Fraction(numerator, denominator)
 
 
-class Together(NamedTuple):
-    """A function of parameters, in order, that returns the value of each quasi-polynomial."""
-
-    function: Callable[..., tuple[int | Fraction, ...]]
-    parameters: tuple[str, ...]
-
-
-def together(polynomials: Sequence[QuasiPolynomial]) -> Together:
-    """Return a function that evaluates quasi-polynomials together at one point."""
+def together(
+    polynomials: Sequence[QuasiPolynomial]
+) -> tuple[Callable[..., tuple[int | Fraction, ...]], tuple[str, ...]]:
+    """Return a function that evaluates quasi-polynomials together at one point, and its parameters."""
     parameters = tuple(sorted({name for polynomial in polynomials for name in polynomial.parameters}))
     floors = tuple(dict.fromkeys(floor for polynomial in polynomials for floor in polynomial.floors))
     source = PythonSource(parameters, floors)
     lines = [line for k, polynomial in enumerate(polynomials) for line in _assignment(f"v{k}", polynomial, source)]
     values = "".join(f"v{k}, " for k in range(len(polynomials)))
-    return Together(source.compiled("together", [*lines, f"return ({values})"]), parameters)
+    return source.compiled("together", [*lines, f"return ({values})"]), parameters
 
 
 def _assignment(name: str, polynomial: QuasiPolynomial, source: PythonSource) -> Iterator[str]:

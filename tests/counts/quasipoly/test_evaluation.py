@@ -65,9 +65,9 @@ def test_values_are_those_of_each_alone() -> None:
 def test_values_are_integers_where_they_can_be() -> None:
     thirds = Count.from_text("[n] -> { 1/3*n }").function
     assert [(Fraction(4, 3), 0), (2, 0)] == [
-        together([thirds, QuasiPolynomial((), (), ())]).function(n) for n in (4, 6)
+        together([thirds, QuasiPolynomial((), (), ())])[0](n) for n in (4, 6)
     ]
-    assert [Fraction, int] == [type(together([thirds]).function(n)[0]) for n in (4, 6)]
+    assert [Fraction, int] == [type(together([thirds])[0](n)[0]) for n in (4, 6)]
 
 
 LARGEST = 2**20
