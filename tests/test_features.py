@@ -139,35 +139,11 @@ def by_column() -> Counts:
     )
 
 
-@pytest.mark.parametrize(
-    ("expected", "m"),
-    [
-        ("global_load_32_uniform", 0),
-        ("global_load_32_stride1", 1),
-        ("global_load_32_stride2_1of2", 2),
-        ("global_load_32_stride4_1of4", 4),
-        ("global_load_32_strideN_1of4", 5),
-    ],
-)
-def test_a_symbolic_stride_is_resolved_at_the_sizes(expected, m):
-    values = features.evaluate(by_column(), {"n": 64, "m": m})
-    assert [expected] == [name for name in values if name.startswith("global_load")]
-    assert 64 == values[expected]
-    assert 64 == values["global_store_32_stride2_1of2"]
-
-
 def test_the_smaller_of_loads_and_stores_is_taken_class_by_class():
     values = features.evaluate(by_column(), {"n": np.array([8, 8]), "m": np.array([2, 3])})
     assert [8, 0] == values["global_minloadstore_32_stride2_1of2"].tolist()
     assert "global_minloadstore_32_stride3_1of3" not in values
     assert [0, 8] == values["global_load_32_stride3_1of3"].tolist()
-
-
-def test_sizes_are_broadcast_against_each_other():
-    values = features.evaluate(by_column(), {"n": np.array([[8], [16]]), "m": np.array([1, 2, 7])})
-    assert [[8, 0, 0], [16, 0, 0]] == values["global_load_32_stride1"].tolist()
-    assert [[0, 0, 8], [0, 0, 16]] == values["global_load_32_strideN_1of4"].tolist()
-    assert [[1, 1, 1], [1, 1, 1]] == values["launches"].tolist()
 
 
 @pytest.mark.parametrize(

@@ -2,32 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
 
 from perfmodel import progress
 from perfmodel.progress import Bar, FailedStep, Phase, Phases, Reminder, Silent, task
-
-
-class Notes(Silent):
-    """Notes the start and the stop of each task."""
-
-    def __init__(self) -> None:
-        self.found: list[object] = []
-
-    def start(self, task: str, total: int, seconds: float = 0.0) -> None:
-        self.found.append((task, total, seconds))
-
-    def stop(self) -> None:
-        self.found.append("stop")
-
-
-def test_a_task_that_fails_is_stopped():
-    notes = Notes()
-    with pytest.raises(KeyboardInterrupt), task(notes, "measuring", 3):
-        raise KeyboardInterrupt
-    assert [("measuring", 3, 0.0), "stop"] == notes.found
 
 
 def test_a_reminder_is_shown_once_for_all_tasks(capsys):
@@ -110,11 +88,6 @@ def test_the_remaining_time_is_right_within_a_factor_of_two_or_not_shown(seconds
             left = float(line.partition("about ")[2].partition(" s")[0])
             assert left / 2 <= rest <= 2 * left, line
     assert (estimates > 10) == (max(seconds) < 10)
-
-
-def test_a_failed_step_can_be_copied():
-    step = pickle.loads(pickle.dumps(FailedStep("sum: 8", "timeout")))
-    assert ("sum: 8: timeout", "sum: 8", "timeout") == (step, step.name, step.problem)
 
 
 def test_phases_keep_how_long_each_task_took(monkeypatch):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.errors import ArgumentError, CountError, DocumentError, KernelError, SizeError, UnknownNameError
+from perfmodel.errors import ArgumentError, CountError, DocumentError, KernelError, UnknownNameError
 from perfmodel.facts import DeviceFacts, Fact
 
 GROUP = 16
@@ -101,12 +101,6 @@ def test_a_part_that_counts_cannot_have_is_named(place, value, said) -> None:
         KernelCounts.from_json(document)
 
 
-def test_a_program_that_is_none_is_refused_when_it_is_needed() -> None:
-    counts = KernelCounts.from_json({**count(axpy()).to_json(), "source": {"name": "a"}})
-    with pytest.raises(DocumentError, match="lacks 'domains'"):
-        counts.lines("a")
-
-
 # {{{ data-dependent kernels
 
 
@@ -134,23 +128,6 @@ def test_granularities_do_not_mix() -> None:
 
 
 # }}}
-
-
-def test_lines_need_the_sizes_that_strides_depend_on() -> None:
-    t_unit = lp.make_kernel(
-        "{[i, j]: 0 <= i < n and 0 <= j < 16}", "c[i, j] = a[i, j]",
-        [
-            lp.GlobalArg("a", np.float32, shape="n, 16", dim_tags="stride:ld, stride:1"),
-            lp.GlobalArg("c", np.float32, shape="n, 16"), lp.ValueArg("n, ld", np.int32),
-        ],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
-    counts = count(t_unit)
-    with pytest.raises(SizeError, match="'ld' was left out"):
-        counts.lines("a", per="launch", n=5)
-    # rows of 16 float32 that begin 20 cells apart, in lines of 16
-    rows = {(20 * i + j) // 16 for i in range(5) for j in range(16)}
-    assert len(rows) == counts.lines("a", per="launch", n=5, ld=20)()
 
 
 def test_an_offset_is_no_size_and_zero_unless_given() -> None:

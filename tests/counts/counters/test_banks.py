@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import loopy as lp
 import numpy as np
 import pytest
@@ -20,25 +18,6 @@ def tile(index: str, size: int, dtype: type = np.float32) -> lp.TranslationUnit:
         assumptions="n >= 1", lang_version=(2018, 2),
     )
     return lp.tag_inames(lp.add_dtypes(unit, {"a": dtype}), {"g": "g.0", "i": "l.0"})
-
-
-def serialised(cells: list[int], cell_bytes: int, banks: int) -> int:
-    """Return the most distinct 4-byte words in one bank."""
-    words = {(c * cell_bytes + byte) // 4 for c in cells for byte in range(cell_bytes)}
-    return max(Counter(word % banks for word in words).values())
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("stride", [0, 1, 2, 3, 8, 32])
-@pytest.mark.parametrize("banks", [16, 32])
-def test_strides(stride, dtype, banks):
-    counts = count(tile(f"{stride}*i", 32 * 32, dtype), subgroup_size=16, cache=False)
-    halves = [[stride * lane for lane in range(first, first + 16)] for first in (0, 16)]
-    expected = sum(serialised(half, np.dtype(dtype).itemsize, banks) for half in halves)
-    found = counts.bank_conflicts("tile", banks=banks)
-    assert 5 * expected == found(n=5)
-    assert found.exact
-    assert "subgroup" == found.granularity
 
 
 def in_local_memory(index: str, shape: tuple[int, ...], dtype: type, guard: str) -> lp.TranslationUnit:

@@ -69,21 +69,6 @@ def test_rows_that_begin_inside_a_line(n):
     assert -(-n * n // LINE) == exact()
 
 
-def test_rows_of_two_lengths_share_lines() -> None:
-    """a[m*i + j] and a[n*j + i] are the same n*m cells: without sizes a bound, with sizes exact."""
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = a[m*i + j] + a[n*j + i]",
-        [lp.GlobalArg("a", np.float32, shape="n*m"), lp.GlobalArg("out", np.float32, shape="n, m"),
-         lp.ValueArg("n, m", np.int32)],
-        assumptions="n >= 1 and m >= 1 and n mod 16 = 0 and m mod 16 = 0", lang_version=(2018, 2),
-    )
-    counts, sizes = count(unit, cache=False), {"n": 32, "m": 16}
-    bound = counts.lines("a", line_bytes=64, per="launch")
-    assert not bound.exact
-    assert bound(**sizes) >= 32 * 16 // 16
-    assert 32 * 16 // 16 == counts.lines("a", line_bytes=64, per="launch", **sizes)(**sizes)
-
-
 def executed_lines(unit: lp.TranslationUnit, array: str, sizes: dict[str, int]) -> dict[str, int]:
     """Return the lines that the generated code touches, by unit, from the addresses of each of its accesses."""
     executed = oracle.execute(unit, sizes, SUBGROUP)
@@ -107,24 +92,6 @@ def test_fixed_sizes_need_no_sizes(rows: int, pitch: int) -> None:
     for per, expected in executed_lines(unit, "a", {}).items():
         found = counts.lines("a", per=per)
         assert (expected, True, ()) == (found(), found.exact, found.reasons), per
-
-
-def test_short_rows_inside_of_rows_of_unknown_length() -> None:
-    """a[i, j, k] with 3 cells along k: j and k are one row, of 3*n cells."""
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < 4 and 0 <= j < n }", "out[i, j] = a[i, j, 1]",
-        [lp.GlobalArg("a", np.float32, shape="4, n, 3"), ...], assumptions="n >= 1 and n mod 8 = 0",
-        lang_version=(2018, 2),
-    )
-    unit = lp.tag_inames(lp.add_dtypes(unit, {"out": np.float32}), "i:g.0")
-    unit = lp.split_iname(unit, "j", 8, inner_tag="l.0")
-    counts = count(unit, SUBGROUP, cache=False)
-    for n in (8, 24):  # rows of 24 cells begin in the middle of a line
-        for per, expected in executed_lines(unit, "a", {"n": n}).items():
-            found = counts.lines("a", per=per)
-            assert not found.exact
-            assert expected <= found(n=n) <= 2 * expected
-            assert "a row of 'a' may begin anywhere in a line" in str(found)
 
 
 @pytest.mark.parametrize("cells", [2, 4])
@@ -229,14 +196,6 @@ def touched(cells: set[int], per_line: int) -> int:
 def test_a_run_touches_the_most_somewhere(distance, per_line):
     cells = isl.Set(f"[n] -> {{ [i, x] : 0 <= i < n and 5*i <= x <= 5*i + {distance} }}")
     assert touched(set(range(distance + 1)), per_line) == most_lines(cells, per_line)
-
-
-@given(st.sets(st.integers(0, 40), min_size=1), st.integers(1, 9))
-def test_never_below_nor_above_the_lines_of_an_aligned_row_and_one(cells, per_line):
-    row = isl.Set("{ " + "; ".join(f"[{c}]" for c in sorted(cells)) + " }")
-    aligned = len({c // per_line for c in cells})
-    most = most_lines(row, per_line)
-    assert most is None or touched(cells, per_line) <= most <= aligned + 1
 
 
 @pytest.mark.parametrize(

@@ -29,12 +29,6 @@ def test_tiles_couple_in_pairs():
         assert expected == points_of(first, 4, n=n) == points_of(second, 4, n=n)
 
 
-def test_a_factor_as_a_set():
-    found = factored(TILES)
-    expected = isl.Set("[n] -> { [j, jj] : 0 <= jj < 4 and 0 <= 4j + jj < n and n >= 3 }")
-    assert expected == found.points(found.factors[1])
-
-
 def test_a_parameter_that_is_a_multiple():
     # n = 8*m + 3, so that 8*i < n is i <= m
     found = factored(isl.Set("[n] -> { [i] : 0 <= 8i < n and n mod 8 = 3 }"))
@@ -101,13 +95,6 @@ def test_random_polygons(rows):
         assert {(x,) for x, _ in points_of(polygon, 5)} == points_of(found, 5)
 
 
-@pytest.mark.parametrize(("expected", "constant"), [(Polytope(("x",), (), ()), 1), (None, 0)])
-def test_slack_of_two_coefficients(expected, constant):
-    # 2*e >= 2*x and 3*e <= 3*x + c: 2*(3*x + c) - 3*(2*x) = 2*c, and (2 - 1)*(3 - 1) = 2 is needed
-    rows = (form(e=2, x=-2), form(constant, e=-3, x=3))
-    assert expected == eliminated(Polytope(("x", "e"), (), rows), "e")
-
-
 def interval(name: str, first: int, last: int) -> Polytope:
     return Polytope((name,), (), (form(-first, **{name: 1}), form(last, **{name: -1})))
 
@@ -159,8 +146,3 @@ def test_every_projection_is_that_of_the_whole(text):
             expected = isl.Set(text).project_out_except(kept, [SET])
             if expected.get_var_names(SET) == kept:
                 assert expected.is_equal(found)
-
-
-def test_what_is_projected_out_still_restricts_the_parameters():
-    whole = isl.Set("[n] -> { [i, j] : 0 <= i < 4 and 5 <= j < n }")
-    assert isl.Set("[n] -> { [i] : 0 <= i < 4 and n >= 6 }").is_equal(Projector(whole).onto(["i"]))

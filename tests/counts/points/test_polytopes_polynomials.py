@@ -24,22 +24,6 @@ def value(polynomial: Polynomial, **values: int) -> Fraction:
     return sum((c * prod(of(a) ** e for a, e in m) for m, c in polynomial.terms.items()), Fraction(0))
 
 
-def test_operators():
-    assert N * N - ONE == (N + ONE) * (N - ONE)
-    assert Polynomial({}) == N - N
-    assert not N - N
-    assert N * Fraction(1, 2) + N * Fraction(1, 2) == N
-    assert Polynomial.linear(form(4, i=3)) == 3 * I + 4 * ONE
-
-
-def test_whole_parts_leave_the_floor():
-    # (16*n + 5)/16 = n + 5/16;  (-n)/16 is written with a positive n;  (6*i + 5)/4 = i + (i + 2)/2 - 1 + ...
-    assert N == floor(form(5, n=16), 16)
-    assert Polynomial({}) - Polynomial.atom(FloorAtom(form(15, n=1), 16)) == floor(form(n=-1), 16)
-    assert N + Polynomial.constant(2) == floor(form(11, n=3), 3) - ONE
-    assert I + Polynomial.atom(FloorAtom(form(i=1), 2)) + ONE == floor(form(5, i=6), 4)
-
-
 @pytest.mark.parametrize("denominator", [1, 2, 3, 6])
 def test_floors_in_plain_python(denominator):
     for a, b, c in product(range(-4, 5, 2), range(-3, 4), range(-2, 3)):

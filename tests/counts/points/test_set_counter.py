@@ -49,12 +49,6 @@ class TestClosedForms:
         assert len(range(3, n, 5)) == size("[n] -> { [i] : 0 <= i and 3 + 5i < n }", positive, n=n)
         assert len(range(9, n + 1, 3)) == size("[n] -> { [i] : i >= 3 and 3i <= n }", positive, n=n)
 
-    @pytest.mark.parametrize("n", [1, 2, 3, 4, 9])
-    def test_a_bound_that_passes_the_other_leaves_nothing(self, n):
-        assert max(0, n - 3) == size("[n] -> { [i] : 3 <= i < n }", "[n] -> { : n >= 1 }", n=n)
-        assert 7 * max(0, n - 3) == size(
-            "[n] -> { [i, j] : 3 <= i < n and 0 <= j < 7 }", "[n] -> { : n >= 1 }", n=n
-        )
 
     @pytest.mark.parametrize("n", [1, 7, 8, 9, 64])
     def test_a_tile_is_an_interval(self, n):
@@ -71,11 +65,6 @@ class TestClosedForms:
         assert n // 8 == found(n=n)
         assert "1/8*n" == str(found)
 
-    @pytest.mark.parametrize("n", [11, 19, 27])
-    def test_a_multiple_and_a_remainder(self, n):
-        where = "[n] -> { : n >= 3 and n mod 8 = 3 }"
-        assert len(range(0, n, 8)) == size("[n] -> { [i] : 0 <= 8i < n }", where, n=n)
-        assert n == size("[n] -> { [i, j] : i >= 0 and 0 <= j < 8 and 8i + j < n }", where, n=n)
 
     @pytest.mark.parametrize(("n", "steps"), [(1, 1), (9, 5), (16, 8), (20, 3)])
     def test_skewed_tiles(self, n, steps):
@@ -86,15 +75,6 @@ class TestClosedForms:
         where = "[n, steps] -> { : n >= 1 and steps >= 1 }"
         assert n * steps == size(text, where, n=n, steps=steps)
 
-    @pytest.mark.parametrize("n", [8, 16, 40])
-    def test_overlapping_tiles_with_a_halo(self, n):
-        text = "[n] -> { [x] : exists e : 8e >= 0 and 8e < n and 8e <= x <= 8e + 9 }"
-        touched = {8 * e + k for e in range(n // 8) for k in range(10)}
-        assert len(touched) == size(text, DIVISIBLE, n=n)
-
-    def test_a_variable_that_an_equality_fixes(self):
-        text = "[n] -> { [i, j, k] : j = i + n and k = 2i and 0 <= i < n }"
-        assert 6 == size(text, "[n] -> { : n >= 1 }", n=6)
 
     @pytest.mark.parametrize("n", [1, 2, 3, 7, 40])
     def test_the_branches_of_a_test_fill_their_hull(self, n):
@@ -103,12 +83,6 @@ class TestClosedForms:
         both = both.union(isl.Set("[n] -> { [i] : 0 <= i < n }").subtract(both)).coalesce()
         assert both.n_basic_set() > 1  # isl does not see that they are one interval
         assert n == size(str(both), "[n] -> { : n >= 1 }", n=n)
-
-    @pytest.mark.parametrize(("m", "n"), [(3, 2), (2, 3), (5, 5)])
-    def test_conditions_on_the_parameters(self, m, n):
-        text = "[m, n] -> { [i] : 0 <= i < 4 and m >= n }"
-        where = "[m, n] -> { : m >= 1 and n >= 1 }"
-        assert (4 if m >= n else 0) == size(text, where, m=m, n=n)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 9, 18])
@@ -149,24 +123,6 @@ def test_a_sum_of_many_overlapping_products_is_not_written_out(monkeypatch):
     )
     assert expected == Count(number)(n=5)
     assert {()} == {one.sets for one in number.unexpanded}  # nothing is counted at given sizes
-
-
-def test_a_condition_of_one_set_does_not_reach_the_next():
-    where = isl.Set("[n] -> { : n >= 1 }").params()
-    known = SetCounter(where)
-    triangle = "[n] -> { [i, j] : 0 <= j <= i < n"
-    for text, expected in ((f"{triangle} and n >= 6 }}", 0), (f"{triangle} }}", 10)):
-        points = isl.Set(text)
-        assert expected == Count(known.count(points, known.factored(points)).polynomial)(n=4)
-
-
-@pytest.mark.parametrize("n", [8, 24])
-def test_a_floor_beside_a_factor_without_closed_form(n):
-    text = (
-        "[n] -> { [x, y, z] : 0 <= z <= y < n and exists e : 0 <= 8e < n and 8e <= x <= 8e + 9 }"
-    )
-    touched = {8 * e + k for e in range(n // 8) for k in range(10)}
-    assert len(touched) * n * (n + 1) // 2 == size(text, DIVISIBLE, n=n)
 
 
 COEFFICIENT = st.integers(-3, 3)

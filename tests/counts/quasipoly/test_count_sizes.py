@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import islpy as isl
-import numpy as np
 import pytest
 
 from perfmodel.counts.quasipoly.count import Count
@@ -11,12 +10,6 @@ from perfmodel.errors import AssumptionError, SizeError
 
 ASSUMED = isl.Set("[m, n] -> { : n >= 4 and m >= 1 }")
 SUBJECT = Count(isl.PwQPolynomial("[n] -> { n*n }"), ASSUMED)
-
-
-def test_values():
-    assert 25 == SUBJECT(n=5, m=1, other=7)
-    assert 25 == SUBJECT(n=np.int64(5), m=1.0)
-    assert [[16, 25], [16, 25]] == SUBJECT.evaluate({"n": [4, 5], "m": [[1], [2]]}).tolist()
 
 
 def test_parameters_of_assumptions_are_needed_too():

@@ -9,7 +9,7 @@ import pytest
 
 from perfmodel.counts import Count
 from perfmodel.counts.points.polytopes import NamedFloor, Polynomial, Polytope
-from perfmodel.counts.quasipoly.evaluation import Piece, PythonSource, QuasiPolynomial, together
+from perfmodel.counts.quasipoly.evaluation import Piece, QuasiPolynomial, together
 from tests.counts.points.forms import form
 
 AT_LEAST_5 = Polytope((), (), (form(-5, n=1),))
@@ -33,16 +33,6 @@ def test_exact_values():
     assert type(SUBJECT.exact(6)) is int
 
 
-def test_guards():
-    where = QuasiPolynomial(("n",), (), tuple(Piece(p.guard, Polynomial.constant(1)) for p in SUBJECT.pieces))
-    assert [0, 1, 0, 1] == [where.exact(n) for n in (1, 2, 4, 5)]
-    source = PythonSource(("n",), ())
-    assert "(x0 - 5 >= 0) or (x0 - 2 == 0)" == source.guard((AT_LEAST_5, AT_2))
-    assert "True" == source.guard((Polytope((), (), ()), AT_LEAST_5))
-    assert "False" == source.guard(())
-    assert 0 == QuasiPolynomial((), (), ()).exact()
-
-
 TEXTS = (
     "[n] -> { floor(n/2) + n : n >= 5; 7 : n = 2 }",  # two pieces, zero between them
     "[m, n] -> { 1/3*n*m*floor((n + floor(m/4))/2) }",  # a floor in a floor, parameters in another order
@@ -60,14 +50,6 @@ def test_values_are_those_of_each_alone() -> None:
         assert tuple(count(m=m, n=n) for count in counts) == function(m, n)
     # m = 9, n = 5: floor(5/2) + 5, 45/3*floor((5 + 2)/2), 12, floor(9/4), 0
     assert (7, 45, 12, 2, 0) == function(9, 5)
-
-
-def test_values_are_integers_where_they_can_be() -> None:
-    thirds = Count.from_text("[n] -> { 1/3*n }").function
-    assert [(Fraction(4, 3), 0), (2, 0)] == [
-        together([thirds, QuasiPolynomial((), (), ())])[0](n) for n in (4, 6)
-    ]
-    assert [Fraction, int] == [type(together([thirds])[0](n)[0]) for n in (4, 6)]
 
 
 LARGEST = 2**20
