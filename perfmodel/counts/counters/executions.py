@@ -112,7 +112,7 @@ class Cardinalities:
         if not number.exact:
             exact, reasons = False, (*reasons, BOUNDED)
         number = Cardinality(polynomial, exact, number.unexpanded)
-        count = Count(number, self.program.assumptions, granularity, reasons)
+        count = Count(number, self.program.assumptions, granularity, tuple(reasons))
         return count if factor == 1 else factor * count
 
     def size(self, points: isl.Set) -> Cardinality:

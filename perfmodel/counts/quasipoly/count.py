@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from numbers import Rational
@@ -26,6 +26,7 @@ UNIVERSE = isl.Set("{ : }")
 PARAMETER = re.compile(r"\{ [^\W\d]\w* \}$")
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Count:
     """How often something happens, as a function of the size parameters.
 
@@ -52,35 +53,15 @@ class Count:
     (9, '2*n^2')
     """
 
-    __hash__ = None  # type: ignore[assignment]
+    number: Any  # a Cardinality
+    assumptions: isl.Set = UNIVERSE
+    granularity: str = "workitem"
+    reasons: tuple[str, ...] = ()
+    _multiple: tuple[Count, Fraction] | None = None
 
-    number: Cardinality
-    assumptions: isl.Set
-    granularity: str
-    reasons: tuple[str, ...]
-    _multiple: tuple[Count, Fraction] | None
-
-    def __init__(
-        self,
-        number: Cardinality | isl.PwQPolynomial,
-        assumptions: isl.Set = UNIVERSE,
-        granularity: str = "workitem",
-        reasons: Iterable[str] = (),
-        *,
-        _multiple: tuple[Count, Fraction] | None = None,
-        _texts: tuple[str, str] | None = None,
-    ) -> None:
-        if not isinstance(number, Cardinality):
-            number = Cardinality(number)
-        vars(self).update(
-            number=number, assumptions=assumptions, granularity=granularity, reasons=tuple(dict.fromkeys(reasons)),
-            _multiple=_multiple,
-        )
-        if _texts is not None:  # isl may write what it reads in another order
-            vars(self)["_texts"] = _texts
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Count is immutable; cannot set '{name}'")
+    def __post_init__(self) -> None:
+        number = self.number if isinstance(self.number, Cardinality) else Cardinality(self.number)
+        vars(self).update(number=number, reasons=tuple(dict.fromkeys(self.reasons)))
 
     @property
     def polynomial(self) -> isl.PwQPolynomial:
@@ -125,7 +106,9 @@ class Count:
         unexpanded = tuple(map(Unexpanded.from_json, data.get("unexpanded", ())))
         number = Cardinality(isl.PwQPolynomial(texts[0]), given(data, "exact", bool), unexpanded)
         reasons = tuple(data.get("reasons", ()))
-        return cls(number, isl.Set(texts[1]), given(data, "granularity", str), reasons, _texts=texts)
+        count = cls(number, isl.Set(texts[1]), given(data, "granularity", str), reasons)
+        vars(count)["_texts"] = texts  # isl may write what it reads in another order
+        return count
 
     @cached_property
     def _texts(self) -> tuple[str, str]:

@@ -63,14 +63,6 @@ class QuasiPolynomial(FrozenValue):
         source = PythonSource(self.parameters, self.floors)
         return source.compiled("exact", [*_assignment("v", self, source), "return v"])
 
-    @cached_property
-    def at_arrays(self) -> Callable[..., Any]:
-        """The compiled function of arrays of the parameters, where no integer exceeds 64 bits."""
-        source = PythonSource(self.parameters, self.floors, " & ", " | ")
-        pieces = zip(reversed(self.pieces), reversed(self.sums), strict=True)
-        lines = [f"v = where({source.guard(piece.guard)}, {source.sum(total)}, v)" for piece, total in pieces]
-        return source.compiled("at_arrays", ["v = 0", *lines, "return v"])
-
 
 def _places(parameters: Sequence[str], floors: Sequence[NamedFloor]) -> dict[Atom, int]:
     return {name: k for k, name in enumerate((*parameters, *(floor.name for floor in floors)))}
@@ -87,10 +79,8 @@ def _integer_sum(value: Polynomial, places: Mapping[Atom, int]) -> IntegerSum:
 class PythonSource:
     """Writes Python source, with the variables ``x0, x1, ...`` for parameters and floors."""
 
-    def __init__(
-        self, parameters: Sequence[str], floors: Sequence[NamedFloor], both: str = " and ", either: str = " or "
-    ) -> None:
-        self.parameters, self.floors, self.both, self.either = parameters, floors, both, either
+    def __init__(self, parameters: Sequence[str], floors: Sequence[NamedFloor]) -> None:
+        self.parameters, self.floors = parameters, floors
         self.places = _places(parameters, floors)
 
     def form(self, form: AffineForm) -> str:
@@ -102,10 +92,10 @@ class PythonSource:
     def guard(self, guard: Guard) -> str:
         alternatives = []
         for conditions in guard:
-            tests = [f"({self.form(form)} == 0)" for form in conditions.equalities]
-            tests += [f"({self.form(form)} >= 0)" for form in conditions.inequalities]
-            alternatives.append(self.both.join(tests) or "True")
-        return "True" if "True" in alternatives else self.either.join(alternatives) or "False"
+            tests = [f"{self.form(form)} == 0" for form in conditions.equalities]
+            tests += [f"{self.form(form)} >= 0" for form in conditions.inequalities]
+            alternatives.append(" and ".join(tests) or "True")
+        return "True" if "True" in alternatives else " or ".join(alternatives) or "False"
 
     def sum(self, value: IntegerSum) -> str:
         parts = [
@@ -124,7 +114,7 @@ class PythonSource:
 
 @lru_cache(maxsize=4096)  # a kernel has many equal counts
 def _compiled(name: str, source: str) -> Callable[..., Any]:
-    scope: dict[str, Any] = {"ratio": np.true_divide if name == "at_arrays" else _ratio, "where": np.where}
+    scope: dict[str, Any] = {"ratio": _ratio}
     exec(compile(source, f"<count {name}>", "exec"), scope)  # the source has integers and our own names only
     function: Callable[..., Any] = scope[name]
     return function
@@ -165,9 +155,28 @@ def evaluated(function: QuasiPolynomial, values: list[Ints], count: int) -> Floa
     if not values:
         return np.full(count, float(function.exact()))
     if _fits(function, [int(np.abs(column).max(initial=0)) for column in values]):
-        return np.broadcast_to(np.asarray(function.at_arrays(*values), np.float64), count).copy()
+        return _at_arrays(function, values, np.zeros(count))
     points = zip(*(column.tolist() for column in values), strict=True)
     return np.array([float(function.exact(*point)) for point in points])
+
+
+def _at_arrays(function: QuasiPolynomial, values: list[Ints], result: Floats) -> Floats:
+    atoms: dict[Atom, Ints] = dict(zip(function.parameters, values, strict=True))
+
+    def value_of(form: AffineForm) -> Ints:
+        return sum((c * atoms[name] for name, c in form.terms.items()), np.int64(form.constant))
+
+    for floor in function.floors:
+        atoms[floor.name] = value_of(floor.form) // floor.denominator
+    for piece, total in zip(reversed(function.pieces), reversed(function.sums), strict=True):
+        inside = np.zeros(len(result), np.bool_)
+        for conditions in piece.guard:
+            tests = [value_of(form) == 0 for form in conditions.equalities]
+            tests += [value_of(form) >= 0 for form in conditions.inequalities]
+            inside |= np.logical_and.reduce(tests) if tests else True
+        terms = (c * prod(atoms[atom] for atom, power in powers for _ in range(power)) for c, powers in total.terms)
+        result = np.where(inside, sum(terms, np.int64(0)) / total.denominator, result)
+    return result
 
 
 def _fits(function: QuasiPolynomial, largest: list[int]) -> bool:
