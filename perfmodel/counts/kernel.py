@@ -339,19 +339,6 @@ class KernelCounts(FrozenValue):
             with barriers inside each of its loops, else around all loops. ``"lockstep"``: all work-items along l.0
             run each instruction together. ``"vectors"``: as many work-items as a sub-group run together, and the
             vectors along l.0 one after another.
-
-        Examples
-        --------
-        The columns of a matrix of 64 rows are read. Each line is fetched once for each of its 16 cells, unless the
-        cache keeps a line of each row until the next column is read:
-
-        >>> import loopy as lp, numpy as np
-        >>> from perfmodel.counts import count
-        >>> unit = lp.make_kernel("{ [i, j]: 0 <= i, j < n }", "out[j, i] = a[i, j]", lang_version=(2018, 2))
-        >>> unit = lp.add_dtypes(lp.prioritize_loops(unit, "j, i"), {"a": np.float32})
-        >>> counts = count(unit)
-        >>> [counts.traffic("a", capacity)(n=64).fetched for capacity in (2048, 8192)]
-        [4096.0, 256.0]
         """
         _check_choice("order", order, ORDERS)
         integers = all(isinstance(number, int) for number in (capacity, line_bytes, sets))

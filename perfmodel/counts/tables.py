@@ -153,18 +153,15 @@ def _of_launch(counts: KernelCounts, number: int) -> KernelCounts:
 
 def _program_of(program: Program, number: int) -> Program:
     """Return the program of one launch, with the host's loops around it."""
-    domains: dict[Domain, Domain] = {}
+    moved = once(lambda domain: replace(domain, launch=0))
 
-    def of_launch(statements: Iterable[Statement]) -> Iterator[Statement]:
-        for statement in statements:
-            if statement.domain.launch == number:
-                if statement.domain not in domains:
-                    domains[statement.domain] = replace(statement.domain, launch=0)
-                yield replace(statement, domain=domains[statement.domain])
+    def of_launch(statements: Iterable[Statement]) -> tuple[Statement, ...]:
+        own = (statement for statement in statements if statement.domain.launch == number)
+        return tuple(replace(statement, domain=moved(statement.domain)) for statement in own)
 
     return replace(
-        program, launches=(program.launches[number],), statements=tuple(of_launch(program.statements)),
-        decisions=tuple(of_launch(program.decisions)),
+        program, launches=(program.launches[number],), statements=of_launch(program.statements),
+        decisions=of_launch(program.decisions),
         barriers=tuple(replace(site, launch=0) for site in program.barriers if site.launch == number),
         schedule=tuple(_kept(program.schedule, number, numbers())),
     )

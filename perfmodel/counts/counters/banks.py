@@ -7,7 +7,7 @@ touches form one *kind*.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import reduce
 from itertools import pairwise
@@ -41,15 +41,12 @@ def bank_conflicts(cardinalities: Cardinalities, sites: list[Site], banks: int) 
 
 def _serialised(cardinalities: Cardinalities, domain: Domain, access: Access, banks: int) -> Count:
     octets, reasons = access.bits // 8, doubts(domain, access)
+    launch = cardinalities.program.launches[domain.launch]
     try:
         with limited(WORK * cardinalities.operations):
-            launch = cardinalities.program.launches[domain.launch]
             by_sub_group = [
-                [(executions, _passes(together, octets, banks)) for executions, together in kinds]
-                for kinds in (
-                    _kinds(touches, octets, banks)
-                    for touches in _touches(domain, access, launch, cardinalities.subgroup_size)
-                )
+                [(executions, _passes(words, octets, banks)) for executions, words in _kinds(touches, octets, banks)]
+                for touches in _touches(domain, access, launch, cardinalities.subgroup_size)
             ]
     except (UnknownLanesError, BudgetSpentError):
         vary = f"the distance between lanes in '{access.array}' is not one number"
@@ -205,7 +202,4 @@ def _passes(touches: Iterable[Touch], octets: int, banks: int) -> int:
         word for *_, address in touches
         for word in range(address // WORD_BYTES, (address + octets - 1) // WORD_BYTES + 1)
     }  # fmt: skip
-    in_bank = defaultdict[int, int](int)
-    for word in words:
-        in_bank[word % banks] += 1
-    return max(in_bank.values())
+    return max(Counter(word % banks for word in words).values())

@@ -129,7 +129,6 @@ class Cardinalities:
             terms += terms_of(size.polynomial)
             key = f"{size.polynomial} {len(sizes) if size.unexpanded else ''}"
             sizes[key] = (size, sizes[key][1] + 1 if key in sizes else 1)
-        exact = all(size.exact for size, _ in sizes.values())
         unexpanded = [summand for size, _ in sizes.values() for summand in size.unexpanded]
         number = NOTHING
         try:
@@ -141,7 +140,7 @@ class Cardinalities:
         except BudgetSpentError:
             number = NOTHING
             unexpanded += [Unexpanded(Fraction(times), (size.polynomial,)) for size, times in sizes.values()]
-        return Cardinality(number, exact, tuple(unexpanded))
+        return Cardinality(number, unexpanded=tuple(unexpanded))
 
     def _groups(self, launch: int, axes: tuple[str, ...]) -> isl.PwQPolynomial:
         """Return the number of groups along all other axes than ``axes``."""

@@ -7,7 +7,7 @@ count is an upper bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
@@ -15,7 +15,7 @@ from math import gcd
 import islpy as isl
 
 from perfmodel.counts.counters.cells import Site, all_doubts
-from perfmodel.counts.counters.executions import BOUNDED, Cardinalities, completed, sub_groups
+from perfmodel.counts.counters.executions import Cardinalities, completed, sub_groups
 from perfmodel.counts.points.polytopes import Monomial
 from perfmodel.counts.program.program import Access, Domain
 from perfmodel.counts.quasipoly.arguments import held, left_out, parameters_of
@@ -83,14 +83,13 @@ class Lines:
                 touched[key] = touched[key].union(lines) if key in touched else lines
         return touched
 
-    def _parts(self, domain: Domain, per: str) -> Iterator[tuple[int, isl.Set]]:
-        """Yield the instances of each sub-group of a group, or all instances if the unit is larger."""
+    def _parts(self, domain: Domain, per: str) -> Iterable[tuple[int, isl.Set]]:
+        """Return the instances of each sub-group of a group, or all instances if the unit is larger."""
         if per in ("workgroup", "launch"):
-            yield 0, domain.points
-        else:
-            launch = self.cardinalities.program.launches[domain.launch]
-            for number, lanes in sub_groups(domain, launch, self.cardinalities.subgroup_size):
-                yield number, domain.points.intersect(lanes)
+            return ((0, domain.points),)
+        launch = self.cardinalities.program.launches[domain.launch]
+        lanes = sub_groups(domain, launch, self.cardinalities.subgroup_size)
+        return ((number, domain.points.intersect(own)) for number, own in lanes)
 
     def _unit(self, domain: Domain, per: str) -> isl.Map:
         launch = self.cardinalities.program.launches[domain.launch]
@@ -106,10 +105,8 @@ class Lines:
     def _total(self, sets: list[isl.Set]) -> Count:
         if not self.sizes:
             return self.cardinalities.wrap(self.cardinalities.total(sets), granularity="line")
-        number = self.cardinalities.total(map(self._fixed, sets))
-        reasons = () if number.exact else (BOUNDED,)
-        count = Count(number, granularity="line", reasons=reasons)
-        return count.at() if number.unexpanded else count  # no size is left
+        count = Count(self.cardinalities.total(map(self._fixed, sets)), granularity="line")
+        return count.at() if count.unexpanded else count  # no size is left
 
     def _fixed(self, points: isl.Set) -> isl.Set:
         points = held(points, self.sizes)
