@@ -32,30 +32,27 @@ LINES = 2**14
 
 
 class Shared(dict[str, Any]):
-    """Counts by hash that all tests of a process share; a copy is empty."""
+    """Counts by hash, shared by all tests of a process; a copy is empty."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, ()
 
 
 def pytest_sessionstart() -> None:
-    """Let the collector rest during the collection, all of which stays: it took a third of its time."""
+    """Turn off garbage collection while tests are collected: it took a third of that time."""
     gc.disable()
 
 
 @pytest.fixture(autouse=True, scope="session")
 def no_weights_of_this_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Use an empty data folder: what this user has calibrated must not change a test."""
+    """Use an empty data folder: weights of this user must not change a test."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield
 
 
 def pytest_collection_finish() -> None:
-    """Let the collector leave alone what the collection made, which stays to the end, and look at the rest less often.
-
-    Counts and units that tests share stay as well: each look at all of them takes half a second.
-    """
+    """Collect garbage less often, and nothing of what was made so far: each pass over shared counts takes 0.5 s."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
@@ -63,7 +60,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No load: what others do on this machine changes no test, and no command that a test starts waits for them."""
+    """Report no load: other programs on this machine change no test, and no command waits for them."""
     monkeypatch.setattr("perfmodel.measuring.lock.reading", lambda: MachineTimes(monotonic(), 0.0, 0.0))
     monkeypatch.setenv("PERFMODEL_WAIT_S", "0")
     monkeypatch.setattr("os.fsync", lambda number: None)  # a busy disk takes seconds for each record
@@ -71,7 +68,7 @@ def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def times_are_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No measured time is impossible: runs so short may take a hundred times as long where others use the machine."""
+    """Accept every measured time: short runs may take a hundred times as long on a loaded machine."""
     accepted = {"below_launch": lambda row: "", "odd_visits": lambda visits: {}, "unsupported": lambda rows, work: {}}
     for judge, nothing in accepted.items():
         monkeypatch.setattr(f"perfmodel.store.measurements.{judge}", nothing)
@@ -79,13 +76,13 @@ def times_are_believed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No width of a terminal: pytest sets one for its worker processes, and output would be cut to it."""
+    """Remove the width of the terminal that pytest sets for its workers: output would be cut to it."""
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def temporary_files_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Temporary files, devices' locks among them, are each process's own: no test waits for a campaign of another."""
+    """Give each process its own temporary files and device locks: no test waits for another's campaign."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("t")))
         patch.setattr(tempfile, "tempdir", None)
@@ -94,7 +91,7 @@ def temporary_files_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture(scope="session", autouse=True)
 def lines_are_read_once() -> Iterator[None]:
-    """A line of a store, and the counts in it, are read once for all tests of a process: many fit committed stores."""
+    """Read each line of a store, and its counts, once for all tests of a process: many fit committed stores."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("read_row", "read_counts"):
             patch.setattr(files, name, lru_cache(LINES)(getattr(files, name)))
@@ -104,7 +101,7 @@ def lines_are_read_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def a_device_is_checked_once() -> Iterator[None]:
-    """A device that once built and ran a kernel is not checked again for each command that a test calls."""
+    """Check a device once, not for each command that a test calls."""
     healthy: dict[tuple[int, str], Health] = {}
     check = selection.check
 

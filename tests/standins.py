@@ -16,8 +16,6 @@ from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import LaunchShape
 from perfmodel.facts import DeviceFacts
 
-EMPTY: Mapping[str, Any] = {}
-
 
 def count(text: str, parameters: str = "n") -> Count:
     return Count.from_text(f"[{parameters}] -> {{ {text} }}" if parameters else f"{{ {text} }}")
