@@ -63,7 +63,7 @@ def test_each_change_of_the_reading():
     # 12 + 13 + ... + 27 = 312 steps of the binary searches of a block, each of which moves a block of 32 words
     blocks = 1e8 / (128 * 31)
     assert blocks * 32 * 312 / 1664 == pytest.approx(steps.amounts["g"] - 2e8 / 1664 * 16)
-    with pytest.raises(ValueError, match="'speed' is no change of the formulas; there are bandwidth, barriers, steps"):
+    with pytest.raises(ValueError, match="give one of bandwidth, barriers, steps"):
         pairwise(ALGOPARC, 31, changes=frozenset({"speed"}))
 
 
