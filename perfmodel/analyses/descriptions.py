@@ -39,7 +39,7 @@ PARTS: Mapping[str, str] = {"1of2": "half", "1of3": "a third", "2of3": "two thir
                             "2of4": "half", "3of4": "three quarters"}  # fmt: skip
 RATES: Mapping[str, str] = {"B/s": "B/s", "operation/s": "op/s", "Hz": "Hz"}
 """Units of rates behind a prefix."""
-_ACCESS = re.compile(r"(?P<space>global|local)_(?P<act>load|store|minloadstore)_(?P<bits>\d+)(_(?P<place>\w+))?")
+_ACCESS = re.compile(r"(?P<space>global|local)_(?P<direction>load|store|minloadstore)_(?P<bits>\d+)(_(?P<place>\w+))?")
 _OPERATION = re.compile(r"op_(?P<dtype>[a-z]+\d*)_(?P<kind>\w+)")
 
 
@@ -106,12 +106,12 @@ def _thing(name: str, per: str) -> tuple[str, float, str]:
     return f"{_plain(name)}{unit}", 1.0, counted
 
 
-def _access(space: str, act: str, bits: str, place: str | None) -> tuple[str, float, str]:
+def _access(space: str, direction: str, bits: str, place: str | None) -> tuple[str, float, str]:
     sized = f"{'an' if bits == '8' else 'a'} {bits}-bit"
-    if act == "minloadstore":
+    if direction == "minloadstore":
         what, amount = f"a pair of {sized} load and store", int(bits) / 4
     else:
-        what, amount = f"{sized} {act}", int(bits) / 8
+        what, amount = f"{sized} {direction}", int(bits) / 8
     if space == "local":
         return f"{what} of local memory", amount, "B"
     place = place or ""

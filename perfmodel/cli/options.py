@@ -122,7 +122,7 @@ class ModelOptions:
     device: DeviceName = None
 
     def load(self, with_json: bool = False) -> predicting.FittedModel:
-        """Return the model, and print which weights it has, beside a document only if `with_json`."""
+        """Return the model, and print which weights it has, with ``--json`` only if `with_json`."""
         message = partial(output.message, with_json=with_json)
         return calibration.recommended.model_in_use(self.weights, None, self.device, message)
 

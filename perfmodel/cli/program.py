@@ -22,7 +22,7 @@ from typer.core import TyperCommand, TyperGroup
 from perfmodel import errors
 from perfmodel.caches import cache_error, settle_caches
 from perfmodel.cli.output import SHARED, CommandSettings, as_notes, print_refusal, set_settings, settings, using
-from perfmodel.cli.supervision import tell_status
+from perfmodel.cli.supervision import report_status
 from perfmodel.errors import PerfModelError, clipped
 from perfmodel.io import FULL, output_error
 
@@ -62,7 +62,7 @@ def main() -> None:
                 sys.stdout.flush()
         except OSError as error:
             status = _output_failed(error)
-        tell_status(status)
+        report_status(status)
         sys.exit(status)
     except OSError as error:
         sys.exit(_output_failed(error))

@@ -46,7 +46,7 @@ def begin_result() -> None:
         supervised.begin_result()
 
 
-def tell_status(status: object) -> None:
+def report_status(status: object) -> None:
     """Report the status of this process to the supervisor, if there is one."""
     if supervised := sys.modules.get("perfmodel.measuring.supervised"):
         supervised.end_result(status if isinstance(status, int) else int(status is not None))

@@ -111,8 +111,8 @@ def model(family="work_depth", operation=1e-9, latency=1e-9, byte=1e-11):
             for name, value in values.items()
         },
     )  # fmt: skip
-    told = {"compute_units": 4, "lanes_per_unit": 32, "global_transaction_bytes": 64}
-    facts = {key: Fact(value, "", "made up") for key, value in told.items()}
+    known = {"compute_units": 4, "lanes_per_unit": 32, "global_transaction_bytes": 64}
+    facts = {key: Fact(value, "", "made up") for key, value in known.items()}
     return FittedModel(fitted, DeviceFacts.from_mapping("toy", "none", "0", facts), find_family(family))
 
 
@@ -147,7 +147,7 @@ def test_a_finite_z_decides_how_often_data_moves(on_chip, times):
     assert pytest.approx(times * 256 * 64 + 64, rel=0.06) == found.transfers
 
 
-def test_a_model_of_another_family_is_told():
+def test_a_model_of_another_family_is_reported():
     with pytest.raises(FamilyError, match="family 'roofline'; fit the family 'work_depth'"):
         judge_balance(model("roofline"), counted("out[i] = a[i]"), {"n": 64})
 

@@ -61,7 +61,7 @@ def test_one_warp_lacks_parallelism():
     assert found.itilp_s > found.ideal_compute_s
 
 
-def test_a_model_of_another_family_is_told():
+def test_a_model_of_another_family_is_reported():
     with pytest.raises(FamilyError, match="family 'roofline'; fit the family 'gpuperf'"):
         potential_benefits(model("roofline"), counted("out[i] = a[i]"), {"n": 64})
 

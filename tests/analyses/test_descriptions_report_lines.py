@@ -42,20 +42,20 @@ def test_no_interval_of_a_cost_is_below_zero(model):
 
 
 def test_how_it_was_made(model):
-    told = how_made(model, store.read(QUICKSTART), "a folder")
-    made = dict(told)
+    known = how_made(model, store.read(QUICKSTART), "a folder")
+    made = dict(known)
     assert "a folder" == made["folder"]
     assert "115 configurations of 9 kernels" == made["measured"]
     assert "these 115 configurations" == made["fitted to"]
     assert "times by the host's clock, with the launch" == made["predicts"]
     assert "the usual ones" == made["options of the fit"]
     assert made["error of the fit on its own rows"].endswith(" % (geometric mean)")
-    notes = [text for name, text in told if name == "note"]
+    notes = [text for name, text in known if name == "note"]
     assert 2 == len(notes)
     assert all(note.startswith("not determined separately") for note in notes)
 
 
-def test_other_options_and_measurements_are_told(model):
+def test_other_options_and_measurements_are_reported(model):
     seeded = fit(store.read(QUICKSTART), options=FitOptions(seed=25))
     made = dict(how_made(seeded, store.read(QUICKSTART).of_kernels("arithmetic"), "a folder"))
     assert "seed=25" == made["options of the fit"]

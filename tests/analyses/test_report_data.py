@@ -87,7 +87,7 @@ def test_a_users_variants_are_ranked(model):
         report_data(model, QUICKSTART, counts, {})
 
 
-def test_times_of_a_users_variants_stand_beside_predictions(model):
+def test_times_of_a_users_variants_are_next_to_predictions(model):
     """They are of the same code, sizes and device: not of another size, nor of a variant that has changed since."""
     rows = store.read(QUICKSTART)
     row = next(iter(rows))

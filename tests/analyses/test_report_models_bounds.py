@@ -32,7 +32,6 @@ def test_both_models_judge(case):
 
 
 def test_a_model_of_gpus_gives_no_advice_on_a_cpu(case):
-    """It said that more memory requests at once save 90 % where the model in use is bound by instructions."""
     device = load(POCL / "work_depth.json").device
     found = bound_models(POCL, device)
     assert found.balance is not None
@@ -54,7 +53,6 @@ def test_weights_that_cannot_be_read_are_named(tmp_path):
     assert "work_depth.json" in first
 
 
-def test_a_model_that_cannot_tell_is_left_out(case):
-    """Weights of a family are no weights of the other."""
+def test_a_model_that_has_no_answer_is_left_out(case):
     wrong = BoundModels(balance=load(SIMULATED / "gpuperf.json"))
     assert KernelBounds() == wrong.bounds(*case)

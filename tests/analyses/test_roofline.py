@@ -54,18 +54,18 @@ def test_points_lie_under_the_lowest_roof():
     assert ("memory", pytest.approx(512e3 / BANDWIDTH)) == (kept.bound, kept.bound_s)
 
 
-def test_cached_data_stand_below_the_roof_of_the_caches():
+def test_cached_data_are_below_the_roof_of_the_caches():
     """Of 512 bytes for each of 16 groups all come from caches, of 2^14 groups all but what the caches hold."""
     copy, cache, size = kernel(COPY), 9e11, 2**20
-    told = facts(memory_bandwidth_bytes_per_s=BANDWIDTH, cache_bandwidth_bytes_per_s=cache, l2_bytes=size)
+    known = facts(memory_bandwidth_bytes_per_s=BANDWIDTH, cache_bandwidth_bytes_per_s=cache, l2_bytes=size)
     small, large = 512 * 16, 512 * 2**14
     for n, least in ((16, small / cache), (2**14, (large - size) / BANDWIDTH)):
-        (found,) = points_of(told, {"copy": copy}, {"n": n}, {"copy": least}).values()
+        (found,) = points_of(known, {"copy": copy}, {"n": n}, {"copy": least}).values()
         assert (pytest.approx(1.0), "memory") == (found.share, found.bound)
     published = facts(memory_bandwidth_bytes_per_s=BANDWIDTH, l2_bandwidth_bytes_per_s=cache, l2_bytes=size)
     unknown = facts(memory_bandwidth_bytes_per_s=BANDWIDTH, l2_bytes=size)
-    for told, least in ((published, small / cache), (unknown, small / BANDWIDTH)):
-        (found,) = points_of(told, {"copy": copy}, {"n": 16}, {"copy": 1.0}).values()
+    for known, least in ((published, small / cache), (unknown, small / BANDWIDTH)):
+        (found,) = points_of(known, {"copy": copy}, {"n": 16}, {"copy": 1.0}).values()
         assert pytest.approx(least) == found.bound_s
 
 
@@ -75,12 +75,12 @@ def test_points_at_several_sizes_are_those_at_each():
         Ranking([RankedVariant(name, 1e-3 * n) for name in names if (name, n) != ("tile", 1000)], sizes={"n": n})
         for n in (10, 1000, 2000)
     ]
-    told = facts(**ROOFS)
+    known = facts(**ROOFS)
     expected = tuple(
-        points_of(told, counts, ranking.sizes, {variant.name: variant.seconds for variant in ranking})
+        points_of(known, counts, ranking.sizes, {variant.name: variant.seconds for variant in ranking})
         for ranking in rankings
     )
-    assert expected == points_at(told, counts, rankings)
+    assert expected == points_at(known, counts, rankings)
     assert ["tile"] == [name for name in expected[0] if name not in expected[1]]
     assert ({}, {}, {}) == points_at(facts(global_transaction_bytes=None), counts, rankings)
 
@@ -95,15 +95,15 @@ def test_rates_of_counted_kernels_and_their_share_of_the_lowest_roof():
     assert {} == points_of(facts(global_transaction_bytes=None), counts, {"n": 1000}, {"add": 1e-3})
 
 
-def test_roofs_that_were_measured_lie_beside_the_weights(tmp_path):
+def test_roofs_that_were_measured_are_next_to_the_weights(tmp_path):
     """Facts of the device replace them, and weights that are of another device's measurements do not have them."""
     save_roofs(measured(), tmp_path)
     fitted = load(POCL / "bottleneck.json")
     here = replace(fitted, path=tmp_path / "bottleneck.json")
     found = roof_values(facts_with_roofs(here))
     assert (BANDWIDTH, PEAK) == (found["memory_bandwidth_bytes_per_s"], found["peak_flops_float32"])
-    told = here.with_facts({"memory_bandwidth_bytes_per_s": Fact(7.0, "B/s", "told")})
-    assert 7.0 == roof_values(facts_with_roofs(told))["memory_bandwidth_bytes_per_s"]
+    known = here.with_facts({"memory_bandwidth_bytes_per_s": Fact(7.0, "B/s", "known")})
+    assert 7.0 == roof_values(facts_with_roofs(known))["memory_bandwidth_bytes_per_s"]
     elsewhere = replace(here, fitted=here.fitted.model_copy(update={"transferred_from": "another"}))
     assert {} == roof_values(facts_with_roofs(elsewhere)) == roof_values(facts_with_roofs(replace(here, path=None)))
 

@@ -74,10 +74,10 @@ def test_a_device_in_one_command(place, monkeypatch):
     assert (len(measured), device.name) == (model.fitted.rows, model.device)
     assert f"device that builds and runs a kernel: {device.name} ({device.platform})" in done.stdout
     assert "campaign 'quick' into " in done.stdout.splitlines()[1]
-    said = done.stdout.splitlines()[1]
-    parts = re.findall(r"(making kernels|probes|measurement kernels|test kernels|samples|fits) (\d+) s", said)
+    message = done.stdout.splitlines()[1]
+    parts = re.findall(r"(making kernels|probes|measurement kernels|test kernels|samples|fits) (\d+) s", message)
     assert {"probes", "measurement kernels", "test kernels", "samples", "fits"} <= {name for name, _ in parts}
-    (minutes,) = re.findall(r"about ([\d.]+) min on", said)
+    (minutes,) = re.findall(r"about ([\d.]+) min on", message)
     assert pytest.approx(float(minutes), abs=0.051) == sum(int(seconds) for _, seconds in parts) / 60
     text = (folder / "verdict.txt").read_text()
     assert text.partition("\n\nall families on the same cases")[0] in done.stdout

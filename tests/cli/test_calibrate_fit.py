@@ -136,7 +136,7 @@ def store_times(folder: str) -> None:
             append(folder, row, counts)
 
 
-def test_fit_writes_the_weights_beside_the_measurements(perfmodel):
+def test_fit_writes_the_weights_next_to_the_measurements(perfmodel):
     store_times("d")
     found = document(perfmodel("fit", "--from", "d", "--json"))
     assert found == json.loads(Path("d/stevens_kloeckner_2016.json").read_text())
@@ -162,42 +162,42 @@ def rewritten(folder, change, places):
     return [record["kernel"] for record in records.values()]
 
 
-def test_an_impossible_time_is_told_in_text_and_json_by_fit_and_evaluate(folder, tmp_path):
+def test_an_impossible_time_is_reported_in_text_and_json_by_fit_and_evaluate(folder, tmp_path):
     def change(record):
         record["samples_s"] = [1e-9 for _ in record["samples_s"]]
 
     (kernel,) = rewritten(folder, change, [40])
-    said = f"measurements.jsonl': 1 impossible time was left out ({kernel}"
+    message = f"measurements.jsonl': 1 impossible time was left out ({kernel}"
     out = tmp_path / "w.json"
     result = run("--from", str(folder), "-o", str(out))
     assert 0 == result.exit_code, result.stderr
-    assert all(said in " ".join(text.split()) for text in (result.stdout, result.stderr))
-    assert said in json.loads(out.read_text())["notes"][0]
+    assert all(message in " ".join(text.split()) for text in (result.stdout, result.stderr))
+    assert message in json.loads(out.read_text())["notes"][0]
     found = document(run("--from", str(folder), "-o", str(out), "--json"))
-    assert (said in found["notes"][0], 114) == (True, found["rows"])
+    assert (message in found["notes"][0], 114) == (True, found["rows"])
     asked = ["compare", "--from", str(folder), "--protocol", "A", "--json"]
     judged = document(CliRunner().invoke(application(), asked))
-    assert said in judged["models"][0]["notes"][0]
+    assert message in judged["models"][0]["notes"][0]
 
 
 @pytest.mark.parametrize(("command", "time"), [("fit", 1e-150), ("compare", 1e300)])
-def test_a_time_that_no_record_holds_is_told_with_its_line_and_kernel(folder, tmp_path, command, time):
+def test_a_time_that_no_record_holds_is_reported_with_its_line_and_kernel(folder, tmp_path, command, time):
     assert 0 == run("--from", str(folder), "-o", str(folder / f"{CORE}.json")).exit_code
     (kernel,) = rewritten(folder, lambda record: record["samples_s"].__setitem__(-1, time), [40])
     options = ("-o", str(tmp_path / "w.json")) if command == "fit" else ("--protocol", "A")
     result = CliRunner().invoke(application(), [command, "--from", str(folder), *options])
     assert 0 == result.exit_code, result.stderr
-    said = f"measurements.jsonl': 1 line is damaged and was left out (line 41 (kernel '{kernel}')"
-    assert said in " ".join(result.stderr.split())
+    message = f"measurements.jsonl': 1 line is damaged and was left out (line 41 (kernel '{kernel}')"
+    assert message in " ".join(result.stderr.split())
 
 
-def test_rows_of_two_drivers_are_told_and_one_can_be_fitted(folder, tmp_path):
+def test_rows_of_two_drivers_are_reported_and_one_can_be_fitted(folder, tmp_path):
     rewritten(folder, lambda record: record.update(driver="new 7.1"), range(100))
     out = str(tmp_path / "w.json")
     result = run("--from", str(folder), "-o", out)
-    said = "the measurements are of 2 drivers, and weights are fitted to all of them: 'new 7.1' (100 rows), "
+    message = "the measurements are of 2 drivers, and weights are fitted to all of them: 'new 7.1' (100 rows), "
     assert 0 == result.exit_code, result.stderr
-    assert all(said in " ".join(text.split()) for text in (result.stdout, result.stderr))
+    assert all(message in " ".join(text.split()) for text in (result.stdout, result.stderr))
     one = document(run("--from", str(folder), "-o", out, "--driver", "new 7.1", "--json"))
     assert (100, False) == (one["rows"], any("drivers" in note for note in one["notes"]))
     wrong = run("--from", str(folder), "-o", out, "--driver", "8")

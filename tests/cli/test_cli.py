@@ -68,7 +68,7 @@ def test_a_cache_that_fails_while_loopy_runs_is_one_line(monkeypatch):
 
 
 @pytest.mark.parametrize("command", ["calibrate", "measure", "fit", "compare"])
-def test_the_help_of_a_long_command_says_how_long_it_takes(command):
+def test_the_help_of_a_long_command_shows_how_long_it_takes(command):
     text = CliRunner().invoke(program.application(), [command, "--help"]).stdout
     assert re.search(r"takes? [^.]*(seconds|minutes?)\b", " ".join(text.split()))
 

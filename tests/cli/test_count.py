@@ -143,14 +143,14 @@ def variants():
 
 
 @pytest.mark.parametrize(
-    ("variant", "fits", "more", "said"),
+    ("variant", "fits", "more", "message"),
     [
         ("narrow", "127", "1000", "'n' is 1000, and the kernel's argument is of type int8, which holds numbers"),
         ("usual", "2**31-1", "2**31", "is of type int32, which holds numbers from -2147483648 to 2147483647"),
         ("usual", "1Ki", "1Ki,2**52", "'n' is 4503599627370496, and the kernel's argument is of type int32"),
     ],
 )
-def test_a_size_that_the_argument_cannot_hold_is_refused(perfmodel, variant, fits, more, said):
+def test_a_size_that_the_argument_cannot_hold_is_refused(perfmodel, variant, fits, more, message):
     Path("narrow.py").write_text(NARROW)
     assert 0 == perfmodel("count", "narrow.py", "--variant", variant, "-p", f"n={fits}").exit_code
     assert 0 == perfmodel("count", "narrow.py", "--variant", "wide", "-p", f"n={more}").exit_code
@@ -158,4 +158,4 @@ def test_a_size_that_the_argument_cannot_hold_is_refused(perfmodel, variant, fit
     for command in (("count",), ("predict", *known), ("rank", *known)):
         name, *options = command
         result = perfmodel(name, "narrow.py", "--variant", variant, "-p", f"n={more}", *options)
-        assert (2, True) == (result.exit_code, said in " ".join(result.stderr.split())), result.stderr
+        assert (2, True) == (result.exit_code, message in " ".join(result.stderr.split())), result.stderr

@@ -65,7 +65,7 @@ def test_statistics(count):
     assert "1/4*n" == found["global stores", "w: float32"]
 
 
-def test_a_bound_says_why(count):
+def test_a_bound_has_a_reason(count):
     found = expressions(count("ragged.py", "--statistic", "j=2", "--json"))
     assert "<= n (the probability of 'y[i] > 0' is not known)" == found["global stores", "w: float32"]
 

@@ -37,7 +37,7 @@ def test_a_changed_operation_name_does_not_change_weights_in_silence(store):
     assert (2, False) == (found.exit_code, (store / "out.json").exists())
 
 
-def test_a_torn_last_line_is_told_once_and_the_fit_is_made(store):
+def test_a_torn_last_line_is_printed_once_and_the_fit_is_made(store):
     rows = store / "measurements.jsonl"
     number = len(rows.read_text().splitlines())
     rows.write_text(rows.read_text()[:-40])

@@ -29,7 +29,7 @@ def run(*arguments: str, file: str = "cache.json"):
     return CliRunner().invoke(application(), given)
 
 
-def test_it_says_what_was_added(files):
+def test_it_shows_what_was_added(files):
     result = run("-p", "n=4Ki")
     assert 0 == result.exit_code, result.stderr
     assert [
@@ -104,13 +104,13 @@ def test_a_pipe_stays_a_pipe(stored):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ((), "Missing option"),
         (("-o", "-", "--json"), "--json and --out - both write to standard output; give a file for one of them"),
     ],
 )
-def test_what_is_refused(stored, options, said):
+def test_what_is_refused(stored, options, message):
     result = export(stored, *options)
     assert (2, "") == (result.exit_code, result.stdout)
-    assert said in result.stderr
+    assert message in result.stderr

@@ -25,7 +25,7 @@ def devices(*arguments):
     return CliRunner().invoke(application(), ["devices", *map(str, arguments)])
 
 
-def test_a_table_with_what_is_told_measured_and_assumed(folder):
+def test_a_table_with_what_is_reported_measured_and_assumed(folder):
     result = devices("--from", folder)
     assert 0 == result.exit_code
     rows = {line.split()[0]: line for line in result.stdout.splitlines() if line}

@@ -72,7 +72,7 @@ def test_samples_are_measured_into_a_file_of_their_own(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--device", "no such device"), "no such device"),
         (("--kernels", "nowhere"), "nowhere"),
@@ -84,13 +84,13 @@ def test_samples_are_measured_into_a_file_of_their_own(tmp_path, monkeypatch):
         (("--store", ROOT / "setup.cfg" / "below"), "setup.cfg"),
     ],
 )
-def test_bad_input_is_one_line_and_status_two(tmp_path, kernels, arguments, said):
+def test_bad_input_is_one_line_and_status_two(tmp_path, kernels, arguments, message):
     given = ("--quick", "--store", tmp_path / "s", "--kernels", kernels, *arguments)
     result = perfmodel(*given)
     assert 2 == result.exit_code
     (line,) = [line for line in result.stderr.splitlines() if line]
     assert line.startswith("perfmodel: error:")
-    assert said in line
+    assert message in line
 
 
 def test_a_device_that_cannot_build_is_one_line(tmp_path, kernels, monkeypatch):
@@ -159,7 +159,7 @@ def test_what_the_weights_in_use_know_is_not_measured_again(campaigns, tmp_path)
     assert not campaigns.own.exists()
 
 
-def test_what_they_lack_is_measured_beside_their_rows_and_fitted(campaigns):
+def test_what_they_lack_is_measured_next_to_their_rows_and_fitted(campaigns):
     result = perfmodel("--for", "rows.py", "-p", "n=4096", "--statistics", "j=3", "--quick")
     assert 0 == result.exit_code, result.stderr
     ((store, kernels),) = campaigns.asked
@@ -208,7 +208,7 @@ def test_weights_without_their_rows_are_not_fitted_again(campaigns, tmp_path):
     assert "calibrate the device first (perfmodel calibrate)" in result.stderr
 
 
-def test_a_budget_says_what_it_leaves_out(tmp_path, kernels):
+def test_a_budget_shows_what_it_leaves_out(tmp_path, kernels):
     result = perfmodel("--budget", "0", "--store", tmp_path / "s", "--kernels", kernels)
     assert 0 == result.exit_code
     assert "the budget of 0 s is used" in result.stderr

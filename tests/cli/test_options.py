@@ -27,7 +27,7 @@ def test_an_error_of_one_of_several_variants_has_its_name():
         raise OptionError("n is wrong")
 
 
-def test_the_model_of_the_device_in_use_says_where_it_is_from(monkeypatch, capsys):
+def test_the_model_of_the_device_in_use_shows_where_it_is_from(monkeypatch, capsys):
     found = FoundWeights(WEIGHTS, DeviceFacts("Board 7", "P", "1", ()), "your own")
     asked = []
     monkeypatch.setattr(recommended, "find_weights", lambda *args: asked.append(args) or found)

@@ -45,5 +45,5 @@ def test_a_document_with_an_infinite_number_is_an_error_and_nothing_is_printed(p
     Path("huge.json").write_text(json.dumps(document))
     result = perfmodel(command, "kernel.py", "-p", "n=1Mi", "--weights", "huge.json", "--json")
     assert (2, "") == (result.exit_code, result.stdout)
-    said = " ".join(result.stderr.split())
-    assert "the result would hold inf as '" in said
+    message = " ".join(result.stderr.split())
+    assert "the result would hold inf as '" in message

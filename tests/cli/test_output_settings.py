@@ -25,7 +25,7 @@ from tests.cli.program import perfmodel as program
 
 
 @pytest.mark.parametrize("place", [0, 1, 3])
-def test_they_may_stand_anywhere(place):
+def test_they_may_be_anywhere(place):
     arguments = ["devices", "--from", "fitted_weights/nowhere"]
     before, after = (program(*arguments[:i], "--verbose", *arguments[i:]) for i in (0, place))
     assert (2, before.stdout) == (after.returncode, after.stdout)
@@ -51,7 +51,7 @@ def test_the_width_is_the_terminals(monkeypatch):
     [(CommandSettings(), ("a campaign\n", "")), (CommandSettings(json=True), ("", "a campaign\n")),
      (CommandSettings(quiet=True), ("", "")), (CommandSettings(quiet=True, json=True), ("", ""))],
 )  # fmt: skip
-def test_what_is_announced_stands_beside_the_result(asked, expected, capsys):
+def test_what_is_announced_is_next_to_the_result(asked, expected, capsys):
     with using(asked):
         announce("a campaign")
     assert expected == tuple(capsys.readouterr())
@@ -84,8 +84,8 @@ def test_a_warning_of_loopy_is_a_note_once_for_all_its_numbers(capsys):
             for place in (3, 5):
                 text = f"'top' contains a write race: 'red_s{place}' {advice}"
                 warnings.warn(text, WriteRaceConditionWarning, stacklevel=1)
-    said = "perfmodel: note: Loopy warns: 'top' contains a write race: 'red_s3'"
-    assert [said] == capsys.readouterr().err.splitlines()
+    part = "perfmodel: note: Loopy warns: 'top' contains a write race: 'red_s3'"
+    assert [part] == capsys.readouterr().err.splitlines()
 
 
 def test_an_error_is_one_line():
@@ -99,8 +99,8 @@ def at(text, start, end):
 def test_carets_stay_under_the_text():
     text = "w_launch*launches + w_add*op_flaot32_add"
     start = text.index("op_flaot32_add")
-    said, line, carets = refusal_text(at(text, start, len(text))).split("\n")
-    assert "no feature; name one" == said.rstrip(".")
+    part, line, carets = refusal_text(at(text, start, len(text))).split("\n")
+    assert "no feature; name one" == part.rstrip(".")
     assert text == line.strip()
     assert "op_flaot32_add" == line[carets.index("^") : carets.rindex("^") + 1]
 
@@ -119,7 +119,7 @@ def test_a_traceback_where_it_is_asked_for(capsys):
 
 
 @pytest.mark.parametrize(("quiet", "expected"), [(False, ["counting: 1 steps", "counting: bad: no"]), (True, [])])
-def test_with_quiet_it_says_nothing(quiet, expected, capsys):
+def test_with_quiet_it_prints_nothing(quiet, expected, capsys):
     with using(CommandSettings(quiet=quiet)):
         bar = CommandBar()
     bar.start("counting", 1)

@@ -26,7 +26,7 @@ def test_predict_prints_seconds_and_shares(perfmodel):
     assert "launches" in text
 
 
-def test_the_verdict_of_the_weights_stands_above_the_times(perfmodel):
+def test_the_verdict_of_the_weights_is_above_the_times(perfmodel):
     verdict = "usable neither to time nor to rank"
     judged = {"family": "stevens_kloeckner_2016", "candidates": ["stevens_kloeckner_2016"], "verdict": verdict}
     Path("judged").mkdir()
@@ -154,7 +154,7 @@ def test_weights_of_the_device_in_use_need_no_path(perfmodel, tmp_path, monkeypa
     assert "perfmodel: weights of Board 7: data/board/stevens_kloeckner_2016.json (your own)\n" == found.stderr
     named = perfmodel(*asked, "-w", "data/board/stevens_kloeckner_2016.json")
     assert found.stdout == named.stdout
-    told = perfmodel(*asked, "--json")
-    assert "" == told.stderr
-    assert str(folder / "stevens_kloeckner_2016.json") == document(told)["weights"]
+    shown_facts = perfmodel(*asked, "--json")
+    assert "" == shown_facts.stderr
+    assert str(folder / "stevens_kloeckner_2016.json") == document(shown_facts)["weights"]
     assert "data/board" in perfmodel("rank", "variants.py", "-p", "n=4096").stderr

@@ -81,7 +81,7 @@ def test_ties_of_weights_that_keep_a_scatter(here):
     assert "cannot be distinguished" in here("predict", "pair.py", *AT).stdout
 
 
-def test_a_crossover_says_where_variants_tie(here):
+def test_a_crossover_shows_where_variants_tie(here):
     asked = ("rank", "pair.py", "-w", "weights.json", "--crossover", "n=128:1Mi")
     (lead,) = document(here(*asked, "--json"))["leads"]
     assert ("large", {"small", "large"}) == (lead["variant"], set(lead["tied"][0]))
@@ -118,8 +118,8 @@ def test_runs_are_supervised_as_those_of_time(perfmodel, monkeypatch, command):
 def test_anchors_of_several_variants_are_one_line():
     """Three runs of 2, 9 and 3 ms, each predicted to take 4 ms."""
     anchors = {name: Anchor(name, "d", {"n": 64}, took, 4e-3) for name, took in (("a", 2e-3), ("b", 9e-3), ("c", 3e-3))}
-    said = "each variant ran once at n=64; its predictions at other sizes are multiplied by 0.5 (a) to 2.25 (b)"
-    assert [f"anchors: {said}"] == list(anchor_lines(anchors))
+    message = "each variant ran once at n=64; its predictions at other sizes are multiplied by 0.5 (a) to 2.25 (b)"
+    assert [f"anchors: {message}"] == list(anchor_lines(anchors))
     alone = "a took 2 ms at n=64, predicted 4 ms: predictions at other sizes are multiplied by 0.5"
     assert [f"anchor: {alone}"] == list(anchor_lines({"a": anchors["a"]}))
     assert [] == list(anchor_lines({}))

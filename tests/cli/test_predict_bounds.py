@@ -42,12 +42,12 @@ def test_the_benefits_of_each_variant(perfmodel):
         assert "at most these times could be saved" in why["text"]
 
 
-def test_the_family_in_use_says_what_bounds_a_kernel_and_what_to_try(perfmodel):
+def test_the_family_in_use_shows_what_bounds_a_kernel_and_what_to_try(perfmodel):
     """Its own largest term, the roofs, and the two other models whose weights lie beside it."""
     options = "predict", "kernel.py", "-p", "n=1048576", "-w", str(POCL / "bottleneck.json"), "--why"
     text = perfmodel(*options).stdout
-    for said in ("By this model: its largest term is ", "the lowest roof is memory bandwidth", "By work and depth: "):
-        assert said in text
+    for part in ("By this model: its largest term is ", "the lowest roof is memory bandwidth", "By work and depth: "):
+        assert part in text
     found = document(perfmodel(*options, "--json"))
     (why,), (row,) = found["why"].values(), found["predictions"]
     assert why["bounds"][1].endswith(f"which it uses to {100 * row['share_of_roof']:.1f} %.")
@@ -56,7 +56,7 @@ def test_the_family_in_use_says_what_bounds_a_kernel_and_what_to_try(perfmodel):
     assert all(f"Try: {line}" in text for line in why["advice"])
 
 
-def test_what_to_try_is_said_once_for_variants_that_share_it(perfmodel):
+def test_what_to_try_is_printed_once_for_variants_that_share_it(perfmodel):
     text = perfmodel("predict", "variants.py", "-p", "n=1048576", "-w", str(POCL / "bottleneck.json"), "--why").stdout
     assert 3 == text.count("By this model: ")
     assert 1 == text.count("\ntry: ")

@@ -41,18 +41,18 @@ def test_fastest_first_and_the_withheld_one_last(perfmodel):
     assert [{"variant": "product", "unmeasured": ["op_float32_mul"]}] == found["withheld"]
 
 
-def test_a_note_on_all_variants_stands_once(pair, monkeypatch):
+def test_a_note_on_all_variants_is_printed_once(pair, monkeypatch):
     """The caution on the last level of the cache stood below a ranking once for each variant."""
     caution = FarOutside("launches", (1e9, 1e9), (10.0, 1e3))
     predict = FittedModel.predict
     monkeypatch.setattr(
         FittedModel, "predict", lambda *given, **more: replace(predict(*given, **more), cautions=(caution,))
     )
-    said = "note: launches is 1e+09, measured were 10 to 1e+03"
+    message = "note: launches is 1e+09, measured were 10 to 1e+03"
     for command in (("rank", *AT), ("predict", *AT), ("rank", "-w", "weights.json", "-p", "n=256,512")):
         name, *options = command
         text = pair(name, "pair.py", *options).stdout.splitlines()
-        assert 1 == text.count(said), text
+        assert 1 == text.count(message), text
 
 
 def test_a_range_of_sizes(pair):

@@ -61,7 +61,7 @@ def test_variants_are_picked(perfmodel):
     assert (2, True) == (result.exit_code, "small, large, product" in result.stderr)
 
 
-def test_sizes_that_break_an_assumption_are_said(perfmodel):
+def test_sizes_that_break_an_assumption_are_reported(perfmodel):
     text = perfmodel("rank", "variants.py", "-p", "n=100,128", *W).stdout.splitlines()
     assert ["100", "-", "-", "-", "-"] == text[2].split()
     rows = table(perfmodel("predict", "kernel.py", "-p", "n=100,128", *W, "--csv"))

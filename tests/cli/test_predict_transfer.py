@@ -51,7 +51,7 @@ def test_a_time_by_facts(card):
     assert pytest.approx(2 * 4 * 4096 / A100.value("l2_bandwidth_bytes_per_s")) == found["predictions"][0]["roofline_s"]
 
 
-def test_what_is_said(card):
+def test_what_is_printed(card):
     result = card(*ASKED, "--facts", "a100")
     assert 0 == result.exit_code, result.stderr
     first, *rest = result.stdout.splitlines()

@@ -38,8 +38,8 @@ def test_a_full_disk_names_the_file_and_leaves_no_half_one(folder, arguments):
     done = run(folder, "ulimit -f 0", *arguments)
     assert 2 == done.returncode
     path = arguments[arguments.index("-o") + 1]
-    said = f"error: cannot write '{path}': File too large; the earlier content is unchanged: make room"
-    assert said in done.stderr
+    message = f"error: cannot write '{path}': File too large; the earlier content is unchanged: make room"
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert [] == [path for path in folder.rglob("*") if path.name not in {name.split("/")[-1] for name in pristine()}
                   and path.is_file()]  # fmt: skip
@@ -63,7 +63,7 @@ GONE = "mkdir gone; cd gone; rmdir ../gone"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "said"),
+    ("arguments", "status", "message"),
     [
         (("devices",), 0, ""),
         (("data", "export", "{}/store", "-o", "-"), 0, ""),
@@ -72,7 +72,7 @@ GONE = "mkdir gone; cd gone; rmdir ../gone"
         (("count", "kernel.py"), 2, "no kernel file at 'kernel.py'"),
     ],
 )
-def test_a_current_folder_that_was_removed(folder, arguments, status, said):
+def test_a_current_folder_that_was_removed(folder, arguments, status, message):
     done = run(folder, GONE, *(one.format(folder) for one in arguments))
-    assert (status, True) == (done.returncode, said in done.stderr), done.stderr
+    assert (status, True) == (done.returncode, message in done.stderr), done.stderr
     assert "Traceback" not in done.stderr

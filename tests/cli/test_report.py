@@ -43,7 +43,7 @@ def run(perfmodel, fitted):
     return perfmodel
 
 
-def told(found, status: int = 2) -> str:
+def known(found, status: int = 2) -> str:
     assert status == found.exit_code, found.output
     return " ".join(found.stderr.split())
 
@@ -57,10 +57,10 @@ def test_weights_that_ship_have_no_rows_to_report(run, monkeypatch, tmp_path):
     found = recommended.FoundWeights(weights, facts, recommended.SHIPPED)
     monkeypatch.setattr(recommended, "find_weights", lambda *_: found)
     monkeypatch.setattr(recommended, "data_folder", lambda: tmp_path / "none")
-    refused = told(run("report"))
+    refused = known(run("report"))
     assert "has weights, but not the measurements for a report; calibrate the device first" in refused
     monkeypatch.setattr(recommended, "data_folder", lambda: Path("own"))
-    assert "the report is on own/device" in told(run("report"), 0)
+    assert "the report is on own/device" in known(run("report"), 0)
 
 
 def test_a_devices_report(run):
@@ -77,7 +77,7 @@ def test_a_devices_report(run):
     assert "own" not in {one.attributes.get("id") for one in tree.every("section")}
 
 
-def test_a_users_variants_stand_first_and_json_says_so(run):
+def test_a_users_variants_are_first_and_json_shows_it(run):
     found = run("report", "variants.py", "-p", "n=1Ki", "--from", "device", "--out", "report.html", "--json")
     document = json.loads(found.stdout)
     assert {"small", "large", "product"} == set(document["variants"])
@@ -112,7 +112,7 @@ def test_a_folder_without_test_kernels_or_probes(run):
 
 
 @pytest.mark.nightly
-def test_a_simulators_report_says_so(run):
+def test_a_simulators_report_has_a_note(run):
     found = run("report", "--from", str(SIMULATED), "--json")
     assert "multithreaded" == json.loads(found.stdout)["family"]
     assert "A simulator counted these times" in Path("report.html").read_text(encoding="utf-8")
@@ -134,5 +134,5 @@ def test_a_simulators_report_says_so(run):
     ],
 )
 def test_what_is_refused(run, arguments, expected):
-    assert expected in told(run("report", *arguments))
+    assert expected in known(run("report", *arguments))
     assert not Path("report.html").exists()

@@ -82,7 +82,7 @@ def own_weights() -> None:
     Path("weights.json").write_text(json.dumps({**weights, "device": device().name}))
 
 
-def test_measured_beside_predicted(here):
+def test_measured_next_to_predicted(here):
     own_weights()
     found = document(here("time", "pair.py", *N, "-w", "weights.json", *ONCE, "--json"))
     assert (timing.SCHEMA, device().name, "stevens_kloeckner_2016") == (
@@ -114,7 +114,7 @@ def test_offsets_and_float_scalars_need_no_value(here):
     assert ("ok", pytest.approx(seconds(4096, 128), rel=1e-7)) == (row["status"], row["predicted"]["seconds"])
 
 
-def test_the_table_the_terms_and_what_is_said_beforehand(here):
+def test_the_table_the_terms_and_what_is_printed_beforehand(here):
     result = here("time", "kernel.py", *N, "-w", "weights.json", *ONCE)
     assert 0 == result.exit_code, result.stderr
     head, columns, row, *rest = result.stdout.splitlines()
@@ -151,7 +151,7 @@ def test_csv(here):
     assert 2 == here("time", "pair.py", *N, "--csv", "--json").exit_code
 
 
-def test_variants_that_fail_are_told_and_the_rest_goes_on(here):
+def test_variants_that_fail_are_reported_and_the_rest_goes_on(here):
     result = here("time", "wrong.py", *N, "-w", "weights.json", *ONCE)
     assert 0 == result.exit_code, result.stderr
     assert "note: wrong: correctness: its output differs from that of 'right': 'out' by up to 1 (" in result.stdout
@@ -177,9 +177,9 @@ def space():
     assert ["width=1024", "width=512"] == sorted(line.split()[0] for line in result.stdout.splitlines()[2:4])
     assert result.stdout.splitlines()[4].startswith("order measured: ")
     left_out, large = (line for line in result.stdout.splitlines() if "tile=none" in line or "tile=all" in line)
-    said = "note: 2 variants are left out (width=512 tile={0} and width=1024 tile={0}): "
-    assert left_out.startswith(said.format("none") + "compile: ")
-    assert large.startswith(said.format("all") + "constraint: ")
+    part = "note: 2 variants are left out (width=512 tile={0} and width=1024 tile={0}): "
+    assert left_out.startswith(part.format("none") + "compile: ")
+    assert large.startswith(part.format("all") + "constraint: ")
     assert "raised ValueError (no such tile)" in left_out
     assert left_out.endswith("correct kernel().")
     assert "tile=none" not in result.stderr  # once is enough
@@ -191,8 +191,8 @@ def test_of_two_that_differ_none_is_called_wrong(here):
     two = ("--variant", "right", "--variant", "wrong")
     result = here("time", "wrong.py", *N, *ONCE, *two)
     assert 0 == result.exit_code, result.stderr
-    said = "note: outputs differ without a majority, so no variant counts as right: right against wrong; add"
-    assert said in result.stdout
+    part = "note: outputs differ without a majority, so no variant counts as right: right against wrong; add"
+    assert part in result.stdout
     with Path("wrong.py").open("a") as file:
         file.write("\n\ndef reference(a, **others):\n    return {'out': a + 1}\n")
     found = document(here("time", "wrong.py", *N, *ONCE, *two, "--json"))["points"][0]
@@ -217,7 +217,7 @@ def test_arguments_of_the_kernel_file(here):
     Path("gather.py").write_text(GATHER + "\ndef variants():\n    return {'a': gather(1), 'b': gather('(2-1)')}\n")
     result = here("time", "gather.py", *N, *ONCE)
     assert 0 == result.exit_code, result.stderr
-    for text, said in (
+    for text, part in (
         ("{'index': np.arange(n)}", "arguments() gives 'index' for the kernel 'gather', and it is an array of int64"),
         ("{'indices': 1}", "arguments() gives 'indices' for the kernel 'gather', and it is"),
         ("[1]", "arguments() is or returns list; it must be a dict of argument name to numpy array or number"),
@@ -227,11 +227,11 @@ def test_arguments_of_the_kernel_file(here):
         Path("bad.py").write_text(GATHER + own)
         result = here("time", "bad.py", *N, *ONCE)
         assert 2 == result.exit_code
-        assert said in result.stderr.splitlines()[-1]
+        assert part in result.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
-    ("said", "arguments"),
+    ("part", "arguments"),
     [
         ("no OpenCL device matches 'H100'", ("pair.py", *N, "--device", "H100")),
         ("size parameter 'n'", ("pair.py",)),
@@ -244,14 +244,14 @@ def test_arguments_of_the_kernel_file(here):
         ("no type is known for a", ("untyped.py", *N)),
     ],
 )
-def test_bad_input_ends_in_one_line(here, said, arguments):
+def test_bad_input_ends_in_one_line(here, part, arguments):
     Path("untyped.py").write_text(PAIR.replace("np.float32", "None"))
     result = here("time", *arguments, *ONCE)
     assert 2 == result.exit_code
     assert "" == result.stdout
     line = result.stderr.splitlines()[-1]
     assert line.startswith("perfmodel: error: ")
-    assert said in line
+    assert part in line
 
 
 @pytest.mark.slow

@@ -58,7 +58,7 @@ def test_the_order_in_words():
     ]
 
 
-def test_notes_are_told_once():
+def test_notes_are_printed_once():
     assert [
         "quick: flag 'spread': the runs of a visit spread by more than 20 %",
         "slow: far from what was measured",

@@ -95,7 +95,7 @@ def test_documents_hold_every_variant_and_a_search_goes_on(folder):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("-p", "n=100"), "no variant can be predicted (n=100 breaks the kernel's assumption"),
         ((), "size parameter 'n' is missing"),
@@ -104,7 +104,7 @@ def test_documents_hold_every_variant_and_a_search_goes_on(folder):
         (("-p", "n=64", "--variant", "group=8"), "no variant 'group=8'"),
     ],
 )
-def test_what_it_refuses(folder, options, said):
+def test_what_it_refuses(folder, options, message):
     done = tune(folder, *options)
     assert done.exit_code == 2
-    assert said in " ".join(done.stderr.split())
+    assert message in " ".join(done.stderr.split())

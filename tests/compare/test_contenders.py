@@ -38,7 +38,7 @@ class Folder(Rows):
 
 
 @pytest.fixture
-def told(monkeypatch):
+def given(monkeypatch):
     """Planted measurements instead of a folder; of facts only that of a launch can be measured."""
     measured, tests = (Folder(rows.rows, rows.counts) for rows in (MEASURED, TESTS))
     monkeypatch.setattr(module, "recorded_folder", lambda folder, measured_facts: (measured, tests))
@@ -46,19 +46,19 @@ def told(monkeypatch):
     known = {family.name: family for family in (PLAIN, WAITING, NEEDY)}
     monkeypatch.setattr(module, "families", lambda: known)
     monkeypatch.setattr(module, "find_family", lambda name: known[name])
-    said: list = []
-    return said, SimpleNamespace(start=lambda *task: said.append(task), advance=said.append, stop=lambda: None)
+    message: list = []
+    return message, SimpleNamespace(start=lambda *task: message.append(task), advance=message.append, stop=lambda: None)
 
 
-def test_a_family_whose_weight_was_measured_is_judged_twice(told):
-    said, progress = told
+def test_a_family_whose_weight_was_measured_is_judged_twice(given):
+    message, progress = given
     found = {one.family: one for one in contenders(Path("d"), progress=progress)}
     assert ["needy", "plain", "waiting", "waiting (measured)"] == list(found)
     # the wait is a weight of the fit, or the fact
     assert found["waiting"].weights == 1 + found["waiting (measured)"].weights
-    assert ("families on stand-in", 4) == said[0][:2]
-    assert ["plain", "waiting", "waiting (measured)"] == [note for note in said[1:] if ":" not in note]
-    assert any(note.startswith("needy: ") and "unheard_of" in note for note in said[1:])
+    assert ("families on stand-in", 4) == message[0][:2]
+    assert ["plain", "waiting", "waiting (measured)"] == [note for note in message[1:] if ":" not in note]
+    assert any(note.startswith("needy: ") and "unheard_of" in note for note in message[1:])
 
 
 def test_a_family_that_does_not_exist(tmp_path):
@@ -66,7 +66,7 @@ def test_a_family_that_does_not_exist(tmp_path):
         contenders(tmp_path, ("gone",))
 
 
-def test_fits_that_are_made_are_used(told, monkeypatch):
+def test_fits_that_are_made_are_used(given, monkeypatch):
     measured, tests = module.recorded_folder(Path("d"), measured_facts=False)
     made = {name: FamilyFits(measured, family, tests=tests) for name, family in module.families().items()}
     alone = contenders(Path("d"))

@@ -13,7 +13,7 @@ from tests.compare.test_protocols import ADDED, RECORDS
 from tests.standins import Rows
 
 
-def test_the_table_marks_the_best_of_each_column_and_says_who_could_not_be_fitted():
+def test_the_table_marks_the_best_of_each_column_and_shows_who_could_not_be_fitted():
     text = families_table(contenders())
     head, *rows = text.splitlines()[:5]
     assert ["family", "by", "adding", "copying", "other", "all"] == head.split()[:6]
@@ -47,7 +47,7 @@ def test_the_document_is_json_without_nan():
     assert 2 * (4 + 3) + 1 == len(document["rows"])
 
 
-def test_without_test_kernels_families_are_judged_by_kernels_left_out_beside_a_random_choice():
+def test_without_test_kernels_families_are_judged_by_kernels_left_out_next_to_a_random_choice():
     class Stored(Rows):
         def of_kernels(self, *names):
             return Stored(tuple(row for row in self.rows if row.kernel in names), self.counts)

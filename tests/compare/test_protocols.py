@@ -98,7 +98,7 @@ def test_without_a_second_size_nothing_is_anchored():
     assert math.isnan(found.figures.error)
 
 
-def test_local_and_global_loads_are_not_told_apart_without_the_copies():
+def test_local_and_global_loads_are_not_distinguished_without_the_copies():
     # 100 n^2 global and 900 n^2 local loads cost together what is known: only their sum is right
     row = evaluate(MEASURED, TESTS)[1].rows[2]
     assert row.relative_error is not None

@@ -35,15 +35,15 @@ def test_balance(changed, expected):
     assert expected in balance_words(replace(BALANCE, **changed))
 
 
-@pytest.mark.parametrize(("term", "rate", "said"), [
+@pytest.mark.parametrize(("term", "rate", "message"), [
     ("issue_time", 1e9, True), ("far_time", 1e9, False), ("issue_time", 1e13, False), ("near_time", 1e13, True),
 ])  # fmt: skip
-def test_work_and_depth_do_not_contradict_the_model(term, rate, said):
+def test_work_and_depth_do_not_contradict_the_model(term, rate, message):
     """By work and depth computing decides, or at the higher rate memory."""
     bounds = KernelBounds(replace(BALANCE, rate=rate))
     kernel = KernelTerms("k", "", "", 1.0, None, (Share(term, 0.9, 0.9),), False, (), bounds)
     lines, _ = bound_words(families()["bottleneck"], kernel, None)
-    assert said == any("By work and depth" in line for line in lines)
+    assert message == any("By work and depth" in line for line in lines)
 
 
 def test_places_below_the_roofs():
@@ -57,7 +57,7 @@ def test_places_below_the_roofs():
     assert "operations for each byte" not in roof_words(replace(point, bytes=0.0))
 
 
-def test_benefits_stand_in_their_order_and_small_ones_are_left_out():
+def test_benefits_are_in_their_order_and_small_ones_are_left_out():
     found = Benefits(16759, 500, 500, 1000, 200, itilp_s=6068, memlp_s=0, fp_s=9691, serial_s=100)
     first, second = benefit_lines(found)
     what = "Fewer instructions that are not floating-point arithmetic"

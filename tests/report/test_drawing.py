@@ -30,7 +30,7 @@ def test_axes_that_are_given_are_taken_and_others_belong_to_pyplot():
     assert before == plt.get_fignums()
 
 
-def test_a_legend_stands_beside_axes_and_does_not_cover_others():
+def test_a_legend_is_next_to_axes_and_does_not_cover_others():
     figure, (left, right) = plt.subplots(1, 2)
     for axes in (left, right):
         axes.plot((0, 1), (0, 1), label="a rather long label of a line")

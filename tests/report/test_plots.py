@@ -59,15 +59,15 @@ def test_the_map_of_families():
 
 
 @pytest.mark.parametrize(
-    ("found", "protocol", "said"),
+    ("found", "protocol", "message"),
     [
         (lambda: contenders()[2:], "A", "no family that was fitted"),
         (lambda: (*contenders(), replace(contenders()[0], device="other")), "A", "families of 2 devices"),
         (contenders, "C", "by protocol 'C'; choose one of A, B"),
     ],
 )
-def test_families_that_cannot_be_drawn(found, protocol, said):
-    with pytest.raises(OptionError, match=said):
+def test_families_that_cannot_be_drawn(found, protocol, message):
+    with pytest.raises(OptionError, match=message):
         plot_families(found(), new_axes(), protocol=protocol)
 
 
@@ -129,11 +129,11 @@ def test_arrays_have_a_bar_for_each_size_and_ranked_variants_their_names():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"), [({}, "no prediction was given"), ([], "no prediction was given"),
+    ("given", "message"), [({}, "no prediction was given"), ([], "no prediction was given"),
                         ({"bad": Prediction(-1e-3, {})}, "time of bad is -1 ms")],
 )  # fmt: skip
-def test_terms_that_cannot_be_drawn(given, said):
-    with pytest.raises(OptionError, match=said):
+def test_terms_that_cannot_be_drawn(given, message):
+    with pytest.raises(OptionError, match=message):
         plot_terms(given, new_axes())
 
 

@@ -81,7 +81,7 @@ def test_a_narrow_range_has_linear_axes():
 
 
 @pytest.mark.parametrize(
-    ("given", "parameter", "said"),
+    ("given", "parameter", "message"),
     [
         (ONE, "", "the prediction of 'k' is of one size only; predict at an array of sizes"),
         ({"linear": LINEAR, "one": ONE}, "", "the prediction of 'one' is of one size only"),
@@ -92,8 +92,8 @@ def test_a_narrow_range_has_linear_axes():
         (Prediction(-1.0 * N, {}, kernel="k", sizes={"n": N}), "", "no predicted time of 'k' is above zero"),
     ],
 )
-def test_what_cannot_be_drawn(given, parameter, said):
-    with pytest.raises(OptionError, match=said):
+def test_what_cannot_be_drawn(given, parameter, message):
+    with pytest.raises(OptionError, match=message):
         plot_sizes(given, new_axes(), parameter=parameter)
 
 

@@ -64,7 +64,7 @@ def test_a_row_for_each_size_with_its_winner():
 PLACES = ({"a": KernelPoint("a", "", "", 4e6, 8e6, 1e-3, 5e-4, "memory")}, {})
 
 
-def test_rates_stand_before_the_interval_and_before_the_times():
+def test_rates_are_before_the_interval_and_before_the_times():
     rates = ["GFLOP/s", "GB/s", "of", "the", "roof"]
     every = rows(sweep_table(POINTS, PLACES).text())
     assert ["n", "m", "variant", "predicted", *rates, "interval"] == every[0]

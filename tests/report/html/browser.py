@@ -78,10 +78,10 @@ def opened(path: Path, width: int, scheme: str) -> Iterator[Opened]:
         browser = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_context(viewport={"width": width, "height": HEIGHT}, color_scheme=scheme).new_page()
         found = Opened(page)
-        told = found.complaints.append
-        page.on("console", lambda message: told(message.text) if message.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: told(str(error)))
-        page.on("dialog", lambda dialog: (told(f"dialog: {dialog.message}"), dialog.dismiss()))
+        known = found.complaints.append
+        page.on("console", lambda message: known(message.text) if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: known(str(error)))
+        page.on("dialog", lambda dialog: (known(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: found.requests.append(request.url))
         try:
             page.goto(path.as_uri())

@@ -80,7 +80,7 @@ def test_arrow_keys_move_between_tabs(files):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_point_says_what_it_is_and_a_kernel_can_be_chosen(files, width):
+def test_a_point_shows_what_it_is_and_a_kernel_can_be_chosen(files, width):
     with opened(files["own"], width, "light") as found:
         found.page.click("#tab-accuracy")
         found.settle()

@@ -28,13 +28,13 @@ def test_everything_is_shown():
     assert len(MADE) + len(data.made) == len(shown.made.rows)
 
 
-def test_the_page_says_which_kernels_the_model_is_judged_on():
+def test_the_page_names_which_kernels_the_model_is_judged_on():
     data = reported()
     assert f"The kernels are {TESTS}." in report_page(data, MADE)
     assert f"The kernels are {FITTED}." in report_page(replace(data, judged_on=FITTED), MADE)
 
 
-def test_of_many_variants_the_fastest_are_drawn_and_all_stand_in_the_table():
+def test_of_many_variants_the_fastest_are_drawn_and_all_are_in_the_table():
     data = reported()
     many = replace(data, ranking=Ranking(data.ranking * 50), own=data.own * 50)
     shown = contents(many, MADE)
