@@ -71,17 +71,6 @@ class Balance:
         return self.latency * self.bandwidth / self.transfer_bytes if self.latency else 0.0
 
     @property
-    def machine(self) -> float:
-        r""":math:`p C_0/\beta`, the balance of the machine [nodes/B]."""
-        return self.cores * self.rate / self.bandwidth if math.isfinite(self.bandwidth) else 0.0
-
-    @property
-    def intensity(self) -> float:
-        """:math:`W/(QL)` of the computation [nodes/B]; infinite where nothing is moved."""
-        moved = self.transfers * self.transfer_bytes
-        return self.work / moved if moved else math.inf
-
-    @property
     def _times(self) -> tuple[float, float, float, float]:
         r"""Times [s]: :math:`D/C_0`, :math:`(W - D)/(p C_0)`, :math:`\alpha D` and :math:`QL/\beta`."""
         work_s = max(self.work - self.depth, 0.0) / self.cores / self.rate
@@ -97,17 +86,6 @@ class Balance:
     def memory_s(self) -> float:
         """Eq. 2.3 [s]."""
         return sum(self._times[2:])
-
-    @property
-    def machine_side(self) -> float:
-        r"""Left side of Eq. 2.4, :math:`(p C_0/\beta)(1 + (\alpha\beta/L)/(Q/D))` [nodes/B]."""
-        waits = self.hidden / self.memory_parallelism if self.memory_parallelism else math.inf
-        return self.machine * (1 + waits) if self.machine else 0.0
-
-    @property
-    def kernel_side(self) -> float:
-        """Right side of Eq. 2.4, :math:`(W/(QL))(1 + (p - 1)/(W/D))` [nodes/B]."""
-        return self.intensity * (1 + (self.cores - 1) / self.parallelism) if self.parallelism else 0.0
 
     @property
     def holds(self) -> bool:

@@ -204,15 +204,15 @@ def how_made(model: FittedModel, measured: Measurements, folder: str | Path) -> 
     usual = FitOptions()
     options = {name: value for name, value in fitted.options if value != getattr(usual, name)}
     lines = [
-        ("folder", str(folder)),
-        ("measured", f"{len(rows)} configurations of {len({row.kernel for row in rows})} kernels"),
-        ("taken", " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else ""),
-        ("fitted to", f"{'these' if same else 'other'} {fitted.rows} configurations"),
+        ("data", str(folder)),
+        ("measured kernels", f"{len(rows)} configurations of {len({row.kernel for row in rows})} kernels"),
+        ("measured on", " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else ""),
+        ("weights fitted to", f"{'these' if same else 'other'} {fitted.rows} configurations"),
         ("predicts", model.clock_text),
         ("options of the fit", in_words(options) or "the usual ones"),
         ("error of the fit on its own rows", f"{percent(fitted.residuals.geometric_mean)} (geometric mean)"),
-        ("condition", f"{fitted.condition:.3g}; rank {fitted.rank}, {len(fitted.weights)} weights"),
-        ("libraries", in_words({name: version for row in rows for name, version in row.versions.items()})),
+        ("condition number of the fit", f"{fitted.condition:.3g}; rank {fitted.rank}, {len(fitted.weights)} weights"),
+        ("libraries and settings of the measurements", in_words({k: v for row in rows for k, v in row.versions.items()})),
         *(("note", note) for note in dict.fromkeys((*fitted.notes, *measured.notes, *measured.set_aside))),
     ]
     return tuple((name, text) for name, text in lines if text)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from perfmodel import measuring, store
 from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS, discovered, sampling
 from perfmodel.calibration.recommended import CANDIDATES, RECOMMENDED_FILE, Recommended, candidates, recommended
-from perfmodel.compare import Comparison, Contender, compare, fit_and_evaluate, summarise
+from perfmodel.compare import Comparison, Contender, compare, summarise
 from perfmodel.compare.comparison import error_table
 from perfmodel.compare.contenders import LEVEL, contenders, families_table
 from perfmodel.compare.figures import Verdict, judge
@@ -224,7 +224,8 @@ def judge_family(
     read_folder = recorded_folder if set(protocols or ()) <= set(TESTLESS) else measured_folder
     measured, tested = read_folder(folder, False, None, tests)
     samples = samples_of(folder, measured)
-    return Judged(*fit_and_evaluate(measured, tested, family, level=level, protocols=protocols, samples=samples))
+    fits = FamilyFits(measured, family, FitOptions(), tested, folds_of(tested), samples=samples)
+    return Judged(fitted_model(fits), evaluate_fits(fits, level, protocols))
 
 
 #: What each phase after the making of the kernels takes on PoCL with two cores, by campaign [s].

@@ -2,10 +2,10 @@ from . import contenders, protocols
 from .comparison import Comparison, Comparisons, compare
 from .contenders import Contender, Contenders, compare_families, on_common_cases
 from .figures import Choice, Figures, choices, summarise
-from .protocols import PROTOCOLS, Evaluation, evaluate, fit_and_evaluate
+from .protocols import PROTOCOLS, Evaluation, evaluate
 
 __all__ = [
     "PROTOCOLS", "Choice", "Comparison", "Comparisons", "Contender", "Contenders", "Evaluation", "Figures",
-    "choices", "compare", "compare_families", "contenders", "evaluate", "fit_and_evaluate", "on_common_cases",
+    "choices", "compare", "compare_families", "contenders", "evaluate", "on_common_cases",
     "protocols", "summarise",
 ]  # fmt: skip

@@ -37,7 +37,7 @@ from perfmodel.fitting.design import Floats
 from perfmodel.fitting.family_fits import FamilyFits, dealt
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.models import Family, find_family
-from perfmodel.predicting.model import FittedModel, fitted_model
+from perfmodel.predicting.model import FittedModel
 from perfmodel.store import Measurement, Measurements
 from perfmodel.values import FrozenValue
 
@@ -125,23 +125,6 @@ def evaluate(
     folds = folds or folds_of(tests)
     fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests, folds, samples=samples)
     return evaluate_fits(fits, level, protocols)
-
-
-def fit_and_evaluate(
-    measured: Measurements,
-    tests: Measurements | None = None,
-    family: str | Family = "stevens_kloeckner_2016",
-    *,
-    level: float = 0.9,
-    options: FitOptions | None = None,
-    protocols: Sequence[str] | None = None,
-    folds: int | None = None,
-    samples: Measurements | None = None,
-) -> tuple[FittedModel, tuple[Evaluation, ...]]:
-    """Fit a family to the measurement kernels and :func:`evaluate` it, with one design for both."""
-    folds = folds or folds_of(tests)
-    fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests, folds, samples=samples)
-    return fitted_model(fits), evaluate_fits(fits, level, protocols)
 
 
 def folds_of(tests: Measurements | None) -> int | None:

@@ -42,19 +42,6 @@ def balance_words(balance: Balance) -> str:
     return f"By work and depth: too little parallelism; {can}, and {would} would hide the latency ({times})."
 
 
-def roof_words(point: KernelPoint) -> str:
-    """Return the rate of a kernel and its lowest roof, as a sentence."""
-    none = "it has no floating-point operations"
-    rate = f"it reaches {rate_text(point.rate, 'FLOP/s')}" if point.operations else none
-    if point.operations and math.isfinite(point.intensity):
-        rate += f" at {point.intensity:.4g} operations for each byte"
-    if not math.isfinite(point.share):
-        return f"Below the roofs: {rate}; a roof that it needs is not known."
-    return (
-        f"Below the roofs: {rate}; the lowest roof is {LOWEST[point.bound]}, which it uses to {percent(point.share)}."
-    )
-
-
 def rates_text(point: KernelPoint) -> str:
     """Return what a kernel reaches in its time, and the share of the lowest roof.
 
@@ -64,7 +51,9 @@ def rates_text(point: KernelPoint) -> str:
     '10 GFLOP/s, 60 GB/s: 62.5 % of what the device allows, by its memory bandwidth'
     """
     rates = [rate_text(point.rate, "FLOP/s")] * bool(point.operations) + [rate_text(point.bytes_rate, "B/s")]
-    if not point.bound_s or not math.isfinite(point.share):
+    if not math.isfinite(point.share):
+        return f"{', '.join(rates)}; a roof that it needs is not known"
+    if not point.bound_s:
         return ", ".join(rates)
     roof = f"{percent(point.share)} of what the device allows, by its {LOWEST[point.bound]}"
     return f"{', '.join(rates)}: {roof}{f' ({ABOVE})' if point.share > 1 else ''}"
@@ -93,7 +82,7 @@ def bound_words(
         words, share = term_words(family, kernel.bound_by), percent(kernel.terms[0].share)
         bounds.append(f"By this model: its largest term is {words}, {share} of the predicted time.")
         advice.append(term_advice(family, kernel.bound_by))
-    bounds += [roof_words(point)] if point is not None else []
+    bounds += [f"Below the roofs: {rates_text(point)}."] if point is not None else []
     if balance is not None and (not any(advice) or advice[0] in SUPPORTS.get(balance.verdict, advice)):
         bounds.append(balance_words(balance))
     advice += benefit_lines(kernel.bounds.benefits) if kernel.bounds.benefits is not None else ()

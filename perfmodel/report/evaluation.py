@@ -142,7 +142,7 @@ def roofline_table(points: Iterable[KernelPoint]) -> Table:
 
 def roofline_text(points: Iterable[KernelPoint], facts: DeviceFacts, width: int | None = None) -> str:
     """Return the roofs with their sources, and a row for each kernel."""
-    lines = [f"{ROOFS[key][0].partition(' (')[0]}: {rate_text(value, ROOFS[key][2])} ({_source(key, facts)})"
+    lines = [f"{ROOFS[key][0]}: {rate_text(value, ROOFS[key][2])} ({_source(key, facts)})"
              for key, value in roof_values(facts).items()]  # fmt: skip
     return "\n".join([*(lines or ["no roofs are known"]), "", roofline_table(points).text(width)])
 

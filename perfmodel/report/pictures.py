@@ -87,7 +87,7 @@ def _lines(*lines: str | None) -> str:
 ROOFS = {
     PEAKS[0]: ("float32 peak", "--", "op/s"), PEAKS[1]: ("float64 peak", "-.", "op/s"),
     BANDWIDTHS[0]: ("memory bandwidth", "-", "B/s"), BANDWIDTHS[1]: ("cache bandwidth", ":", "B/s"),
-    LOCAL: ("bandwidth of local memory (no line)", "", "B/s"),
+    LOCAL: ("bandwidth of local memory", "", "B/s"),
     WITHOUT_FMA: ("float32 without multiply-adds", ":", "op/s"),
     WITHOUT_VECTORS: ("float32 without vectors", ":", "op/s"),
 }  # fmt: skip
@@ -140,7 +140,7 @@ def _roof(key: str, value: float, limits: tuple[float, float], peak: float, roof
     low, high = limits
     label = f"{name}: {rate_text(value, unit)}"
     if key == LOCAL:
-        return Series(label, (), (), "muted", line="-")
+        return Series(f"{label} (no line)", (), (), "muted", line="-")
     if key in BANDWIDTHS:
         end = min(high, peak / value)
         return Series(label, (low, end), (value * low, value * end), "muted", line=line)

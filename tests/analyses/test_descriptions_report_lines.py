@@ -44,9 +44,9 @@ def test_no_interval_of_a_cost_is_below_zero(model):
 def test_how_it_was_made(model):
     known = how_made(model, store.read(QUICKSTART), "a folder")
     made = dict(known)
-    assert "a folder" == made["folder"]
-    assert "115 configurations of 9 kernels" == made["measured"]
-    assert "these 115 configurations" == made["fitted to"]
+    assert "a folder" == made["data"]
+    assert "115 configurations of 9 kernels" == made["measured kernels"]
+    assert "these 115 configurations" == made["weights fitted to"]
     assert "times by the host's clock, with the launch" == made["predicts"]
     assert "the usual ones" == made["options of the fit"]
     assert made["error of the fit on its own rows"].endswith(" % (geometric mean)")
@@ -59,8 +59,8 @@ def test_other_options_and_measurements_are_reported(model):
     seeded = fit(store.read(QUICKSTART), options=FitOptions(seed=25))
     made = dict(how_made(seeded, store.read(QUICKSTART).of_kernels("arithmetic"), "a folder"))
     assert "seed=25" == made["options of the fit"]
-    assert "other 115 configurations" == made["fitted to"]
-    assert "52 configurations of 1 kernels" == made["measured"]
+    assert "other 115 configurations" == made["weights fitted to"]
+    assert "52 configurations of 1 kernels" == made["measured kernels"]
 
 
 def test_facts_have_units_meanings_and_sources():

@@ -13,7 +13,7 @@ from perfmodel.analyses.report_data import KernelTerms, Share
 from perfmodel.analyses.report_models import KernelBounds
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.models import families
-from perfmodel.report.bounds import balance_words, benefit_lines, bound_words, roof_words
+from perfmodel.report.bounds import balance_words, benefit_lines, bound_words, rates_text
 
 #: 1e9 nodes on 10 lanes of 1e9 in a second take 100 ms; 1e6 transfers of 64 B at 64 GB/s take 1 ms.
 BALANCE = Balance(1e9, 1.0, 1e6, cores=10, rate=1e9, latency=1e-7, bandwidth=6.4e10, transfer_bytes=64)
@@ -48,13 +48,10 @@ def test_work_and_depth_do_not_contradict_the_model(term, rate, message):
 
 def test_places_below_the_roofs():
     point = KernelPoint("k", "", "", operations=1e9, bytes=1e8, seconds=1e-2, bound_s=5e-3, bound="memory")
-    assert (
-        "Below the roofs: it reaches 100 GFLOP/s at 10 operations for each byte; the lowest roof is memory bandwidth, "
-        "which it uses to 50.0 %." == roof_words(point)
-    )
-    assert "no floating-point operations" in roof_words(replace(point, operations=0.0))
-    assert "a roof that it needs is not known" in roof_words(replace(point, bound_s=math.nan))
-    assert "operations for each byte" not in roof_words(replace(point, bytes=0.0))
+    expected = "100 GFLOP/s, 10 GB/s: 50.0 % of what the device allows, by its memory bandwidth"
+    assert expected == rates_text(point)
+    assert expected.partition(", ")[2] == rates_text(replace(point, operations=0.0))
+    assert rates_text(replace(point, bound_s=math.nan)).endswith("; a roof that it needs is not known")
 
 
 def test_benefits_are_in_their_order_and_small_ones_are_left_out():

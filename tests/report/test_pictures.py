@@ -73,7 +73,7 @@ def test_roofs_meet_and_kernels_are_below_them():
     assert [(10, 2e11), (10, 2e11), (0.25, 2e10)] == list(zip(attainable.x, attainable.y, strict=True))
     lines = {one.label: one for one in picture.series if one.line}
     assert {"float32 peak: 4 Top/s", "float64 peak: 1 Top/s", "memory bandwidth: 200 GB/s",
-            "bandwidth of local memory (no line): 3 TB/s"} == set(lines)  # fmt: skip
+            "bandwidth of local memory: 3 TB/s (no line)"} == set(lines)  # fmt: skip
     memory = lines["memory bandwidth: 200 GB/s"]
     assert all(y == pytest.approx(BANDWIDTH * x) for x, y in zip(memory.x, memory.y, strict=True))
     assert pytest.approx(PEAK / BANDWIDTH) == max(memory.x)  # where the roofs meet

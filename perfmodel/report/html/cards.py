@@ -12,9 +12,9 @@ from perfmodel.analyses.descriptions import term_words
 from perfmodel.analyses.report_data import KernelTerms, ReportData, Share
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.display import percent, rate_text, seconds_text
-from perfmodel.fitting.cautions import Caution, FarOutside
 from perfmodel.models import Family
 from perfmodel.report.bounds import bound_words
+from perfmodel.report.pictures import ROOFS
 
 SHOWN = 0.005  # least share of a term that has a bar
 MOST_CARDS = 60
@@ -85,21 +85,8 @@ def kernel_card(
     return SimpleNamespace(
         title=kernel.kernel, detail=", ".join(filter(None, (kernel.form, kernel.sizes))), times=times, terms=bars,
         adds_up=kernel.adds_up, terms_note=f"{note} the predicted time.{more}", bounds=bounds, advice=advice,
-        warnings=tuple(caution_words(family, caution) for caution in kernel.cautions),
+        warnings=tuple(map(str, kernel.cautions)),
     )  # fmt: skip
-
-
-def caution_words(family: Family, caution: Caution) -> str:
-    """Return a caution about a prediction at one size in words."""
-    if not isinstance(caution, FarOutside) or caution.sizes or not math.isfinite(caution.values[0]):
-        return str(caution)
-    numbers = (caution.values[0], *caution.measured)
-    if not caution.feature:
-        at, low, high = map(seconds_text, numbers)
-        return f"The predicted time, {at}, is far outside of the measured ones: {low} to {high}."
-    at, low, high = (f"{number:.3g}" for number in numbers)
-    what = term_words(family, caution.feature)
-    return f"Far outside of the measurements: {what} occurs {at} times, measured were {low} to {high}."
 
 
 def _shown(kernel: KernelTerms) -> list[Share]:
@@ -154,11 +141,4 @@ def advisers_words(data: ReportData) -> str:
 
 def roofs_words(data: ReportData) -> str:
     """Return the roofs in words."""
-    words = {
-        "peak_flops_float32": ("float32", "op/s"), "peak_flops_float64": ("float64", "op/s"),
-        "memory_bandwidth_bytes_per_s": ("global memory", "B/s"), "cache_bandwidth_bytes_per_s": ("cache", "B/s"),
-        "local_bandwidth_bytes_per_s": ("local memory", "B/s"),
-    }  # fmt: skip
-    return ", ".join(
-        f"{name} {rate_text(data.roofs[key], unit)}" for key, (name, unit) in words.items() if key in data.roofs
-    )
+    return ", ".join(f"{ROOFS[key][0]} {rate_text(value, ROOFS[key][2])}" for key, value in data.roofs.items())

@@ -53,11 +53,6 @@ _SOURCES = (
     ("Reported by the driver and the operating system", ("CL_", "told", "preferred", "OpenCL")),
     ("Assumed: put better values into facts.yaml", ("assumed",)),
 )
-_MADE = {
-    "folder": "data", "measured": "measured kernels", "taken": "measured on", "fitted to": "weights fitted to",
-    "condition": "condition number of the fit", "libraries": "libraries and settings of the measurements",
-}  # fmt: skip
-"""Longer names for some of :func:`perfmodel.analyses.descriptions.how_made`."""
 MOST_ROWS = 300  # cases of a table
 GIVEN = "Given by data sheets and by users"
 
@@ -167,7 +162,7 @@ def withheld_table(data: ReportData) -> PageTable:
 
 def made_table(pairs: Iterable[tuple[str, str]]) -> PageTable:
     """Return how weights and the report were made."""
-    rows = [(_sentence(_MADE.get(name, name)), text) for name, text in pairs]
+    rows = [(_sentence(name), text) for name, text in pairs]
     return table("how this report was made", ("what", "value"), rows, kind="pairs")
 
 

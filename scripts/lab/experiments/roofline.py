@@ -6,7 +6,14 @@ from perfmodel.analyses.roofline import largest, roofline_points
 from perfmodel.report.pictures import roofline_figure
 from scripts.lab.curves import Panel, Series, curves_figure
 from scripts.lab.studies import Findings, Study, StudyData
-from scripts.lab.studies.roofline import BalancedKernel, balance_claim, balanced_kernels, roofs_claim
+from scripts.lab.studies.roofline import (
+    BalancedKernel,
+    balance_claim,
+    balanced_kernels,
+    kernel_side,
+    machine_side,
+    roofs_claim,
+)
 
 
 def examine(data: StudyData) -> Findings:
@@ -19,7 +26,7 @@ def examine(data: StudyData) -> Findings:
             "balance": [
                 {
                     "kernel": one.kernel, "form": one.form, "sizes": one.sizes, "machine_nodes_per_byte":
-                    one.balance.machine_side, "kernel_nodes_per_byte": one.balance.kernel_side, "rate": one.rate,
+                    machine_side(one.balance), "kernel_nodes_per_byte": kernel_side(one.balance), "rate": one.rate,
                     "verdict": one.balance.verdict,
                 }
                 for one in kernels
@@ -36,9 +43,9 @@ def _panel(kernels: list[BalancedKernel]) -> Panel:
     series = []
     for name in dict.fromkeys(one.kernel for one in kernels):
         own = [one for one in kernels if one.kernel == name]
-        sides = [one.balance.machine_side for one in own], [one.balance.kernel_side for one in own]
+        sides = [machine_side(one.balance) for one in own], [kernel_side(one.balance) for one in own]
         series.append(Series(name, *sides, "points"))
-    every = [side for one in kernels for side in (one.balance.machine_side, one.balance.kernel_side)]
+    every = [side for one in kernels for side in (machine_side(one.balance), kernel_side(one.balance))]
     ends = [min(every, default=1.0), max(every, default=1.0)]
     return Panel(
         (*series, Series("both alike", ends, ends, "fit")), "machine: balance x (1 + Little's law) [nodes/B]",

@@ -37,12 +37,35 @@ class BalancedKernel:
     @property
     def holds_by_kung(self) -> bool:
         r"""Whether Eq. 2.5 holds, which knows neither latency nor depth: :math:`p C_0/\beta \le W/(QL)`."""
-        return self.balance.machine <= self.balance.intensity
+        return machine_balance(self.balance) <= intensity(self.balance)
 
     @property
     def drawable(self) -> bool:
         """Whether it has a place on logarithmic axes."""
-        return 0 < self.balance.machine_side < math.inf and 0 < self.balance.kernel_side < math.inf
+        return 0 < machine_side(self.balance) < math.inf and 0 < kernel_side(self.balance) < math.inf
+
+
+def machine_balance(balance: Balance) -> float:
+    r"""Return :math:`p C_0/\beta`, the balance of the machine [nodes/B]."""
+    return balance.cores * balance.rate / balance.bandwidth if math.isfinite(balance.bandwidth) else 0.0
+
+
+def intensity(balance: Balance) -> float:
+    """Return :math:`W/(QL)` of the computation [nodes/B]; infinite where nothing is moved."""
+    moved = balance.transfers * balance.transfer_bytes
+    return balance.work / moved if moved else math.inf
+
+
+def machine_side(balance: Balance) -> float:
+    r"""Return the left side of Eq. 2.4, :math:`(p C_0/\beta)(1 + (\alpha\beta/L)/(Q/D))` [nodes/B]."""
+    waits = balance.hidden / balance.memory_parallelism if balance.memory_parallelism else math.inf
+    machine = machine_balance(balance)
+    return machine * (1 + waits) if machine else 0.0
+
+
+def kernel_side(balance: Balance) -> float:
+    """Return the right side of Eq. 2.4, :math:`(W/(QL))(1 + (p - 1)/(W/D))` [nodes/B]."""
+    return intensity(balance) * (1 + (balance.cores - 1) / balance.parallelism) if balance.parallelism else 0.0
 
 
 def balanced_kernels(data: StudyData) -> tuple[BalancedKernel, ...]:

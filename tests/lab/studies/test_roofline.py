@@ -8,7 +8,15 @@ from dataclasses import replace
 from perfmodel.analyses.balance import Balance
 from perfmodel.analyses.roofline import KernelPoint
 from scripts.lab.experiments.roofline import STUDY
-from scripts.lab.studies.roofline import BalancedKernel, balance_claim, balanced_kernels, highest_rates, roofs_claim
+from scripts.lab.studies.roofline import (
+    BalancedKernel,
+    balance_claim,
+    balanced_kernels,
+    highest_rates,
+    kernel_side,
+    machine_side,
+    roofs_claim,
+)
 from scripts.lab.study_runs import study_data
 from tests.recorded import INTEL
 
@@ -46,6 +54,6 @@ def test_a_recorded_device(tmp_path):
     kernels = balanced_kernels(data)
     assert len(found.tables["balance"]) == len(found.tables["roofs"]) == len(kernels)
     for one in kernels:
-        assert one.balance.holds == (one.balance.kernel_side >= one.balance.machine_side)
+        assert one.balance.holds == (kernel_side(one.balance) >= machine_side(one.balance))
     assert {"roofs", "balance"} == found.pictures.keys()
     assert all(one.found for one in found.claims)

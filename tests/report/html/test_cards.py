@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
-import pytest
-
 from perfmodel.analyses.report_data import KernelTerms, Share
-from perfmodel.fitting.cautions import FarOutside
 from perfmodel.models import Family, families
 from perfmodel.report.html.cards import MOST_CARDS, REST, kernel_card, legend, term_keys, worst_kernels
 
@@ -34,23 +30,6 @@ def test_terms_have_words_and_bars():
     assert "its largest term is issuing instructions, 90.0 %" in found.bounds[0]
     assert found.advice[0].startswith("Issue fewer instructions")
     assert ("free",) == found.warnings
-
-
-@pytest.mark.parametrize(
-    ("caution", "expected"),
-    [
-        (FarOutside("", (1.0449, 1.0449), (7.1649e-6, 0.0186)),
-         "The predicted time, 1.04 s, is far outside of the measured ones: 7.16 us to 18.6 ms."),
-        (FarOutside("power", (1.0449e9, 1.0449e9), (10, 1e3)),
-         "Far outside of the measurements: a power occurs 1.04e+09 times, measured were 10 to 1e+03."),
-        (FarOutside("power", (1e9, 2e9), (10, 1e3), (2, 3)), "power is 1e+09 to 2e+09 at 2 of 3 sizes, "
-         "measured were 10 to 1e+03"),
-        (FarOutside("power", (math.inf, math.inf), (10, 1e3)), "power is inf, measured were 10 to 1e+03"),
-        ("no bounds can be given", "no bounds can be given"),
-    ],
-)  # fmt: skip
-def test_cautions_in_words(caution, expected):
-    assert (expected,) == card(replace(KERNEL, cautions=(caution,))).warnings
 
 
 def test_bars_fit_where_a_term_is_larger_than_the_time():

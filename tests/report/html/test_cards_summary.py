@@ -28,7 +28,7 @@ def test_facts_that_are_known():
 def test_times_roofs_and_models_in_words():
     cases = Comparisons(Comparison("k", {"n": 1}, time, 1.0) for time in (2e-3, 3.0))
     assert "2 ms to 3 s" == times_words(replace(reported(), comparisons=cases))
-    assert "float32 2 Gop/s" == roofs_words(replace(reported(), roofs={"peak_flops_float32": 2e9}))
+    assert "float32 peak 2 Gop/s" == roofs_words(replace(reported(), roofs={"peak_flops_float32": 2e9}))
     families = (FamilyLine("work_depth", figures=Figures(9, 0, error=0.5)),)
     expected = "Typical errors of these models on this device: work depth 50.0 %."
     assert expected == advisers_words(replace(reported(), families=families))

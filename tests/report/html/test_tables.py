@@ -90,4 +90,4 @@ def test_unmeasured_features_in_words_with_the_kernels():
 def test_names_of_variants_stay_as_they_are():
     found = tables.withheld_table(replace(reported(), withheld={"lower case": "why"}))
     assert [["lower case", "why"]] == texts(found)
-    assert [["Data", "x"], ["Note", "y"]] == texts(tables.made_table([("folder", "x"), ("note", "y")]))
+    assert [["Data", "x"], ["Note", "y"]] == texts(tables.made_table([("data", "x"), ("note", "y")]))
