@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfmodel.compare.contenders import contenders_of_devices, families_csv, families_table
+from perfmodel.compare.contenders import contenders, families_csv, families_table
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders, simulated_folders
 from perfmodel.io import write_whole
@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         folders = measured_folders(ROOT / "fitted_weights", tuple(options.device))
         simulated_found = [] if options.device else simulated_folders(ROOT / "fitted_weights")
-        every = contenders_of_devices([*folders, *simulated_found], tuple(options.family))
+        every = [contenders(folder, tuple(options.family)) for folder in (*folders, *simulated_found)]
         found, simulated = every[: len(folders)], every[len(folders) :]
         print("\n\n".join(map(families_table, [*found, *simulated])))
         write_whole(options.csv, families_csv([one for each in found for one in each]).encode())

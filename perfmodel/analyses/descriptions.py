@@ -212,7 +212,7 @@ def how_made(model: FittedModel, measured: Measurements, folder: str | Path) -> 
         ("options of the fit", in_words(options) or "the usual ones"),
         ("error of the fit on its own rows", f"{percent(fitted.residuals.geometric_mean)} (geometric mean)"),
         ("condition number of the fit", f"{fitted.condition:.3g}; rank {fitted.rank}, {len(fitted.weights)} weights"),
-        ("libraries and settings of the measurements", in_words({k: v for row in rows for k, v in row.versions.items()})),
+        ("libraries of the measurements", in_words({k: v for row in rows for k, v in row.versions.items()})),
         *(("note", note) for note in dict.fromkeys((*fitted.notes, *measured.notes, *measured.set_aside))),
     ]
     return tuple((name, text) for name, text in lines if text)

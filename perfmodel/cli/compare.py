@@ -61,7 +61,7 @@ def compare_command(
 def _show_families(source: list[Path] | None, names: tuple[str, ...], picture: Path | None, csv: bool) -> None:
     folders, contenders = source or _measured_folders(), compare.contenders
     output.message("each family is fitted many times, with groups of kernels left out: a minute or two for each device")
-    judged = contenders.contenders_of_devices(folders, names, output.CommandBar())
+    judged = [contenders.contenders(folder, names, output.CommandBar()) for folder in folders]
     every = [contender for rivals in judged for contender in rivals]
     if picture is not None:
         report.pictures.write(report.pictures.families_figure(judged), picture)

@@ -239,25 +239,6 @@ def contenders(
     return on_common_cases(sorted(judged, key=lambda contender: contender.family))
 
 
-def contenders_of_devices(
-    folders: Sequence[Path], names: tuple[str, ...] = (), progress: Progress | None = None
-) -> list[Contenders]:
-    """Return the families of several devices' folders, one process for each folder; see :func:`contenders`."""
-    if len(folders) == 1:
-        return [contenders(folders[0], names, progress=progress)]
-    from joblib import Parallel, cpu_count, delayed, parallel_config
-
-    judged, bar = [], progress or Silent()
-    with (
-        reported(bar, "families of devices", len(folders)),
-        parallel_config("loky", n_jobs=min(len(folders), cpu_count()), inner_max_num_threads=1),
-    ):
-        for rivals in Parallel(return_as="generator")(delayed(contenders)(folder, names) for folder in folders):
-            bar.advance(rivals[0].device)
-            judged.append(rivals)
-    return judged
-
-
 def has_measured_weight(family: Family, plain: Measurements, measured: Measurements) -> bool:
     """Return whether a family has a weight whose fact is derived from the measurements."""
     derived = set(measured.facts or ()) - set(plain.facts or ())

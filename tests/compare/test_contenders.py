@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from joblib import parallel_config
 
 from perfmodel.compare import contenders as module
 from perfmodel.compare.contenders import contenders
@@ -81,21 +80,3 @@ def test_fits_that_are_made_are_used(given, monkeypatch):
     assert expected["needy"].problem == found[0].problem
     for protocol in ("A", "B"):
         assert expected["plain"].by(protocol).rows == found[1].by(protocol).rows
-
-
-def folder_of(place: Path, kernels: int) -> Path:
-    """A folder with two visits to each kernel, every other one of them a test."""
-    place.mkdir()
-    lines = [f'{{"counts_hash": "{kernel:08x}"}}\n' for kernel in range(kernels)]
-    (place / "measurements.jsonl").write_text("".join(lines * 2))
-    (place / "test.jsonl").write_text("".join(lines[::2]))
-    return place
-
-
-def test_devices_keep_their_order(tmp_path, monkeypatch):
-    folders, names = [folder_of(tmp_path / f"d{kernels}", kernels) for kernels in (1, 3, 2)], []
-    monkeypatch.setattr(module, "contenders", lambda folder, names: [SimpleNamespace(device=folder.name)])
-    bar = SimpleNamespace(start=lambda *_: None, advance=names.append, stop=lambda: None)
-    monkeypatch.setattr("joblib.parallel_config", lambda *_, **__: parallel_config("sequential"))
-    found = module.contenders_of_devices(folders, ("roofline",), bar)
-    assert (["d1", "d3", "d2"], ["d1", "d3", "d2"]) == ([rivals[0].device for rivals in found], names)
