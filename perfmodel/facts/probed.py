@@ -34,7 +34,6 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from perfmodel.display import bytes_text
 from perfmodel.facts.fact import Fact
@@ -398,6 +397,8 @@ def barrier_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 
 def _fitted_line(items: Floats, seconds: Floats) -> tuple[float, float]:
     """Return the line through the slopes with the least squared relative error, neither number below zero."""
+    from scipy.optimize import nnls  # imported here: a prediction needs no SciPy
+
     group, item = nnls(np.column_stack((1 / seconds, items / seconds)), np.ones(len(items)))[0]
     return float(group), float(item)
 
