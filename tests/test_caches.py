@@ -10,6 +10,7 @@ import pytest
 
 from perfmodel import caches
 from perfmodel.caches import VARIABLE, settle_caches, usable
+from perfmodel.errors import OutputError
 from tests.cli.program import perfmodel
 
 Usage = namedtuple("Usage", "total used free")
@@ -87,3 +88,10 @@ def test_a_kernel_is_counted_in_hostile_surroundings(tmp_path):
     done = perfmodel("count", str(file), **surroundings, **ascii_only)
     assert (0, "") == (done.returncode, done.stderr)
     assert "gr\\xf6\\xdfe(n)" == done.stdout.splitlines()[0]
+
+
+def test_where_nothing_can_be_written(monkeypatch, tmp_path, removals):
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with pytest.raises(OutputError, match="caches cannot be kept there"):
+        settle_caches()
