@@ -1,11 +1,10 @@
-"""The exceptions of perfmodel, by what a caller does about them. Each text is written where it is raised."""
+"""The exceptions and warnings of perfmodel. Each text is written where it is raised."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any
-from unicodedata import combining, east_asian_width
 
 LONGEST = 1000  # characters of a value that a text shows
 LONGEST_LIST = 3000  # characters of a list of names that a text shows
@@ -261,15 +260,12 @@ def listed(names: Iterable[object], separator: str = ", ", most: int = LONGEST_L
 
 def underlined(text: str, start: int, end: int, most: int = LINE) -> str:
     """Return the line of a text that holds the characters from `start` to `end`, and carets below these."""
+    from rich.cells import cell_len  # keeps `import perfmodel` fast
+
     first = text.rfind("\n", 0, start) + 1
     line = "".join(char if char.isprintable() else " " for char in text[first:].split("\n", 1)[0])
     indent = start - first
     cut = max(0, indent - most // 2)
     line, indent = line[cut : cut + most], indent - cut
     width = max(1, min(end - start, len(line) - indent))
-    return f"    {line}\n    {' ' * _columns(line[:indent])}{'^' * max(1, _columns(line[indent : indent + width]))}"
-
-
-def _columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
-    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+    return f"    {line}\n    {' ' * cell_len(line[:indent])}{'^' * max(1, cell_len(line[indent : indent + width]))}"

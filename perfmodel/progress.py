@@ -49,7 +49,7 @@ class Progress(Protocol):
     def advance(self, note: str = "", seconds: float = 0.0) -> None:
         """Report a finished step with an expected time of `seconds` [s]; `note` is its name or a FailedStep."""
 
-    def tell(self, message: str) -> None:
+    def report(self, message: str) -> None:
         """Show a message to the user."""
 
     def stop(self) -> None:
@@ -62,7 +62,7 @@ class Silent:
     def _ignore(self, *report: object, **more: object) -> None:
         """Do nothing."""
 
-    start = advance = tell = stop = _ignore
+    start = advance = report = stop = _ignore
 
 
 @contextmanager
@@ -89,7 +89,7 @@ class Phases:
 
     def __init__(self, progress: Progress) -> None:
         self.part, self.done = "", list[Phase]()
-        self.advance, self.tell = progress.advance, progress.tell
+        self.advance, self.report = progress.advance, progress.report
         self._progress, self._began = progress, 0.0
 
     def start(self, task: str, total: int, seconds: float = 0.0) -> None:
@@ -153,7 +153,7 @@ class Bar:
         self._failed += failed
         if self._progress is not None:
             if failed and self._failures:
-                self.tell(note)
+                self.report(note)
             name = note.name if isinstance(note, FailedStep) else note
             self._progress.update(self._progress.task_ids[0], advance=1, state=self._state(), note=visible(name))
         elif failed and self._failures:
@@ -161,7 +161,7 @@ class Bar:
         elif monotonic() - self._shown >= LINES_EVERY_S:
             self._line(f"{self._task}: {self._state()}")
 
-    def tell(self, message: str) -> None:
+    def report(self, message: str) -> None:
         """Show a message permanently; only the first :class:`Reminder` is shown."""
         if isinstance(message, Reminder):
             if self._reminded:

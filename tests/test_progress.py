@@ -13,8 +13,8 @@ def test_a_reminder_is_shown_once_for_all_tasks(capsys):
     bar = Bar()
     for cores in (1.5, 1.8):
         with task(bar, "measuring", 1):
-            bar.tell(Reminder(f"others use {cores} cores"))
-            bar.tell("something else")
+            bar.report(Reminder(f"others use {cores} cores"))
+            bar.report("something else")
     lines = capsys.readouterr().err.splitlines()
     assert ["others use 1.5 cores", "something else", "something else"] == [
         line for line in lines if not line.startswith("measuring")

@@ -51,7 +51,7 @@ def locked(facts: DeviceFacts, progress: Progress, wait_s: float = 0.0) -> Itera
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            progress.tell(f"waiting up to {wait_s:g} s for another campaign on {facts.name}: {_holder(path)}")
+            progress.report(f"waiting up to {wait_s:g} s for another campaign on {facts.name}: {_holder(path)}")
             lock.acquire(timeout=wait_s)
         since = datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
         holder = f"process {os.getpid()} on {platform.node()} since {since}"

@@ -94,7 +94,7 @@ def make_kernels(
                 if not is_death(error):
                     raise
                 processes.end(kill=True)
-                bar.tell("a process died while it made kernels; the others are made one after the other")
+                bar.report("a process died while it made kernels; the others are made one after the other")
     return made
 
 

@@ -93,10 +93,10 @@ def _measure_all(
     known = {row.place for row in session.rows.values()}
     # a key is a place, the driver and the code
     if changed := sum(c.key not in session.rows and c.key[:-2] in known for c in configurations):
-        progress.tell(f"{changed} configurations are measured again: their code or the driver has changed")
+        progress.report(f"{changed} configurations are measured again: their code or the driver has changed")
     left = session.measure(ordered(configurations, bench.campaign))
     if left or unplanned:
-        progress.tell(_left_out(session, left, unplanned))
+        progress.report(_left_out(session, left, unplanned))
 
 
 def _left_out(session: Session, left: list[Configuration], unplanned: list[Team]) -> str:
@@ -142,7 +142,7 @@ class Session:
         measured = stored.read(path)
         known = (*(row for row in measured.rows if row.kernel_hash), *supervised.recorded_before(path))
         deaths = {row.key: row for row in known if supervised.died(row)}
-        timekeeper = Timekeeper(bench, bench.launch_overhead(), watch=LoadWatch(progress.tell))
+        timekeeper = Timekeeper(bench, bench.launch_overhead(), watch=LoadWatch(progress.report))
         return cls(bench, path, progress, timekeeper, {row.key: row for row in measured.possible}, deaths)
 
     @property
@@ -263,7 +263,7 @@ def _plan_team(session: Session, team: Team, plans: dict[str, Plan]) -> list[Con
             failed = error.record or session.timekeeper.failed(error.subject, error.failure)
             if failed.key not in session.rows:
                 session.record(failed)
-            session.progress.tell(f"{failed.kernel}: {failed.status} ({failed.message})")
+            session.progress.report(f"{failed.kernel}: {failed.status} ({failed.message})")
             team = tuple(subject for subject in team if subject is not error.subject)
             continue
         sized = zip(plan.parameters, plan.seconds, strict=True)

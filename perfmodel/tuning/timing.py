@@ -98,7 +98,7 @@ def time_kernel(
     with trials:
         names = [name for name in counted if name not in errors] or [*counted]
         built_s = building_s(trials, names)
-        progress.tell(_beforehand(trials, points, names, run_s, built_s))
+        progress.report(_beforehand(trials, points, names, run_s, built_s))
         time_variants(trials, points, progress, run_s, (built_s or 0.0) / len(names))
         facts = facts_with_roofs(model) if model else trials.device.facts
         timed = []

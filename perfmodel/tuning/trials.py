@@ -103,7 +103,7 @@ class Trials:
         with ExitStack() as stack:
             stack.enter_context(locked(self.device.facts, self._progress, self.campaign.wait_s))
             self.bench = Bench(self.device, self.campaign)
-            watch = LoadWatch(self._progress.tell)
+            watch = LoadWatch(self._progress.report)
             self.timekeeper = Timekeeper(self.bench, self.bench.launch_overhead(), self._statistics, watch=watch)
             self._stack = stack.pop_all()
         return self

@@ -45,7 +45,7 @@ class Messages(Silent):
         self.messages: list[str] = []
         self.call = call
 
-    def tell(self, message: str) -> None:
+    def report(self, message: str) -> None:
         self.messages.append(message)
         self.call()
 
@@ -189,7 +189,7 @@ def test_waiting_for_a_quiet_machine(machine, monkeypatch, cores, variable, quie
     clock, progress = machine(*cores), Messages()
     if variable:
         monkeypatch.setenv(lock.VARIABLE, variable)
-    assert quiet == wait_until_quiet(progress.tell)
+    assert quiet == wait_until_quiet(progress.report)
     assert waited_s[0] <= clock[0] <= waited_s[1]
     assert len(messages) == len(progress.messages)
     assert all(text.startswith(start) for start, text in zip(messages, progress.messages, strict=True))

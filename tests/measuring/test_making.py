@@ -22,7 +22,7 @@ class Listener(Silent):
     def advance(self, note="", seconds=0.0):
         self.steps.append(note)
 
-    def tell(self, message):
+    def report(self, message):
         self.told.append(message)
 
 

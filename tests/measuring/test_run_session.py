@@ -39,7 +39,7 @@ class Hears(Silent):
         self.notes.append(note)
         self.expected.append(-seconds)
 
-    def tell(self, message: str) -> None:
+    def report(self, message: str) -> None:
         self.messages.append(message)
 
 

@@ -257,7 +257,7 @@ class Count:
         assumption = str(self.assumptions)
         return errors.AssumptionError(
             f"{sizes}{position} breaks the kernel's assumption {assumption}",
-            "choose a size that meets it, or build the kernel without it",
+            "choose another size, or build the kernel without it",
             assumption=assumption, values=values, indices=indices,
         )  # fmt: skip
 

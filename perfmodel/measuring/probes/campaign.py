@@ -45,7 +45,7 @@ def measure_probes(
         series, todo = _todo(read_probes(folder), device.facts.driver, settings, again)
         if not todo:
             return read_probes(folder)
-        instrument, watch = Instrument(device), LoadWatch(progress.tell)
+        instrument, watch = Instrument(device), LoadWatch(progress.report)
         with task(progress, "probing the device", len(todo)):
             for visit, probe in todo:
                 for _ in range(TRIES):

@@ -141,7 +141,7 @@ def score_folders(
     times = 2 if reason else 1
     total = times * sum(_seconds(known, name, idea) for name, own in jobs.items() for idea in own)
     steps = sum(map(len, jobs.values()))
-    bar.tell(f"{steps} models to score, devices: {len(devices)}, time: about {total:.0f} s")
+    bar.report(f"{steps} models to score, devices: {len(devices)}, time: about {total:.0f} s")
     found: list[Scoring] = []
     with task(bar, "scoring", steps, total):
         for device in devices:
