@@ -10,14 +10,13 @@ form as many groups as the others, so half of the weight is theirs. The score is
 .. math:: \frac{1}{K} \sum_{k=1}^{K} \frac{1}{N_k} \sum_{i=1}^{N_k} \delta_{s_{ki}}
 
 over :math:`K` groups with :math:`N_k` rows each. If groups are exchangeable and fits and scales the same for every
-group, the coverage is at least :math:`(1 - \alpha) K/(K + 1)`, and about :math:`1 - \alpha` for many groups, however
-rows within a group depend on each other. With fewer than :math:`(1 - \alpha)/\alpha` groups the interval is unbounded.
-Predictions at zero or below have no score, and the interval from zero to infinity. Where a common width for all kernels
-is as good, :math:`\sigma = 1`.
+group, the coverage is at least :math:`(1 - \alpha) K/(K + 1)`, however rows within a group depend on each other. With
+fewer than :math:`(1 - \alpha)/\alpha` groups the interval is unbounded. Predictions at zero or below have no score, and
+the interval from zero to infinity.
 
 Sources: Y. Lee, R. F. Barber, R. Willett, *Distribution-free inference with hierarchical data*, 2023; J. Lei et al.,
-*Distribution-free predictive inference for regression*, JASA 113 (2018), section 5.2; R. F. Barber, E. J. Candès, A.
-Ramdas, R. J. Tibshirani, *Predictive inference with the jackknife+*, Annals of Statistics 49 (2021).
+*Distribution-free predictive inference for regression*, JASA 113 (2018), section 5.2; R. F. Barber et al., *Predictive
+inference with the jackknife+*, Annals of Statistics 49 (2021).
 """
 
 from __future__ import annotations

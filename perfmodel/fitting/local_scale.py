@@ -17,15 +17,15 @@ The slopes b minimise
 .. math:: \log \frac{1}{K} \sum_k \frac{1}{N_k} \sum_{i \in k} \frac{r_i}{\sigma_i}
     + \frac{1}{K} \sum_k \frac{1}{N_k} \sum_{i \in k} \log \sigma_i + \frac{\lambda}{2 K} |b|^2
 
-which is the negative log likelihood of errors with an exponential distribution of mean :math:`\propto \sigma_i`, and a
-ridge of :math:`\lambda` groups with equal scales. It is convex. The constant c makes the mean of :math:`\log \sigma`
-over groups zero. For each group, one Newton step gives the slopes without it; with these the first two terms choose the
-ridge, or a common width for all.
+the convex negative log likelihood of errors with an exponential distribution of mean :math:`\propto \sigma_i`, and a
+ridge of :math:`\lambda` groups with equal scales. The constant c makes the mean of :math:`\log \sigma` over groups
+zero. For each group, one Newton step gives the slopes without it; with these the first two terms choose the ridge, or a
+common width for all.
 
-Sources: J. Lei, M. G'Sell, A. Rinaldo, R. J. Tibshirani, L. Wasserman, *Distribution-free predictive inference for
-regression*, JASA 113 (2018), section 5.2; D. C. Hoaglin, R. E. Welsch, *The hat matrix in regression and ANOVA*, The
-American Statistician 32 (1978); K. R. Rad, A. Maleki, *A scalable estimate of the out-of-sample prediction error via
-approximate leave-one-out cross-validation*, JRSS B 82 (2020), for the Newton step.
+Sources: J. Lei et al., *Distribution-free predictive inference for regression*, JASA 113 (2018), section 5.2; D. C.
+Hoaglin, R. E. Welsch, *The hat matrix in regression and ANOVA*, The American Statistician 32 (1978); K. R. Rad, A.
+Maleki, *A scalable estimate of the out-of-sample prediction error via approximate leave-one-out cross-validation*, JRSS
+B 82 (2020), for the Newton step.
 """
 
 from __future__ import annotations

@@ -6,21 +6,18 @@ work-item (instruction-level parallelism). Relative least squares fit
 .. math:: T = T_0 + A \max(1/B, L/M)
 
 to the times T, with the operations A of the busiest core and the multiplicity M of
-:mod:`perfmodel.models.synchronous_parallel_throughput`. The latency L and the bandwidth B are weights of that model.
-The fit tries every multiplicity as the one from which on bandwidth binds.
+:mod:`perfmodel.models.synchronous_parallel_throughput`. The fit tries every multiplicity as the one from which on
+bandwidth binds.
 
 A roof (Williams, Waterman and Patterson, 2009) is the highest rate over these rows and those of samples, without rows
-that have a flag:
+that have a flag, from the median of a row's times:
 
-- global memory: kernels that move at least :data:`BEYOND` times the size of the last-level cache, where that is known
-  (:func:`perfmodel.quantities.traffic.cached_bytes`), by the least bytes (:func:`least_bytes` there). Smaller sizes
-  give the roof of the caches, if it is higher.
+- global memory: kernels that move at least :data:`BEYOND` times the size of the last-level cache, where that is known.
+  Smaller sizes give the roof of the caches, if it is higher.
 - operations: kernels of whose operations of the type at least :data:`PLAIN` are additions and products. A multiply-add
   counts as two.
 - local memory: all measured kernels that use it. Many samples load from local memory what the same work-item stored,
   which compilers keep in registers.
-
-The rate of a row is computed from the median of its times, so that one lucky run does not make a roof.
 """
 
 from __future__ import annotations

@@ -34,18 +34,16 @@ class Prediction:
     seconds
         Run time [s]: a float, or a float64 array of the sizes' shape.
     terms
-        Seconds of each term by its name, of the same shape. The terms are features where the family is a plain
-        sum, else parts of its expression. They add up to ``seconds`` where the family is additive.
+        Seconds of each term by its name, of the same shape: features where the family is a plain sum, else parts of its
+        expression. They add up to ``seconds`` where the family is additive.
     interval
         Lower and upper bound [s] at the level, of the same shape; None where the model has none.
     unmeasured
         Features that were counted as free because no measurement exercised them and they have no relative.
     cautions
         Reasons not to trust the prediction (:mod:`perfmodel.fitting.cautions`).
-    kernel, sizes
-        Name of the kernel, and its size parameters: numbers, or arrays that together have the shape of ``seconds``.
-    level
-        Probability with which the interval should contain the measured time.
+    kernel, sizes, level
+        Name of the kernel, its size parameters, and the probability with which the interval should contain the time.
     clock
         Clock of the time: the ``host``'s, with the launch, or the ``device``'s.
     """
@@ -189,18 +187,8 @@ def union(interval: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
 class Anchor:
     """A kernel's measured and predicted time [s] at one size, which scales its predictions at other sizes.
 
-    Parameters
-    ----------
-    kernel, device, sizes
-        Name of the kernel, or of its variant, the device on which it ran, and the size parameters.
-    measured
-        The minimum of one visit, or of several if the first was suspicious.
-    predicted
-        Positive.
-    flags
-        What is suspicious about the measured time (:mod:`perfmodel.measuring.timing`).
-    errors
-        Errors of anchored predictions from the weights, if they have them.
+    The measured time is the minimum of one visit, or of several if the first was suspicious (`flags`); the predicted
+    time is positive. `errors` are of anchored predictions, from the weights, if they have them.
     """
 
     kernel: str

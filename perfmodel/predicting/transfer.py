@@ -1,25 +1,21 @@
 r"""Weights for a device without measurements, from the weights of another device and the facts of both.
 
 A weight w in seconds per unit is a multiple of a rate r of its device (:data:`perfmodel.facts.rates.RATES`), such as
-the time of a clock cycle. The multiple belongs to the model, so on a device with the rate r' it is
-
-.. math:: w' = w \, r' / r
-
+the time of a clock cycle. The multiple belongs to the model, so on a device with the rate r' it is :math:`w' = w r'/r`.
 A weight in units per second is divided by r'/r, a number without a unit is kept, and a fact of the new device replaces
-its weight. A weight that no measurement determined becomes the rate r'. Quantities, such as occupancy and cache lines,
-follow the new facts.
+its weight. A weight that no measurement determined becomes the rate r'. Quantities follow the new facts.
 
 Intervals come from leaving devices out: ``transfers.json`` has for each family the errors of weights that were
 transferred to a device whose times are known (``scripts/redraw transfers`` writes it). The devices are the groups of
-:mod:`perfmodel.fitting.conformal`, so n devices give bounds up to the level n / (n + 1). Errors are much larger for
-weights from a platform of another vendor, so they are divided by the typical error of their kind c (same vendor or not)
-and multiplied by the typical error of the requested kind:
+:mod:`perfmodel.fitting.conformal`. Errors are much larger for weights from a platform of another vendor, so they are
+divided by the typical error of their kind c (same vendor or not) and multiplied by the typical error of the requested
+kind:
 
 .. math:: m_c = \Big(m + \sum_{d \in c} m_d\Big) / (1 + n_c)
 
 with :math:`m_d` the mean error |log(t/p)| on device d, m its mean over all devices, which counts as one more device,
 and :math:`n_c` devices of that kind. Errors on a device are divided by the m of all others. If a platform is unknown,
-as for facts in a file, errors are not scaled.
+errors are not scaled.
 """
 
 from __future__ import annotations
