@@ -45,6 +45,8 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 
 # {{{ the matrix
 
+_COLUMNS = ("times", "fitted_times", "row_weights", "private")
+
 @dataclass(frozen=True, eq=False)
 class Design:
     """Feature values and times of measured cases.
@@ -79,11 +81,8 @@ class Design:
 
     def select(self, rows: Rows) -> Design:
         """Return the rows with these numbers; columns that become zero stay."""
-        return replace(
-            self, matrix=self.matrix[rows], times=self.times[rows], row_weights=self.row_weights[rows],
-            labels=tuple(self.labels[i] for i in rows), private=self.private[rows],
-            fitted_times=self.fitted_times[rows],
-        )  # fmt: skip
+        columns = {name: getattr(self, name)[rows] for name in ("matrix", *_COLUMNS)}
+        return replace(self, labels=tuple(self.labels[i] for i in rows), **columns)
 
     def stacked(self, other: Design, family: Family) -> Design:
         """Return the rows of two designs of a family, with the columns of both."""
@@ -92,13 +91,11 @@ class Design:
         for part, rows in ((self, slice(None, count)), (other, slice(count, None))):
             columns = [i for i, name in enumerate(model.features) if name in part.names]
             matrix[rows, columns] = part.matrix[:, [part.names.index(model.features[i]) for i in columns]]
+        columns = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _COLUMNS}
+        size = max(self.subgroup_size, other.subgroup_size)
         return replace(
-            self, model=model, matrix=matrix, times=np.concatenate([self.times, other.times]),
-            labels=(*self.labels, *other.labels), subgroup_size=max(self.subgroup_size, other.subgroup_size),
-            row_weights=np.concatenate([self.row_weights, other.row_weights]),
-            private=np.concatenate([self.private, other.private]),
-            fitted_times=np.concatenate([self.fitted_times, other.fitted_times]),
-        )  # fmt: skip
+            self, model=model, matrix=matrix, labels=(*self.labels, *other.labels), subgroup_size=size, **columns
+        )
 
     @property
     def measured_range(self) -> Measured:

@@ -34,10 +34,7 @@ EVALUATED_S = 0.085  # time to evaluate a counted kernel for `bottleneck` and th
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """Values of rows by families; calling it is a faster evaluate_rows.
-
-    Rows that could not be evaluated are left out.
-    """
+    """Values of rows that could be evaluated, by families; calling it is a faster evaluate_rows."""
 
     values: Mapping[FamilyKey, Mapping[RowKey, RowValues]]
 
@@ -48,10 +45,6 @@ class Evaluated:
         if any(key not in known for key in keys):
             return evaluate_rows(measurements, family)
         return [known[key] for key in keys]
-
-    def of(self, family: Family) -> Evaluated:
-        """Return the values of one family."""
-        return Evaluated({key: rows for key, rows in self.values.items() if key[0] == family.name})
 
 
 def evaluate_together(
@@ -88,7 +81,7 @@ def evaluated_in_processes(
             counted = {digest: documents[digest] for documents, digest in of_rows if digest in documents}
             asked = replace(rows[0][0], rows=(), counts_documents=counted)
             waiting[processes.submit(_evaluated_here, asked, names, [row for _, row in rows])] = len(some)
-        seconds = evaluating_s(len(hashes), processes.count)
+        seconds = len(hashes) * EVALUATED_S / processes.count
         with task(progress, "evaluating measured kernels", len(waiting), seconds):
             made = []
             try:
@@ -101,11 +94,6 @@ def evaluated_in_processes(
                 processes.end(kill=True)
                 return None
     return joined(made)
-
-
-def evaluating_s(kernels: int, processes: int) -> float:
-    """Return the expected time to evaluate counted kernels in processes [s]."""
-    return kernels * EVALUATED_S / processes
 
 
 def _evaluated_here(measurements: Measurements, names: Sequence[str], rows: Sequence[Measurement]) -> Evaluated:

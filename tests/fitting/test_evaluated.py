@@ -69,7 +69,7 @@ def test_counts_are_read_once_and_quantities_evaluated_for_each_fact_that_they_m
     places = {(row.counts_hash, *sorted(row.parameters.items())) for row in rows()}
     assert dict.fromkeys([(*place, pace) for place in places for pace in paces], 2) == evaluated
     assert len({row.counts_hash for row in rows()}) == len(kept)
-    FamilyFits(rows(), family, evaluate=values.of(family)).design  # noqa: B018 -- is made
+    FamilyFits(rows(), family, evaluate=values).design  # noqa: B018 -- is made
     assert 2 * len(paces) * len(places) == evaluated.total()
 
 
