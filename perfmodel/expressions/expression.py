@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,8 @@ class Expression(FrozenValue):
         if _any_array(given):
             shape = np.broadcast_shapes(*(np.shape(value) for value in given))
             with np.errstate(all="ignore"):
-                return np.broadcast_to(self._arrays(given, weights)[0], shape).astype(np.float64)
-        return float(self._floats(given, weights)[0])
+                return np.broadcast_to(self._compiled(False, False)(given, weights)[0], shape).astype(np.float64)
+        return float(self._compiled(True, False)(given, weights)[0])
 
     def jacobian(
         self, features: Mapping[str, Any], weights: Sequence[float] | npt.NDArray[np.float64]
@@ -59,7 +60,7 @@ class Expression(FrozenValue):
         shape = np.broadcast_shapes(*(value.shape for value in given))
         result = np.zeros((*shape, len(self.weights)))
         with np.errstate(all="ignore"):
-            for i, column in enumerate(self._columns(given, np.asarray(weights, dtype=np.float64))):
+            for i, column in enumerate(self._compiled(False, True)(given, np.asarray(weights, dtype=np.float64))):
                 result[..., i] = column
         return result
 
@@ -67,29 +68,22 @@ class Expression(FrozenValue):
         """Return the derivatives by each weight: floats where all features are numbers, which is much quicker."""
         given = [features.get(name, 0.0) for name in self.features]
         if not _any_array(given):
-            return tuple(self._float_columns(given, weights))
+            return tuple(self._compiled(True, True)(given, weights))
         with np.errstate(all="ignore"):
-            return tuple(self._columns(given, weights))
+            return tuple(self._compiled(False, True)(given, weights))
+
+    def _compiled(self, floats: bool, slopes: bool) -> Callable[..., Any]:
+        """Return the function of features and weights that returns the value, or the derivatives by the weights."""
+        key = floats, slopes
+        if key not in self._kept:
+            trees = [Derivative(name)(self.tree) for name in self.weights] if slopes else [self.tree]
+            library = SCALAR_NAMES if floats else ARRAY_NAMES
+            self._kept[key] = function_of(trees, self.features, self.weights, library)
+        return self._kept[key]
 
     @cached_property
-    def _floats(self) -> Callable[..., Any]:
-        return function_of([self.tree], self.features, self.weights, SCALAR_NAMES)
-
-    @cached_property
-    def _arrays(self) -> Callable[..., Any]:
-        return function_of([self.tree], self.features, self.weights, ARRAY_NAMES)
-
-    @cached_property
-    def _columns(self) -> Callable[..., Any]:
-        return function_of(self._derivatives, self.features, self.weights, ARRAY_NAMES)
-
-    @cached_property
-    def _float_columns(self) -> Callable[..., Any]:
-        return function_of(self._derivatives, self.features, self.weights, SCALAR_NAMES)
-
-    @cached_property
-    def _derivatives(self) -> list[Any]:
-        return [Derivative(name)(self.tree) for name in self.weights]
+    def _kept(self) -> dict[tuple[bool, bool], Callable[..., Any]]:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -205,67 +199,52 @@ def weight_units(expression: Expression) -> dict[str, str]:
     {'w_start': 's', 'w_a': 's/operation', 'w_b': 'launch/s', 'w_s': ''}
     """
     units: dict[str, str] = {}
-    _seconds(expression.tree, expression, units)
+    _add_units(expression.tree, True, frozenset(expression.weights), units)
     return {name: units.get(name, UNKNOWN) for name in expression.weights}
 
 
-def _seconds(tree: Any, expression: Expression, units: dict[str, str]) -> None:
+def _add_units(tree: Any, seconds: bool, weights: Collection[str], units: dict[str, str]) -> None:
+    """Add the units of the weights in a tree, whose value may be in seconds."""
+    inside: Sequence[Any] = ()  # trees with the same unit
+    pure = None
     match tree:
         case Sum():
-            inside: tuple[Any, ...] = tree.children
+            inside = tree.children
         case If():
             inside = (tree.then, tree.else_)
         case Call() if tree.function.name in _SAME:
             inside = tree.parameters
         case Call() if tree.function.name == "smooth_max":
-            inside = tree.parameters[:2]
-            _pure(tree.parameters[2], expression, units)
-        case _:
-            _factors(tree, expression, units)
-            return
-    for part in inside:
-        _seconds(part, expression, units)
+            *inside, pure = tree.parameters
+        case Power():
+            pure = tree.exponent
+    if isinstance(pure, Variable) and pure.name in weights:
+        units.setdefault(pure.name, "")
+    if seconds and not inside:
+        _add_unit_of_product(tree, weights, units)
+    for child in children(tree):
+        _add_units(child, seconds and any(child is part for part in inside), weights, units)
 
 
-def _factors(tree: Any, expression: Expression, units: dict[str, str]) -> None:
-    above: list[Any] = []
-    below: list[Any] = []
-    _flatten(tree, above, below)
-    for factor in (*above, *below):
-        _exponents(factor, expression, units)
-    names = [factor.name for factor in (*above, *below) if isinstance(factor, Variable)]
-    weights = [name for name in names if name in expression.weights]
-    if len(weights) != 1 or len(names) != len(above) + len(below):
+def _add_unit_of_product(tree: Any, weights: Collection[str], units: dict[str, str]) -> None:
+    above, below = _factors(tree)
+    every = (*above, *below)
+    if not all(isinstance(factor, Variable) for factor in every):
         return
-    (weight,) = weights
-    over = [unit(factor.name) for factor in above if factor.name != weight]
-    under = [unit(factor.name) for factor in below if factor.name != weight]
-    in_numerator = any(factor.name == weight for factor in above)
-    top, bottom = (["s", *under], over) if in_numerator else (over, [*under, "s"])
-    units.setdefault(weight, "/".join(["*".join(top) or "1", *bottom]))
+    if len(names := [factor.name for factor in every if factor.name in weights]) == 1:
+        over, under = ([unit(factor.name) for factor in part if factor.name not in weights] for part in (above, below))
+        top, bottom = (["s", *under], over) if len(over) < len(above) else (over, [*under, "s"])
+        units.setdefault(names[0], "/".join(["*".join(top) or "1", *bottom]))
 
 
-def _flatten(tree: Any, above: list[Any], below: list[Any]) -> None:
-    match tree:
-        case int() | float():
-            pass
-        case Product():
-            for factor in tree.children:
-                _flatten(factor, above, below)
-        case Quotient():
-            _flatten(tree.numerator, above, below)
-            _flatten(tree.denominator, below, above)
-        case _:
-            above.append(tree)
-
-
-def _exponents(tree: Any, expression: Expression, units: dict[str, str]) -> None:
-    if isinstance(tree, Power):
-        _pure(tree.exponent, expression, units)
-    for part in children(tree):
-        _exponents(part, expression, units)
-
-
-def _pure(tree: Any, expression: Expression, units: dict[str, str]) -> None:
-    if isinstance(tree, Variable) and tree.name in expression.weights:
-        units.setdefault(tree.name, "")
+def _factors(tree: Any) -> tuple[list[Any], list[Any]]:
+    """Return the factors of a product or quotient above and below the line, without numbers."""
+    if isinstance(tree, int | float):
+        return [], []
+    if isinstance(tree, Product):
+        above, below = zip(*map(_factors, tree.children), strict=True)
+        return [*chain(*above)], [*chain(*below)]
+    if isinstance(tree, Quotient):
+        (above, below), (below_too, above_too) = _factors(tree.numerator), _factors(tree.denominator)
+        return [*above, *above_too], [*below, *below_too]
+    return [tree], []
