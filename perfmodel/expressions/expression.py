@@ -25,7 +25,7 @@ from perfmodel.expressions.functions import ARRAY_NAMES, SCALAR_NAMES
 from perfmodel.expressions.parsing import Parser, Subexpression
 from perfmodel.expressions.trees import Derivative, children, function_of, variables
 from perfmodel.features import unit
-from perfmodel.values import FrozenValue
+from perfmodel.values import FrozenValue, cached_method
 
 UNKNOWN = "?"  # a unit that does not follow from the expression
 _SAME = ("max", "min", "abs")  # functions whose values have the unit of their arguments
@@ -72,18 +72,11 @@ class Expression(FrozenValue):
         with np.errstate(all="ignore"):
             return tuple(self._compiled(False, True)(given, weights))
 
+    @cached_method
     def _compiled(self, floats: bool, slopes: bool) -> Callable[..., Any]:
         """Return the function of features and weights that returns the value, or the derivatives by the weights."""
-        key = floats, slopes
-        if key not in self._kept:
-            trees = [Derivative(name)(self.tree) for name in self.weights] if slopes else [self.tree]
-            library = SCALAR_NAMES if floats else ARRAY_NAMES
-            self._kept[key] = function_of(trees, self.features, self.weights, library)
-        return self._kept[key]
-
-    @cached_property
-    def _kept(self) -> dict[tuple[bool, bool], Callable[..., Any]]:
-        return {}
+        trees = [Derivative(name)(self.tree) for name in self.weights] if slopes else [self.tree]
+        return function_of(trees, self.features, self.weights, SCALAR_NAMES if floats else ARRAY_NAMES)
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ class Design:
 
     def select(self, rows: Rows) -> Design:
         """Return the rows with these numbers; columns that become zero stay."""
-        columns = {name: getattr(self, name)[rows] for name in ("matrix", *_COLUMNS)}
+        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in ("matrix", *_COLUMNS)}
         return replace(self, labels=tuple(self.labels[i] for i in rows), **columns)
 
     def stacked(self, other: Design, family: Family) -> Design:
@@ -91,10 +91,10 @@ class Design:
         for part, rows in ((self, slice(None, count)), (other, slice(count, None))):
             columns = [i for i, name in enumerate(model.features) if name in part.names]
             matrix[rows, columns] = part.matrix[:, [part.names.index(model.features[i]) for i in columns]]
-        columns = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _COLUMNS}
+        joined: dict[str, Any] = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _COLUMNS}
         size = max(self.subgroup_size, other.subgroup_size)
         return replace(
-            self, model=model, matrix=matrix, labels=(*self.labels, *other.labels), subgroup_size=size, **columns
+            self, model=model, matrix=matrix, labels=(*self.labels, *other.labels), subgroup_size=size, **joined
         )
 
     @property

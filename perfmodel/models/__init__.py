@@ -95,8 +95,7 @@ def _check(definition: str, family: Family) -> None:
             if not isinstance(words, str):
                 raise _bad_file(definition, f"has {words!r} as the words of '{name}', not a text")
         for weight in family.weights:
-            numbers = weight.start or 0.0, weight.lower, weight.upper
-            if not all(isinstance(number, int | float) for number in numbers):
+            if not all(isinstance(number, int | float) for number in (weight.start or 0.0, weight.lower, weight.upper)):
                 raise _bad_file(definition, f"has a weight '{weight.name}' whose start or bounds are not numbers")
         bind(family, ())
     except PerfModelError:

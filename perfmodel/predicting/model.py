@@ -34,7 +34,7 @@ from perfmodel.predicting.relatives import RelatedWeight
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.relatives import NEVER_FREE
 from perfmodel.store.measurement import Clock
-from perfmodel.values import FrozenValue
+from perfmodel.values import FrozenValue, cached_method
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -421,20 +421,16 @@ class FittedModel(FrozenValue):
         names = (*missing, *(name for name in self._doubted_free if np.any(values.get(name, 0.0))))
         return self._extended(names) if names else self
 
+    @cached_method
     def _extended(self, names: tuple[str, ...]) -> FittedModel:
-        if names not in self._kept_extended:
-            related = {self._weight_of(name): weight for name in names if (weight := self._related(name))}
-            added = {
-                name: FittedWeight(value=weight.value, unit=self.family.weight_unit(name))
-                for name, weight in related.items()
-            }
-            fitted = self.fitted.model_copy(update={"weights": {**self.fitted.weights, **added}})
-            self._kept_extended[names] = replace(self, fitted=fitted, related=related) if related else self
-        return self._kept_extended[names]
-
-    @cached_property
-    def _kept_extended(self) -> dict[tuple[str, ...], FittedModel]:
-        return {}
+        """Return the model with weights of relatives for those quantities that have relatives."""
+        related = {self._weight_of(name): weight for name in names if (weight := self._related(name))}
+        added = {
+            name: FittedWeight(value=weight.value, unit=self.family.weight_unit(name))
+            for name, weight in related.items()
+        }
+        fitted = self.fitted.model_copy(update={"weights": {**self.fitted.weights, **added}})
+        return replace(self, fitted=fitted, related=related) if related else self
 
     def _weight_of(self, quantity: str) -> str:
         """Return the name of a quantity's or feature's weight."""
