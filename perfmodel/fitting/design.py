@@ -91,11 +91,13 @@ class Design:
         for part, rows in ((self, slice(None, count)), (other, slice(count, None))):
             columns = [i for i, name in enumerate(model.features) if name in part.names]
             matrix[rows, columns] = part.matrix[:, [part.names.index(model.features[i]) for i in columns]]
-        joined: dict[str, Any] = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _COLUMNS}
-        size = max(self.subgroup_size, other.subgroup_size)
+        columns_of_both: dict[str, Any] = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _COLUMNS
+        }
         return replace(
-            self, model=model, matrix=matrix, labels=(*self.labels, *other.labels), subgroup_size=size, **joined
-        )
+            self, model=model, matrix=matrix, labels=(*self.labels, *other.labels),
+            subgroup_size=max(self.subgroup_size, other.subgroup_size), **columns_of_both,
+        )  # fmt: skip
 
     @property
     def measured_range(self) -> Measured:
