@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,16 +109,16 @@ class Prediction:
             return
         shape = np.shape(self.seconds)
 
-        def rows(columns: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-            """Yield the numbers of each size, of all columns."""
-            lists = [np.broadcast_to(column, shape).ravel().tolist() for column in columns]
-            return zip(*lists, strict=True) if lists else repeat((), self.seconds.size)
+        def numbers(column: Any) -> list[Any]:
+            return list(np.broadcast_to(column, shape).ravel().tolist())
 
-        columns = rows([self.seconds]), rows(self.terms.values()), rows(self.interval or ()), rows(self.sizes.values())
-        for (seconds,), terms, bounds, sizes in zip(*columns, strict=True):
+        terms = {name: numbers(term) for name, term in self.terms.items()}
+        sizes = {name: numbers(values) for name, values in self.sizes.items()}
+        bounds = None if self.interval is None else [*zip(*map(numbers, self.interval), strict=True)]
+        for i, seconds in enumerate(numbers(self.seconds)):
             yield Prediction(
-                seconds, dict(zip(self.terms, terms, strict=True)), bounds or None, self.unmeasured, self.cautions,
-                self.kernel, dict(zip(self.sizes, sizes, strict=True)), self.level, self.clock,
+                seconds, {name: term[i] for name, term in terms.items()}, bounds and bounds[i], self.unmeasured,
+                self.cautions, self.kernel, {name: values[i] for name, values in sizes.items()}, self.level, self.clock,
             )  # fmt: skip
 
     def __repr__(self) -> str:
