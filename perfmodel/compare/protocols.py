@@ -33,8 +33,8 @@ from perfmodel.display import in_words
 from perfmodel.documents import one_line
 from perfmodel.fitting.anchored import anchor_rows
 from perfmodel.fitting.conformal import Conformal, Unseen, check_level, scaled
-from perfmodel.fitting.design import Floats
 from perfmodel.fitting.family_fits import FamilyFits, dealt
+from perfmodel.fitting.types import Floats
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.models import Family, find_family
 from perfmodel.predicting.model import FittedModel

@@ -25,13 +25,12 @@ import numpy.typing as npt
 from pydantic import BaseModel, Field
 
 from perfmodel.fitting.conformal import Conformal, Unseen, calibrate
-from perfmodel.fitting.local_scale import STRICT, Floats
 from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter, weighted_median
+from perfmodel.fitting.types import STRICT, Flags, Floats, Rows
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurement
 
-Rows = npt.NDArray[np.int64]
 
 
 class Anchored(BaseModel):
@@ -108,7 +107,7 @@ def anchored_errors(
     )  # fmt: skip
 
 
-def carried_share(anchors: Floats, errors: Floats, groups: npt.NDArray[np.str_], used: npt.NDArray[np.bool_]) -> float:
+def carried_share(anchors: Floats, errors: Floats, groups: npt.NDArray[np.str_], used: Flags) -> float:
     """Return b, the median of the ratios of errors of log time to their anchors' errors; 1 without rows.
 
     Each ratio is weighted by its anchor's error over the rows of its group. All arrays have the shape (n_rows,).

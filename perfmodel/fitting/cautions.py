@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel
+
+from perfmodel.fitting.types import STRICT, Positive
 
 MISSING = "perfmodel measure --for KERNEL.PY"  # the command that measures what a kernel needs
 FAR = 10.0  # a value is far outside above this times the largest measured one, or below the smallest over this
@@ -77,14 +79,13 @@ def _ordered(ends: tuple[float, float]) -> tuple[float, float]:
     return ends
 
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Range = Annotated[tuple[Positive, Positive], AfterValidator(_ordered)]
 
 
 class Measured(BaseModel):
     """The range of the measured times [s], and of the positive values of each feature, in its unit."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = STRICT
     seconds: Range
     features: dict[str, Range]
 

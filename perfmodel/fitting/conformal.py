@@ -33,9 +33,9 @@ from pydantic import BaseModel, Field, model_validator
 
 from perfmodel.documents import is_number
 from perfmodel.errors import OptionError
-from perfmodel.fitting.local_scale import STRICT, Floats, LocalScale, fit_local_scale, private_share, shares_of
+from perfmodel.fitting.local_scale import LocalScale, fit_local_scale, private_share, shares_of
+from perfmodel.fitting.types import STRICT, Flags, Floats, Positive, Rows
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Score = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 WIDEST = 600.0  # half widths of log time above this count as infinite: their factors are near the largest double
@@ -58,7 +58,7 @@ class Unseen:
     private: Floats | None = None
 
     @property
-    def known(self) -> npt.NDArray[np.bool_]:
+    def known(self) -> Flags:
         """Whether a row is predicted, shape (n_rows,)."""
         return np.array([not needs for needs in self.needs], dtype=np.bool_)
 
@@ -69,7 +69,7 @@ class Unseen:
             return None
         return np.column_stack([shares_of(self.by_weight), np.log(self.lack), private_share(self.private)])
 
-    def of(self, rows: npt.NDArray[np.int64]) -> Unseen:
+    def of(self, rows: Rows) -> Unseen:
         """Return the predictions of the rows with these numbers."""
         columns = (None if column is None else column[rows] for column in (self.by_weight, self.lack, self.private))
         return Unseen(self.seconds[rows], tuple(self.needs[i] for i in rows), *columns)

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
 from perfmodel.counts import KernelCounts
@@ -26,6 +25,7 @@ from perfmodel.fitting.least_squares import Fit, fit_linear, refuse_bad_times, t
 from perfmodel.fitting.nonlinear import NonlinearFit, fit_nonlinear
 from perfmodel.fitting.resources import ResourceFit, ResourceModel, fit_resources
 from perfmodel.fitting.selection import weighted_median
+from perfmodel.fitting.types import Floats, Rows
 from perfmodel.fitting.weights_file import (
     FitOptions,
     FittedWeight,
@@ -39,9 +39,6 @@ from perfmodel.models.model import Family, bind, known_weights, weight_name
 from perfmodel.quantities.case import Case
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import AGREEMENT
-
-Floats: TypeAlias = npt.NDArray[np.float64]
-Rows: TypeAlias = npt.NDArray[np.int64]
 
 # {{{ the matrix
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from perfmodel.errors import FitError, OptionError
 from perfmodel.facts import Fact, FactValue
@@ -23,8 +22,6 @@ from perfmodel.fitting.design import (
     Design,
     DesignFit,
     Evaluate,
-    Floats,
-    Rows,
     build_design,
     evaluate_rows,
     fit_to_design,
@@ -32,6 +29,7 @@ from perfmodel.fitting.design import (
 )
 from perfmodel.fitting.local_scale import lack_of_support, support_of
 from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter
+from perfmodel.fitting.types import Flags, Floats, Rows
 from perfmodel.fitting.weights_file import FitOptions, FittedWeights
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import weight_name
@@ -127,7 +125,7 @@ def dealt(labels: Sequence[Hashable], folds: int | None) -> list[int | None]:
     return [fold_of[label] for label in labels]
 
 
-def _flags(count: int, rows: Rows | None) -> npt.NDArray[np.bool_]:
+def _flags(count: int, rows: Rows | None) -> Flags:
     flags = np.zeros(count, dtype=np.bool_)
     flags[slice(None) if rows is None else rows] = True
     return flags

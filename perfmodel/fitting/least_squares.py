@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import qr, solve_triangular
 from scipy.optimize import nnls
 from scipy.sparse.csgraph import connected_components
 
 from perfmodel.errors import FitError, listed
+from perfmodel.fitting.types import Flags, Floats
 from perfmodel.fitting.weights_file import Mark
 
-Array: TypeAlias = npt.NDArray[np.float64]
-Flags: TypeAlias = npt.NDArray[np.bool_]
 #: Groups of column numbers, each sorted.
 Groups: TypeAlias = tuple[tuple[int, ...], ...]
 
@@ -36,16 +34,16 @@ class Solution:
     of rows minus the trace of the matrix that maps measured to fitted values.
     """
 
-    x: Array
+    x: Floats
     rank: int
     condition: float
     confounded: Groups
-    inverse: Array
+    inverse: Floats
     free: Flags
     freedom: float
 
 
-def solve_least_squares(matrix: Array, rhs: Array, nonnegative: bool = False) -> Solution:
+def solve_least_squares(matrix: Floats, rhs: Floats, nonnegative: bool = False) -> Solution:
     r"""Minimise :math:`\|A x - b\|_2^2`, if `nonnegative` over :math:`x \ge 0`.
 
     A has the shape (m, n), and no column of zeros. At full rank the solution comes from QR with column pivoting of the
@@ -73,7 +71,7 @@ def solve_least_squares(matrix: Array, rhs: Array, nonnegative: bool = False) ->
     )  # fmt: skip
 
 
-def _unconstrained(matrix: Array, rhs: Array) -> tuple[Array, Array]:
+def _unconstrained(matrix: Floats, rhs: Floats) -> tuple[Floats, Floats]:
     """Return the solution and the pseudo-inverse, for columns of about unit length."""
     tolerance = max(matrix.shape) * EPSILON
     if np.linalg.matrix_rank(matrix, rtol=tolerance) < matrix.shape[1]:
@@ -86,7 +84,7 @@ def _unconstrained(matrix: Array, rhs: Array) -> tuple[Array, Array]:
     return x[order], solve_triangular(r, q.T)[order]
 
 
-def _refined(matrix: Array, rhs: Array, q: Array, r: Array, x: Array) -> Array:
+def _refined(matrix: Floats, rhs: Floats, q: Floats, r: Floats, x: Floats) -> Floats:
     long_matrix, long_rhs = matrix.astype(np.longdouble), rhs.astype(np.longdouble)
     best = x.astype(np.longdouble)
     residual = long_rhs - long_matrix @ best
@@ -103,7 +101,7 @@ def _refined(matrix: Array, rhs: Array, q: Array, r: Array, x: Array) -> Array:
     return np.asarray(best.astype(np.float64))
 
 
-def _released(held: Array, free: Array, inverse: Array) -> Array:
+def _released(held: Floats, free: Floats, inverse: Floats) -> Floats:
     """Return for each held column the derivative of its number if only its bound were released."""
     rest = held - free @ (inverse @ held)
     size = np.sum(rest**2, axis=0)
@@ -111,7 +109,7 @@ def _released(held: Array, free: Array, inverse: Array) -> Array:
     return np.asarray(np.where(known, rest / np.where(known, size, 1.0), 0.0).T)
 
 
-def _null_groups(null_space: Array) -> Groups:
+def _null_groups(null_space: Floats) -> Groups:
     """Return the groups of columns that share a direction of the null space, shape (n, k)."""
     linked = np.abs(null_space @ null_space.T) > 1e-8
     _, labels = connected_components(linked, directed=False)
@@ -135,23 +133,24 @@ class Fit:
     of weights that the rows cannot distinguish.
     """
 
-    weights: Array = field(default_factory=lambda: np.zeros(0))
+    weights: Floats = field(default_factory=lambda: np.zeros(0))
     converged: bool = True
-    standard_errors: Array = field(default_factory=lambda: np.zeros(0))
+    standard_errors: Floats = field(default_factory=lambda: np.zeros(0))
     marks: tuple[tuple[Mark, ...], ...] = ()
     rank: int = 0
     condition: float = 1.0
     degrees_of_freedom: float = 0.0
     confounded: Groups = ()
 
-    def predict(self, matrix: Array) -> Array:
+    def predict(self, matrix: Floats) -> Floats:
         """Return the times [s] of rows of feature values, shape (n_rows, n)."""
         return np.asarray(matrix @ self.weights)
 
 
 def fit_linear(
-    matrix: Array, times: Array, row_weights: Array | None = None, nonnegative: bool = False, names: Sequence[str] = ()
-) -> Fit:
+    matrix: Floats, times: Floats, row_weights: Floats | None = None, nonnegative: bool = False,
+    names: Sequence[str] = ()
+) -> Fit:  # fmt: skip
     r"""Return the weights that minimise :math:`\sum_j v_j (1 - \sum_i w_i X_{ji} / t_j)^2`.
 
     X are feature values that are not negative, shape (n_rows, n), t positive times [s], v weights of the rows, and
@@ -190,7 +189,7 @@ def fit_linear(
     )  # fmt: skip
 
 
-def refuse_bad_times(times: Array, labels: Sequence[str] = ()) -> None:
+def refuse_bad_times(times: Floats, labels: Sequence[str] = ()) -> None:
     """Raise a FitError for measured times that have no relative error; labels name the rows."""
     bad = np.flatnonzero(~(np.isfinite(times) & (times > 0))).tolist()
     if bad:
@@ -209,7 +208,7 @@ def too_few_rows(rows: int, names: Sequence[str]) -> FitError:
     )
 
 
-def proportional_groups(matrix: Array) -> Groups:
+def proportional_groups(matrix: Floats) -> Groups:
     """Return the groups of columns that are positive multiples of one another."""
     unit = matrix / np.linalg.norm(matrix, axis=0)
     near = np.linalg.norm(unit[:, :, None] - unit[:, None, :], axis=0) < 1e-10
@@ -218,7 +217,7 @@ def proportional_groups(matrix: Array) -> Groups:
     return tuple(sorted(group for group in groups if len(group) > 1))
 
 
-def merged_shares(matrix: Array, groups: Groups) -> Array:
+def merged_shares(matrix: Floats, groups: Groups) -> Floats:
     """Return the weight of each column for a weight of 1 of each merged column, shape (n, n_merged).
 
     A merged column is the sum of its members scaled to unit length: members get equal parts of their common time.
@@ -248,7 +247,7 @@ def _members(groups: Groups, count: int) -> Flags:
 
 # {{{ how well weights are determined
 
-def diagnosis(weights: Array, slopes: Array, residuals: Array, moves: Flags, held: Flags) -> dict[str, Any]:
+def diagnosis(weights: Floats, slopes: Floats, residuals: Floats, moves: Flags, held: Flags) -> dict[str, Any]:
     """Return the attributes of a fit that describe how well its weights are determined.
 
     The residuals and the derivatives of fitted values by the weights, shape (n_rows, n), are weighted. `moves` are
@@ -276,7 +275,7 @@ def diagnosis(weights: Array, slopes: Array, residuals: Array, moves: Flags, hel
 ONE_ROW = 0.9  # share of one row from which on a weight is marked as determined by it alone
 
 
-def standard_errors(inverse: Array, residuals: Array, weights: Array, freedom: float) -> Array:
+def standard_errors(inverse: Floats, residuals: Floats, weights: Floats, freedom: float) -> Floats:
     r"""Return :math:`s_i = \sigma \|P_i\|_2`, :math:`\sigma^2 = \sum_j v_j r_j^2/\nu`, with residuals r, row weights v.
 
     :math:`P` is the derivative of the weights by the right-hand sides, shape (n, m). Without a degree of freedom
@@ -289,7 +288,7 @@ def standard_errors(inverse: Array, residuals: Array, weights: Array, freedom: f
 
 
 def marks_of(
-    coefficients: Array, errors: Array, inverse: Array, held: Flags, merged: Flags, undetermined: Flags
+    coefficients: Floats, errors: Floats, inverse: Floats, held: Flags, merged: Flags, undetermined: Flags
 ) -> tuple[tuple[Mark, ...], ...]:
     r"""Return the marks of each weight.
 

@@ -33,15 +33,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-STRICT = ConfigDict(frozen=True, extra="forbid")
+from perfmodel.fitting.types import STRICT, Finite, Floats
 
 RIDGES = (0.3, 3.0)  # strengths of the ridge that are tried [groups]
 REGISTERS = 1024.0  # most bytes that the registers of a work-item hold: 256 of 4 bytes

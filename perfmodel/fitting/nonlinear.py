@@ -10,7 +10,8 @@ from scipy.optimize import OptimizeResult, least_squares as minimise
 
 from perfmodel.errors import FitError, OptionError
 from perfmodel.expressions import Expression
-from perfmodel.fitting.least_squares import Array, Fit, diagnosis
+from perfmodel.fitting.least_squares import Fit, diagnosis
+from perfmodel.fitting.types import Floats
 
 DECADES = 1.5  # most powers of ten between a varied starting point and the first one
 # Relative gain in the cost that ends a run, and most evaluations: from each starting point, and from the best result.
@@ -21,10 +22,10 @@ SEARCH, POLISH = (1e-5, 60), (1e-12, 300)
 class WeightBounds:
     """Bounds of the weights, shape (n_weights,) each."""
 
-    lower: Array
-    upper: Array
+    lower: Floats
+    upper: Floats
 
-    def clipped(self, point: Array) -> Array:
+    def clipped(self, point: Floats) -> Floats:
         """Return the point, moved inside the bounds by a thousandth of their distance."""
         width = self.upper - self.lower
         margin = np.where(np.isfinite(width), 1e-3 * width, 0.0)
@@ -32,8 +33,8 @@ class WeightBounds:
 
 
 def start_points(
-    slopes: Callable[[Array], Array], given: Array, bounds: WeightBounds, count: int, generator: np.random.Generator
-) -> Iterator[Array]:
+    slopes: Callable[[Floats], Floats], given: Floats, bounds: WeightBounds, count: int, generator: np.random.Generator
+) -> Iterator[Floats]:
     """Yield `count` starting points: first one at which all terms take a similar time, then variations of it.
 
     `slopes` returns the derivatives of the relative times by the weights; `given` has the known starting values, NaN
@@ -48,7 +49,7 @@ def start_points(
         yield bounds.clipped(middle * 10**decades)
 
 
-def balanced(slopes: Callable[[Array], Array], given: Array, bounds: WeightBounds) -> Array:
+def balanced(slopes: Callable[[Floats], Floats], given: Floats, bounds: WeightBounds) -> Floats:
     """Return weights at which each term takes about the same share of the times.
 
     A weight is one over the length of its derivative and the number of weights. The derivative of a term below a
@@ -74,20 +75,20 @@ class Problem:
     r"""Relative residuals :math:`\sqrt{v_j} (1 - T_j(w) / t_j)` and their derivatives."""
 
     model: Expression
-    features: Mapping[str, Array]
-    times: Array
-    roots: Array
+    features: Mapping[str, Floats]
+    times: Floats
+    roots: Floats
     bounds: WeightBounds
 
-    def residuals(self, weights: Array) -> Array:
+    def residuals(self, weights: Floats) -> Floats:
         """Return the weighted residuals, shape (n_rows,)."""
         return np.asarray(self.roots * (1 - self.model.value(self.features, weights) / self.times))
 
-    def slopes(self, weights: Array) -> Array:
+    def slopes(self, weights: Floats) -> Floats:
         """Return the derivatives of weighted relative times, shape (n_rows, n_weights)."""
         return self.model.jacobian(self.features, weights) * (self.roots / self.times)[:, None]
 
-    def solve(self, start: Array, effort: tuple[float, int] = POLISH) -> OptimizeResult | None:
+    def solve(self, start: Floats, effort: tuple[float, int] = POLISH) -> OptimizeResult | None:
         """Run from one starting point, in weights divided by it; return None where the squares are not finite there."""
         gain, evaluations = effort
         scale = np.where(start != 0, np.abs(start), 1.0)
@@ -111,15 +112,15 @@ class NonlinearFit(Fit):
 
     model: Expression
 
-    def predict(self, matrix: Array) -> Array:
+    def predict(self, matrix: Floats) -> Floats:
         """Return the times [s] of rows of feature values, shape (n_rows,)."""
         columns = dict(zip(self.model.features, matrix.T, strict=True))
-        times: Array = np.zeros(len(matrix)) + self.model.value(columns, self.weights)
+        times: Floats = np.zeros(len(matrix)) + self.model.value(columns, self.weights)
         return times
 
 
 def fit_nonlinear(
-    model: Expression, matrix: Array, times: Array, row_weights: Array, bounds: Mapping[str, tuple[float, float]],
+    model: Expression, matrix: Floats, times: Floats, row_weights: Floats, bounds: Mapping[str, tuple[float, float]],
     start: Mapping[str, float], starts: int = 8, seed: int = 0
 ) -> NonlinearFit:  # fmt: skip
     """Fit times [s] by a model from several starting points (:func:`start_points`) and keep the best result.

@@ -20,10 +20,10 @@ from functools import cached_property
 from hashlib import sha256
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import nnls
 
-from perfmodel.fitting.least_squares import Array, Fit, diagnosis
+from perfmodel.fitting.least_squares import Fit, diagnosis
+from perfmodel.fitting.types import Floats, Rows
 from perfmodel.values import FrozenValue
 
 PASSES = 20  # passes of the search, and most steps after it
@@ -43,7 +43,7 @@ class ResourceModel:
     resources: Mapping[str, tuple[int, ...]]
     sharpness: float
 
-    def times(self, matrix: Array, weights: Array) -> tuple[Array, Array]:
+    def times(self, matrix: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """Return the times, shape (n_rows,), and their derivatives by ``weights*matrix``, of the matrix's shape."""
         return _Columns(self, matrix).times(weights)
 
@@ -53,30 +53,30 @@ class _Columns(FrozenValue):
     """A matrix, shape (n_rows, n), whose columns are grouped by resource once for many weights."""
 
     model: ResourceModel
-    matrix: Array
+    matrix: Floats
 
     @cached_property
-    def _parts(self) -> list[tuple[list[int], Array]]:
+    def _parts(self) -> list[tuple[list[int], Floats]]:
         """The numbers and values of each resource's columns; the overheads are the last."""
         resources = [list(columns) for columns in self.model.resources.values()]
         overheads = sorted({*range(self.matrix.shape[1])}.difference(*resources))
         return [(columns, self.matrix[:, columns]) for columns in (*resources, overheads)]
 
     @cached_property
-    def _resource_of(self) -> npt.NDArray[np.int64]:
+    def _resource_of(self) -> Rows:
         numbers = np.empty(self.matrix.shape[1], dtype=np.int64)
         for number, (columns, _) in enumerate(self._parts):
             numbers[columns] = number
         return numbers
 
-    def times(self, weights: Array) -> tuple[Array, Array]:
+    def times(self, weights: Floats) -> tuple[Floats, Floats]:
         times, parts, maximum = self.combined(weights)
         slopes = np.ones((len(parts) + 1, len(times)))
         share = parts / np.where(maximum > 0, maximum, 1.0)
         slopes[:-1] = np.where(maximum > 0, share ** (self.model.sharpness - 1), 1.0)
         return times, np.take(slopes.T, self._resource_of, axis=1)
 
-    def combined(self, weights: Array) -> tuple[Array, Array, Array]:
+    def combined(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the times, those of each resource, and the smooth maximum of these."""
         *parts, overhead = [columns @ weights[numbers] for numbers, columns in self._parts]
         if not parts:
@@ -94,11 +94,11 @@ class ResourceFit(Fit):
 
     model: ResourceModel
 
-    def predict(self, matrix: Array) -> Array:
+    def predict(self, matrix: Floats) -> Floats:
         """Return the times [s] of rows of quantities, shape (n_rows,)."""
         return _Columns(self.model, matrix).combined(self.weights)[0]
 
-    def by_weight(self, matrix: Array) -> Array:
+    def by_weight(self, matrix: Floats) -> Floats:
         r"""Return the seconds due to each weight, :math:`w \, \partial T / \partial w`, of the matrix's shape."""
         return matrix * self.model.times(matrix, self.weights)[1] * self.weights
 
@@ -106,7 +106,7 @@ class ResourceFit(Fit):
 _kept: dict[bytes, ResourceFit] = {}
 
 
-def fit_resources(model: ResourceModel, matrix: Array, times: Array, row_weights: Array) -> ResourceFit:
+def fit_resources(model: ResourceModel, matrix: Floats, times: Floats, row_weights: Floats) -> ResourceFit:
     """Fit the weights of a model's columns, shape (n_rows, n), to measured times [s]; fits are cached."""
     form = repr((matrix.shape, [*model.resources.items()], model.sharpness)).encode()
     key = sha256(b"".join([form, *(part.tobytes() for part in (matrix, times, row_weights))])).digest()
@@ -118,7 +118,7 @@ def fit_resources(model: ResourceModel, matrix: Array, times: Array, row_weights
     return fit
 
 
-def _fit(model: ResourceModel, matrix: Array, times: Array, row_weights: Array) -> ResourceFit:
+def _fit(model: ResourceModel, matrix: Floats, times: Floats, row_weights: Floats) -> ResourceFit:
     scale = matrix.max(axis=0, initial=0.0)
     used = scale > 0
     scale = np.where(used, scale, 1.0)
@@ -143,33 +143,33 @@ class _Problem(FrozenValue):
     """The rows of a fit, their columns scaled to a maximum of 1."""
 
     model: ResourceModel
-    matrix: Array
-    times: Array
-    share: Array
+    matrix: Floats
+    times: Floats
+    share: Floats
 
     @cached_property
     def _columns(self) -> _Columns:
         return _Columns(self.model, self.matrix)
 
     @property
-    def largest(self) -> Array:
+    def largest(self) -> Floats:
         """The largest weight of each column that alone makes no row longer than measured; 0 for a column of zeros."""
         rows = np.divide(self.times[:, None], self.matrix, out=np.full_like(self.matrix, np.inf), where=self.matrix > 0)
-        least: Array = rows.min(axis=0)
+        least: Floats = rows.min(axis=0)
         return np.where(np.isfinite(least), least, 0.0)
 
-    def expected(self, weights: Array) -> tuple[Array, Array]:
+    def expected(self, weights: Floats) -> tuple[Floats, Floats]:
         """Return the times, all positive, and their derivatives, as :meth:`ResourceModel.times`."""
         predicted, slopes = self._columns.times(weights)
         return np.maximum(predicted, LEAST * self.times), slopes
 
-    def loss(self, weights: Array) -> float:
+    def loss(self, weights: Floats) -> float:
         """Return Huber's loss of the errors of log time."""
         predicted = np.maximum(self._columns.combined(weights)[0], LEAST * self.times)
         size = np.abs(np.log(self.times / predicted))
         return float(self.share @ np.where(size < BEND, size**2 / 2, BEND * (size - BEND / 2)))
 
-    def searched(self) -> tuple[Array, float]:
+    def searched(self) -> tuple[Floats, float]:
         """Return the best weights of all passes and their loss; in the first pass all resources add up."""
         expected, slopes, huber = self.times.copy(), np.ones_like(self.matrix), np.ones_like(self.times)
         best, least = np.zeros(self.matrix.shape[1]), np.inf
@@ -185,7 +185,7 @@ class _Problem(FrozenValue):
             huber = _huber(np.log(self.times / predicted))
         return best, least
 
-    def polished(self, weights: Array, loss: float) -> tuple[Array, float, bool]:
+    def polished(self, weights: Floats, loss: float) -> tuple[Floats, float, bool]:
         """Return the weights after Gauss-Newton steps in log time, their loss, and whether the steps converged."""
         for _ in range(PASSES):
             predicted, slopes = self.expected(weights)
@@ -207,12 +207,12 @@ class _Problem(FrozenValue):
         return weights, loss, False
 
 
-def _solved(matrix: Array, target: Array) -> Array:
+def _solved(matrix: Floats, target: Floats) -> Floats:
     lengths = np.linalg.norm(matrix, axis=0)
     lengths[lengths == 0] = 1.0
     return np.asarray(nnls(matrix / lengths, target, maxiter=100 * matrix.shape[1])[0] / lengths)
 
 
-def _huber(errors: Array) -> Array:
+def _huber(errors: Floats) -> Floats:
     """Return the weights of rows in least squares that are equivalent to Huber's loss."""
     return np.minimum(1.0, BEND / np.maximum(np.abs(errors), 1e-300))

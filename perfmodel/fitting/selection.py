@@ -35,7 +35,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, Field
 
 from perfmodel.fitting.conformal import WIDEST
-from perfmodel.fitting.local_scale import STRICT, Floats
+from perfmodel.fitting.types import STRICT, Floats
 from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:

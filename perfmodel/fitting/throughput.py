@@ -36,7 +36,7 @@ from perfmodel.documents import json_text
 from perfmodel.errors import FactsError, StoreError
 from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
 from perfmodel.fitting.design import label
-from perfmodel.fitting.least_squares import Array
+from perfmodel.fitting.types import Floats
 from perfmodel.io import write_whole
 from perfmodel.models import Family
 from perfmodel.quantities.case import Case
@@ -103,10 +103,10 @@ class Throughput:
 class _Rows(NamedTuple):
     """The microbenchmark of one operation."""
 
-    times: Array
-    fixed: Array
-    amounts: Array
-    waits: Array
+    times: Floats
+    fixed: Floats
+    amounts: Floats
+    waits: Floats
 
 
 class _Line(NamedTuple):
@@ -156,7 +156,7 @@ def _rows(measurements: Measurements, operation: str, hides: bool) -> _Rows:
     values = [_quantities(measurements, row, hides) for row in rows]
     times = np.array([row.seconds for row in rows])
 
-    def column(name: str) -> Array:
+    def column(name: str) -> Floats:
         return np.array([value[name] for value in values], dtype=np.float64)
 
     if operation == "launch":  # launches wait for each other: A / M = A
@@ -186,7 +186,7 @@ def _bent_line(rows: _Rows) -> _Line | None:
     return min((line for line in lines if line is not None), key=lambda line: line.squares, default=None)
 
 
-def _line(rows: _Rows, multiplicity: Array, bend: float) -> _Line | None:
+def _line(rows: _Rows, multiplicity: Floats, bend: float) -> _Line | None:
     """Return the regression in which latency binds the rows below this multiplicity; None without a solution."""
     waiting = multiplicity < bend
     columns = np.column_stack(

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from perfmodel import errors
 from perfmodel.documents import MOST_LANES, Schema, json_text, one_line, read_file, reading, require, value_of
@@ -20,6 +20,7 @@ from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.cautions import Measured
 from perfmodel.fitting.conformal import Conformal
 from perfmodel.fitting.selection import Scatter
+from perfmodel.fitting.types import STRICT, Finite
 from perfmodel.io import is_standard_output, write_whole
 from perfmodel.models import named_family
 from perfmodel.models.model import EXPRESSION, Family, Weight
@@ -28,8 +29,6 @@ from perfmodel.store.measurement import Clock
 SCHEMA = "perfmodel.weights/2"
 WEIGHTS = Schema(SCHEMA, "fit the measurements again (perfmodel fit --from FOLDER -o FILE)")
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-STRICT = ConfigDict(frozen=True, extra="forbid")
 
 
 class FitOptions(BaseModel):

@@ -34,8 +34,8 @@ from perfmodel.errors import FactsError, WeightsError, listed
 from perfmodel.facts import KEYS, DeviceFacts, with_assumed_facts
 from perfmodel.facts.rates import RATES, known_rate
 from perfmodel.fitting.conformal import Conformal
-from perfmodel.fitting.local_scale import STRICT
 from perfmodel.fitting.selection import Scatter
+from perfmodel.fitting.types import STRICT
 from perfmodel.fitting.weights_file import FittedWeight
 from perfmodel.models import families
 from perfmodel.predicting.model import FittedModel, facts_beside

@@ -41,8 +41,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import gammaln, stdtr
 
-from perfmodel.fitting.local_scale import Floats
 from perfmodel.fitting.selection import Scatter
+from perfmodel.fitting.types import Floats
 from perfmodel.predicting.prediction import Prediction
 
 # The variance of the offset was 0.9 to 29.8 times that between variants on four devices (median 3.6). With a much

@@ -18,8 +18,8 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.fitting.family_fits import FamilyFits
-from perfmodel.fitting.local_scale import Floats
 from perfmodel.fitting.selection import cells_of, estimate_scatter
+from perfmodel.fitting.types import Floats
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.kernels.space import Space
 from perfmodel.models import find_family

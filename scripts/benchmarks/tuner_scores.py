@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 
 from perfmodel.display import columns_text
-from perfmodel.fitting.local_scale import Floats
 from perfmodel.fitting.selection import Scatter
+from perfmodel.fitting.types import Floats
 from perfmodel.predicting.prediction import Prediction
 from perfmodel.tuning.posterior import Search, prior_of
 from scripts.benchmarks.tuner_recorded import ENDING, space_of

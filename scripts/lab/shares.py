@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.display import percent
-from perfmodel.fitting.design import Design, Floats, Rows
+from perfmodel.fitting.design import Design
 from perfmodel.fitting.family_fits import FamilyFits, Refits
+from perfmodel.fitting.types import Floats, Rows
 from perfmodel.fitting.weights_file import geometric_mean_error, relative_errors
 from perfmodel.models import Family, find_family
 from perfmodel.report.drawing import empty_figure, write_figure

@@ -22,8 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from perfmodel.fitting.conformal import Unseen
-from perfmodel.fitting.design import Design, DesignFit, Floats
+from perfmodel.fitting.design import Design, DesignFit
 from perfmodel.fitting.family_fits import FamilyFits
+from perfmodel.fitting.types import Floats
 from perfmodel.quantities.case import Case
 from scripts.lab.scoreboard.boosted_trees import TreeRefits, Trees
 

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from perfmodel.fitting.conformal import Unseen
-from perfmodel.fitting.design import Floats, Rows
 from perfmodel.fitting.family_fits import Refits
+from perfmodel.fitting.types import Floats, Rows
 
 
 @dataclass(frozen=True)
