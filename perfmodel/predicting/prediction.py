@@ -114,11 +114,12 @@ class Prediction:
 
         terms = {name: numbers(term) for name, term in self.terms.items()}
         sizes = {name: numbers(values) for name, values in self.sizes.items()}
-        bounds = None if self.interval is None else [*zip(*map(numbers, self.interval), strict=True)]
+        lows, highs = map(numbers, self.interval or (0.0, 0.0))
         for i, seconds in enumerate(numbers(self.seconds)):
+            interval = None if self.interval is None else (lows[i], highs[i])
             yield Prediction(
-                seconds, {name: term[i] for name, term in terms.items()}, bounds and bounds[i], self.unmeasured,
-                self.cautions, self.kernel, {name: values[i] for name, values in sizes.items()}, self.level, self.clock,
+                seconds, {name: term[i] for name, term in terms.items()}, interval, self.unmeasured, self.cautions,
+                self.kernel, {name: values[i] for name, values in sizes.items()}, self.level, self.clock,
             )  # fmt: skip
 
     def __repr__(self) -> str:
