@@ -58,8 +58,8 @@ class Cardinalities:
         number = self._pairs(domain, granularity).times(self._groups(domain.launch, domain.axes))
         # all units of a group execute the same if the domain lacks their axes
         if granularity == "workitem":
-            repeated = prod(n for axis, n in enumerate(launch.group_shape) if f"l.{axis}" not in domain.axes)
-            return self.wrap(number, domain.factor * repeated, domain.exact, granularity, domain.reasons)
+            factor = domain.factor * repetitions(domain, launch)
+            return self.wrap(number, factor, domain.exact, granularity, domain.reasons)
         alike = granularity == "subgroup" and not self._splits(domain, launch)
         repeated = -(-launch.group_size // self.subgroup_size) if alike else 1
         doubts = domain.doubts
@@ -162,6 +162,11 @@ class Cardinalities:
         number = self.size(site.points).times(self._groups(site.launch, site.axes))
         group_size = self.program.launches[site.launch].group_size
         return self.wrap(number, site.factor * group_size, site.exact, reasons=site.reasons)
+
+
+def repetitions(domain: Domain, launch: Launch) -> int:
+    """Return the work-items of a group for each value of the local axes that a domain has."""
+    return prod(extent for axis, extent in enumerate(launch.group_shape) if f"l.{axis}" not in domain.axes)
 
 
 def active_work_items(cardinalities: Cardinalities) -> Count:

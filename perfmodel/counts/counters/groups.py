@@ -15,7 +15,7 @@ import islpy as isl
 import numpy as np
 from numpy.typing import NDArray
 
-from perfmodel.counts.counters.executions import Cardinalities
+from perfmodel.counts.counters.executions import Cardinalities, repetitions
 from perfmodel.counts.points.set_counter import OPERATIONS
 from perfmodel.counts.program.program import Domain, Launch
 from perfmodel.counts.quasipoly.count import Count
@@ -81,7 +81,7 @@ def _work(cardinalities: Cardinalities, launch: Launch, weights: Mapping[Domain,
         cardinalities.operations / OPERATIONS,
     )
     amount = total(
-        weights[domain] * domain.factor * _repeated(domain, launch) * by_group.wrap(by_group.size(instances))
+        weights[domain] * domain.factor * repetitions(domain, launch) * by_group.wrap(by_group.size(instances))
         for domain, instances in points.items()
     )
     extents = (isl.PwQPolynomial.from_pw_aff(extent) for extent in launch.grid)
@@ -114,8 +114,3 @@ def _alike(instances: isl.Set, grid: isl.Set) -> bool:
         if any_group.get_dim_name(PARAM, k).startswith(COORDINATE):
             any_group = any_group.project_out(PARAM, k, 1)
     return bool(any_group.align_params(grid.get_space()).intersect_params(grid).is_subset(instances))
-
-
-def _repeated(domain: Domain, launch: Launch) -> int:
-    """Return the work-items of a group for each value of the local axes that a domain has."""
-    return prod(extent for axis, extent in enumerate(launch.group_shape) if f"l.{axis}" not in domain.axes)

@@ -195,13 +195,9 @@ def _value_of(summand: PartialSum) -> tuple[str, Polynomial]:
                 solution = Polynomial.linear(form.without(derived.name)) * Fraction(-1, form[derived.name])
                 value = value.replaced(derived.name, solution)
                 break
-    return " and ".join(sorted(tests)) or "1 = 1", value.mapped(lambda atom: _as_text(atom, texts))
-
-
-def _as_text(atom: Atom, texts: Mapping[str, str]) -> Polynomial:
-    if isinstance(atom, FloorAtom):
-        return Polynomial.atom(_floor_text(atom.form, atom.denominator, texts))
-    return Polynomial.atom(texts.get(atom, atom))
+    return " and ".join(sorted(tests)) or "1 = 1", value.mapped(lambda atom: Polynomial.atom(
+        _floor_text(*atom, texts) if isinstance(atom, FloorAtom) else texts.get(atom, atom)
+    ))
 
 
 def _floor_text(form: AffineForm, denominator: int, texts: Mapping[str, str]) -> str:

@@ -141,7 +141,10 @@ class SummandsAtSizes:
 
     def _sum(self, *point: int) -> Number:
         sizes = dict(zip(self.parameters, point, strict=True))
-        values = {key: _value_of(part, sizes) for key, part in self._distinct.items()}
+        values = {
+            key: points_at(part, sizes) if isinstance(part, isl.Set)
+            else part.exact(*(sizes[name] for name in part.parameters)) for key, part in self._distinct.items()
+        }
         total = sum((factor * prod(map(values.__getitem__, keys)) for factor, keys in self._products), Fraction(0))
         return total.numerator if total.denominator == 1 else total
 
@@ -163,12 +166,6 @@ def held(points: Points, values: Mapping[str, int], kind: isl.dim_type = PARAM) 
 def at_sizes(points: Points, sizes: Mapping[str, int]) -> Points:
     """Return a set or map at some sizes, without parameters."""
     return held(points, sizes).project_out(PARAM, 0, points.dim(PARAM))
-
-
-def _value_of(part: isl.Set | QuasiPolynomial, sizes: Mapping[str, int]) -> Number:
-    if isinstance(part, QuasiPolynomial):
-        return part.exact(*(sizes[name] for name in part.parameters))
-    return points_at(part, sizes)
 
 
 def points_at(points: isl.Set, sizes: Mapping[str, int]) -> int:

@@ -7,7 +7,7 @@ evaluated alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -54,8 +54,14 @@ class QuasiPolynomial(FrozenValue):
     @cached_property
     def sums(self) -> tuple[IntegerSum, ...]:
         """The pieces' polynomials with integer coefficients over common denominators."""
-        places = _places(self.parameters, self.floors)
-        return tuple(_integer_sum(piece.value, places) for piece in self.pieces)
+        places, sums = _places(self.parameters, self.floors), []
+        for piece in self.pieces:
+            common = lcm(1, *(c.denominator for c in piece.value.terms.values()))
+            sums.append(IntegerSum(tuple(
+                (c.numerator * (common // c.denominator), tuple(sorted(monomial, key=lambda power: places[power[0]])))
+                for monomial, c in piece.value.terms.items()
+            ), common))
+        return tuple(sums)
 
     @cached_property
     def exact(self) -> Callable[..., int | Fraction]:
@@ -66,14 +72,6 @@ class QuasiPolynomial(FrozenValue):
 
 def _places(parameters: Sequence[str], floors: Sequence[NamedFloor]) -> dict[Atom, int]:
     return {name: k for k, name in enumerate((*parameters, *(floor.name for floor in floors)))}
-
-
-def _integer_sum(value: Polynomial, places: Mapping[Atom, int]) -> IntegerSum:
-    common = lcm(1, *(c.denominator for c in value.terms.values()))
-    return IntegerSum(tuple(
-        (c.numerator * (common // c.denominator), tuple(sorted(monomial, key=lambda power: places[power[0]])))
-        for monomial, c in value.terms.items()
-    ), common)
 
 
 class PythonSource:
