@@ -37,6 +37,7 @@ from perfmodel.counts.quasipoly.arguments import check_exact, size_error
 from perfmodel.counts.quasipoly.distinct import DistinctCounts, JointCounts
 from perfmodel.errors import SizeError, UnknownNameError
 
+__all__ = ["FEATURE_NAMES", "Classes", "Values", "evaluate", "matches", "stride_class", "total", "unit"]
 ACCESS_BITS = (8, 16, 32, 64, 128)  # sizes of a memory access
 # Kinds of operation with their own feature; every other kind is ``special``.
 PLAIN_KINDS = ("add", "mul", "div", "pow", "minmax", "shift", "bitwise", "compare", "select")
