@@ -1,5 +1,1 @@
-"""Numbers that models compute from counts and a device's facts: occupancy, transactions, traffic, instructions.
-
-Each function takes a :class:`~perfmodel.quantities.case.Case` and returns floats, or arrays of the sizes' shape. An
-unknown fact raises FactsError.
-"""
+"""Numbers that models compute from counts and facts: functions of a :class:`~perfmodel.quantities.case.Case`."""

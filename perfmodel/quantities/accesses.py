@@ -1,8 +1,5 @@
 r"""The sectors, bank passes and cache lines that accesses of compiled GPU code touch at one size.
 
-Input: an :class:`~perfmodel.counts.nests.nest.IssuedAccess`, evaluated at sizes (:class:`SizedAccess`). Output: sectors
-or bank passes of each execution by a sub-group, and the lines that a cache fetches for all accesses of a launch.
-
 The cache model is the layer condition of stencils (Stengel et al. 2015) for affine accesses of concurrent work-groups.
 Groups run in waves, whose accesses are in the same loop iterations at about the same time. An address moves, from
 fast to slow, with lanes, copies of unrolled loops and groups of the wave; with the loops, from the innermost on; and
@@ -14,11 +11,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,9 +60,8 @@ class SizedAccess:
         if (patterns := self._patterns(subgroup, sector)) is not None:
             return patterns.segments(subgroup, self.size, sector)
         moves = tuple((step, math.ceil(values)) for _, step, values, _ in self.moves if step)
-        touched = segments_touched(
-            self.lanes, self.access.shape, subgroup, self.size, sector, self.start % sector, moves
-        )
+        start = self.start % sector
+        touched = segments_touched(self.lanes, self.access.shape, subgroup, self.size, sector, start, moves)
         return min(touched, self.active * (-(-self.size // sector) + 1))
 
     def passes(self, subgroup: int, banks: int | None) -> float:
@@ -81,11 +77,9 @@ class SizedAccess:
 
     def _patterns(self, subgroup: int, period: int) -> LanePatterns | None:
         """Return the lane patterns if some lanes are idle, or if the address is not affine; else None."""
-        if self.access.site is None:
-            return None
         items = math.prod(self.access.shape)
         filled = self.active == items / -(-items // subgroup)
-        if filled and self.access.addressed and not self.access.guarded:
+        if self.access.site is None or (filled and self.access.addressed and not self.access.guarded):
             return None
         return lane_patterns(*self.access.site, self.sizes, period)
 
@@ -108,18 +102,16 @@ class SizedAccess:
         """Return how its address moves, None if unknown; copies that wait for each other are a loop."""
         if self.lanes is None or not self.access.addressed:
             return None
-        lanes = tuple(zip(self.lanes, self.access.shape, strict=True))
-        copies = tuple((step, values) for _, step, values, written in self.moves if written and not waits)
-        groups = {name: (step, values) for name, step, values, _ in self.moves if name.startswith("g.")}
-        loops = tuple(
-            (name, step, values) for name, step, values, written in self.moves
-            if (waits or not written) and not name.startswith("g.")
-        )  # fmt: skip
+        inside, groups, loops = [*zip(self.lanes, self.access.shape, strict=True)], {}, []
+        for name, step, values, written in self.moves:
+            if name.startswith("g."):
+                groups[name] = (step, values)
+            elif waits or not written:
+                loops.append((name, step, values))
+            else:
+                inside.append((step, values))
         array = f"{self.access.direction} {self.access.array}"
-        return AccessMotion(self.size, (*lanes, *copies), groups, loops, array, self.start)
-
-
-# {{{ segments and banks that the lanes of a sub-group touch together
+        return AccessMotion(self.size, tuple(inside), groups, tuple(loops), array, self.start)
 
 
 @lru_cache(maxsize=65536)
@@ -139,11 +131,6 @@ def segments_touched(
 
     >>> segments_touched((4,), (32,), 32, 4, 128, 0), segments_touched((4,), (32,), 32, 4, 128, 0, ((4, 96),))
     (1.0, 1.96875)
-
-    Two rows of 16 lanes, 1000 cells from each other, and a column:
-
-    >>> segments_touched((4, 4000), (16, 2), 32, 4, 128, 0), segments_touched((4000,), (32,), 32, 4, 128, 0)
-    (2.0, 32.0)
     """
     starts = np.zeros(segment)  # how often the first lane is at each offset in a segment
     starts[start % segment] = 1
@@ -162,11 +149,6 @@ def bank_passes(steps: tuple[int, ...], shape: tuple[int, ...], subgroup: int, s
 
     It is the most distinct words of 4 bytes that its lanes touch in one bank. For the parameters see
     :func:`segments_touched`.
-
-    Examples
-    --------
-    >>> [bank_passes((4 * stride,), (32,), 32, 4, 32) for stride in (0, 1, 2, 32, 33)]
-    [1.0, 1.0, 2.0, 32.0, 1.0]
     """
     return LanePatterns(_lane_addresses(steps, shape)[None], np.ones(1)).passes(subgroup, size, banks)
 
@@ -179,12 +161,6 @@ def _lane_addresses(steps: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarra
         addresses += step * (items % extent)
         items = items // extent
     return addresses
-
-
-# }}}
-
-
-# {{{ lines that a cache fetches for concurrent work-groups
 
 
 @dataclass(frozen=True)
@@ -200,18 +176,11 @@ class AccessMotion:
     start: int = 0  # its first address in the array [B]
 
 
-def lines_touched(moves: Sequence[tuple[int, float]], size: int, line: int) -> float:
-    r"""Return the distinct lines, at least 1, of an access whose address makes some moves (step, number of values).
+def lines_touched(moves: Iterable[tuple[int, float]], size: int, line: int) -> float:
+    """Return the distinct lines, at least 1, of an access whose address makes some moves (step, number of values).
 
     In the order of their steps, moves within what is touched so far, or within a line, lengthen one run of bytes;
     larger steps repeat the run.
-
-    Examples
-    --------
-    32 adjacent lanes of 4 bytes; 16 rows of them, one every 1024 bytes; a column:
-
-    >>> lines_touched([(4, 32)], 4, 32), lines_touched([(4, 32), (1024, 16)], 4, 32), lines_touched([(1024, 32)], 4, 32)
-    (4.0, 64.0, 32.0)
     """
     run, runs = float(size), 1.0
     for step, values in sorted((abs(step), values) for step, values in moves if step and values > 1):
@@ -225,81 +194,62 @@ def lines_touched(moves: Sequence[tuple[int, float]], size: int, line: int) -> f
 def lines_fetched(
     accesses: Sequence[AccessMotion], grid: Mapping[str, float], concurrent: float, capacity: float, line: int
 ) -> dict[str, float]:
-    """Return the lines that a cache fetches for the accesses of a launch, by direction and array.
+    """Return the lines that a cache of a capacity [B] fetches for the accesses of a launch, by direction and array.
 
-    Parameters
-    ----------
-    accesses
-        How the accesses' addresses move.
-    grid
-        The number of values of each digit of a group id, fast to slow.
-    concurrent
-        Work-groups of a wave, which share the cache.
-    capacity, line
-        Bytes of the cache and of a line.
+    ``grid`` has the number of values of each digit of a group id, fast to slow; ``concurrent`` work-groups are a wave
+    and share the cache.
     """
-    together = _wave(grid, concurrent)
+    wave, left = {}, max(concurrent, 1.0)  # how many values of each digit the groups of a wave have
+    for name, values in grid.items():
+        wave[name] = min(values, left)
+        left = math.ceil(left / values) if left >= values else 1.0
     alike: dict[tuple[object, ...], list[AccessMotion]] = defaultdict(list)
     for access in accesses:
         alike[access.size, access.inside, tuple(access.groups.items()), access.loops, access.array].append(access)
-    leveled = [_Levels.of(shared[0], sorted(access.start for access in shared), grid, together, line)
-               for shared in alike.values()]  # fmt: skip
+    leveled = [
+        _levels(shared[0], sorted(access.start for access in shared), grid, wave, line) for shared in alike.values()
+    ]
     needed: dict[tuple[str, ...], float] = defaultdict(float)
     for levels in leveled:
-        for depth in range(len(levels.levels)):
-            needed[levels.names[:depth + 1]] += levels.touched[depth + 1] * line
-    fetched: dict[tuple[object, ...], float] = {}
+        for depth, touched in enumerate(levels.touched[1:], 1):
+            needed[levels.names[:depth]] += touched * line
+    fetched: dict[tuple[str, float, _Levels | None], float] = {}
     for levels in leveled:
-        depth = len(levels.levels)
+        depth = len(levels.names)
         while depth and needed[levels.names[:depth]] <= capacity:
             depth -= 1
-        lines = levels.touched[depth] * math.prod(values for _, values in levels.levels[:depth])
+        lines = levels.touched[depth] * math.prod(levels.values[:depth])
         # nests of one wave that touch the same lines of an array fetch them once
-        key = (levels.array, lines) if depth <= len(grid) else (levels.array, lines, levels)
-        fetched[key] = lines
+        fetched[levels.array, lines, None if depth <= len(grid) else levels] = lines
     total: dict[str, float] = defaultdict(float)
     for (array, *_), lines in fetched.items():
-        total[str(array)] += lines
+        total[array] += lines
     return total
 
 
-def _wave(grid: Mapping[str, float], concurrent: float) -> dict[str, float]:
-    """Return how many values of each digit the groups of a wave have."""
-    together, left = {}, max(concurrent, 1.0)
-    for name, values in grid.items():
-        together[name] = min(values, left)
-        left = math.ceil(left / values) if left >= values else 1.0
-    return together
-
-
-@dataclass(frozen=True)
-class _Levels:
-    """The moves of accesses that differ in their starts: loops outside, lanes and groups of a wave inside."""
+class _Levels(NamedTuple):
+    """The loops around accesses that differ only in their starts, from waves inwards."""
 
     array: str
-    names: tuple[str, ...]  # of the levels, outermost first
-    levels: tuple[tuple[int, float], ...]
-    touched: tuple[float, ...]  # distinct lines of the levels from each depth on, and inside all levels
-
-    @classmethod
-    def of(
-        cls, access: AccessMotion, starts: Sequence[int], grid: Mapping[str, float], together: Mapping[str, float],
-        line: int,
-    ) -> _Levels:
-        waves, inside = [], list(access.inside)
-        for name, values in grid.items():
-            step = access.groups.get(name, (0, 1))[0]
-            inside.append((step, together[name]))
-            waves.append((name, step * math.ceil(together[name]), math.ceil(values / together[name])))
-        named = [*reversed(waves), *access.loops]
-        levels = [(step, values) for _, step, values in named]
-        touched = []
-        for depth in range(len(levels) + 1):
-            moves = [*inside, *levels[depth:]]
-            span = access.size + line + sum(abs(step) * (values - 1) for step, values in moves)
-            separate = 1 + sum(later - earlier > span for earlier, later in pairwise(starts))
-            touched.append(separate * lines_touched(moves, access.size, line))
-        return cls(access.array, tuple(name for name, _, _ in named), tuple(levels), tuple(touched))
+    names: tuple[str, ...]  # outermost first
+    steps: tuple[int, ...]
+    values: tuple[float, ...]
+    touched: tuple[float, ...]  # distinct lines of the loops from each depth on, and inside all loops
 
 
-# }}}
+def _levels(
+    access: AccessMotion, starts: Sequence[int], grid: Mapping[str, float], wave: Mapping[str, float], line: int
+) -> _Levels:
+    waves, inside = list[tuple[str, int, float]](), list(access.inside)
+    for name, number in grid.items():
+        step = access.groups.get(name, (0, 1))[0]
+        inside.append((step, wave[name]))
+        waves.append((name, step * math.ceil(wave[name]), math.ceil(number / wave[name])))
+    loops, touched = [*reversed(waves), *access.loops], []
+    for depth in range(len(loops) + 1):
+        moves = [*inside, *((step, values) for _, step, values in loops[depth:])]
+        span = access.size + line + sum(abs(step) * (values - 1) for step, values in moves)
+        separate = 1 + sum(later - earlier > span for earlier, later in pairwise(starts))
+        touched.append(separate * lines_touched(moves, access.size, line))
+    names, steps, values = zip(*loops, strict=True) if loops else ((), (), ())
+    return _Levels(access.array, names, steps, values, tuple(touched))

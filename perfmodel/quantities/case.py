@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -23,50 +23,29 @@ from perfmodel.values import FrozenValue
 
 @dataclass(frozen=True, eq=False)
 class Case(FrozenValue):
-    """A counted kernel at given sizes on a device.
-
-    Parameters
-    ----------
-    counts
-        The kernel's counts.
-    parameters
-        Its sizes: integers, or integer arrays, which are broadcast to the *sizes' shape*.
-    facts
-        The facts of the device.
-    family
-        The model that needs the quantities, for messages.
-    """
+    """A counted kernel at given sizes on a device."""
 
     counts: KernelCounts
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Any]  # sizes: integers, or integer arrays, which are broadcast to the *sizes' shape*
     facts: DeviceFacts | None = None
-    family: str = ""
+    family: str = ""  # the model that needs the quantities, for messages
+    _features: dict[Classes, Values] = field(default_factory=dict, init=False, repr=False)
 
-    @cached_property
-    def features(self) -> features.Values:
-        """Values of all features that are not zero, with the operations that remain after compilation.
-
-        See :func:`perfmodel.features.evaluate` and :attr:`perfmodel.counts.KernelCounts.compiled`.
-        """
-        return features.evaluate(self.counts.compiled, self.parameters)
+    @property
+    def features(self) -> Values:
+        """Values of all features that are not zero, with the operations that remain after compilation."""
+        return self.features_by(PLAIN)
 
     def features_by(self, classes: Classes) -> Values:
         """Return the features with the classes of accesses that a family asks for."""
-        if classes == PLAIN:
-            return self.features
         if classes not in self._features:
             self._features[classes] = features.evaluate(self.counts.compiled, self.parameters, classes)
         return self._features[classes]
 
-    @cached_property
-    def _features(self) -> dict[Classes, Values]:
-        return {}
-
     def with_facts(self, facts: DeviceFacts | None) -> Case:
         """Return the case on a device with other facts; the features are kept, because they do not need facts."""
         case = replace(self, facts=facts)
-        known = ("features", "_features")
-        vars(case).update({name: value for name, value in vars(self).items() if name in known})
+        vars(case)["_features"] = self._features
         return case
 
     def total(self, *patterns: str) -> Any:
@@ -77,22 +56,25 @@ class Case(FrozenValue):
         """Return the sum of counts at the sizes."""
         return sum((self.value(count) for count in counts), 0.0)
 
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes' shape; () if all are numbers."""
+        return np.broadcast_shapes(*map(np.shape, self.parameters.values()))
+
+    @cached_property
+    def has_arrays(self) -> bool:
+        """Whether a size is an array."""
+        return any(isinstance(size, np.ndarray | list | tuple) for size in self.parameters.values())
+
     def value(self, count: Count | Parallelism) -> Any:
         """Return a count, or a ratio of two, at the sizes: a float, or a float64 array of the sizes' shape."""
-        if any(isinstance(size, np.ndarray | list | tuple) for size in self.parameters.values()):
+        if self.has_arrays:
             sizes = {name: np.asarray(size) for name, size in self.parameters.items()}
-            shape = np.broadcast_shapes(*(size.shape for size in sizes.values()))
-            return np.broadcast_to(count.evaluate(sizes), shape)
+            return np.broadcast_to(count.evaluate(sizes), self.shape)
         return float(count(**self.parameters))
 
     def fact(self, key: str) -> Any:
-        """Return a fact of the device.
-
-        Raises
-        ------
-        FactsError
-            It is unknown; the message names the family, and where to put the fact.
-        """
+        """Return a fact of the device; if it is unknown, the FactsError says where to put it."""
         if not self.knows(key):
             raise missing_fact(key, self.family, self.facts)
         return self.known(key)
@@ -110,12 +92,12 @@ def missing_fact(key: str, family: str, facts: DeviceFacts | None, weight: str =
     """Return the error of a family whose fact is not known; a `weight` may be fitted in its place."""
     needing = f"the family '{family}'" if family else "the model"
     where = "no device's facts were given" if facts is None else f"the device '{facts.name}' has no such fact"
-    fitted = f", or have {weight} fitted in its place by FitOptions(fit_facts=True)"
+    fitted = f", or have {weight} fitted in its place by FitOptions(fit_facts=True)" if weight else ""
     return FactsError(
         f"{needing} needs the fact '{key}', and {where}",
         f"write it into facts.yaml next to the measurements (facts: {{{key}: {{value: ..., unit: ..., source: ...}}}}; "
         "docs/facts.md lists all keys), or use the facts of a published device there (published: NAME, and facts: {})"
-        f"{fitted if weight else ''}",
+        + fitted,
         key=key, family=family,
     )  # fmt: skip
 
@@ -123,10 +105,7 @@ def missing_fact(key: str, family: str, facts: DeviceFacts | None, weight: str =
 def computed(quantities: Callable[[Case], object], declared: Iterable[str], case: Case) -> Mapping[str, Any]:
     """Return the quantities of a case; each declared one must be finite, zero or more, and of the sizes' shape.
 
-    Raises
-    ------
-    FamilyError
-        The function raises or exits, returns no mapping, lacks a declared quantity, or returns an invalid number.
+    Otherwise, and if the function raises or exits, a FamilyError is raised.
     """
     try:
         values = quantities(case)
@@ -137,23 +116,21 @@ def computed(quantities: Callable[[Case], object], declared: Iterable[str], case
         if message:
             raise _family_error(case, f"raised {type(error).__name__} ({message})") from error
         sizes = in_words({name: size for name, size in case.parameters.items() if np.ndim(size) == 0})
-        where = f" at {sizes}" if sizes else ""
         raise FamilyError(
             f"quantities() of the family '{case.family}' raised {type(error).__name__} without a message, for the "
-            f"kernel '{case.counts.name}'{where}",
+            f"kernel '{case.counts.name}'{f' at {sizes}' if sizes else ''}",
             "if a time limit stopped it, allow more time: the first evaluation of a kernel takes longest; "
             "else see its traceback",
         ) from error
     if not isinstance(values, Mapping):
-        returned = f"returned a value of type {type(values).__name__}, not a mapping of names to numbers"
-        raise _family_error(case, returned)
+        raise _family_error(case, f"returned a value of type {type(values).__name__}, not a mapping of names to numbers")
     for name in declared:
         if name not in values:
             raise _family_error(case, f"did not return '{name}', which the family declares")
         value = values[name]
         if type(value) is float and 0 <= value < math.inf:
             continue  # the usual case, checked first because predictions have to be fast
-        if problem := _problem(value, case):
+        if problem := _problem(value, case.shape):
             raise _family_error(case, f"returned '{name}' {problem}")
     return values
 
@@ -165,12 +142,11 @@ def _family_error(case: Case, problem: str) -> FamilyError:
     )
 
 
-def _problem(value: Any, case: Case) -> str:
+def _problem(value: Any, shape: tuple[int, ...]) -> str:
     if isinstance(value, int | float | Fraction | np.integer | np.floating):
         return "" if 0 <= value < math.inf else f"as {value!r}, not finite, zero or more"
     if not (isinstance(value, np.ndarray) and value.dtype.kind in "iuf"):
         return f"as a value of type {type(value).__name__}, neither a number nor an array of numbers"
-    shape = np.broadcast_shapes(*(np.shape(size) for size in case.parameters.values()))
     try:
         fits = np.broadcast_shapes(value.shape, shape) == shape
     except ValueError:

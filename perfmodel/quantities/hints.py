@@ -20,8 +20,6 @@ LESS_LOCAL_MEMORY = (
     "Access local memory less: keep values in private variables, and pad rows so that lanes use different banks."
 )
 SMALLER_TILES = "Fit the first-level cache: work in smaller tiles, and avoid rows whose length is a power of two."
-OF_COMPUTING, OF_MEMORY, OF_WAITING = (
-    (FEWER_INSTRUCTIONS, FEWER_FUNCTIONS, SHORTER_CHAINS, LESS_LOCAL_MEMORY), (FEWER_BYTES, SMALLER_TILES),
-    (SHORTER_CHAINS, LESS_OVERHEAD),
-)  # fmt: skip
-"""Hints for kernels bound by computing, by memory, or by too little parallelism."""
+# for kernels bound by computing, by memory, or by too little parallelism
+OF_COMPUTING = (FEWER_INSTRUCTIONS, FEWER_FUNCTIONS, SHORTER_CHAINS, LESS_LOCAL_MEMORY)
+OF_MEMORY, OF_WAITING = (FEWER_BYTES, SMALLER_TILES), (SHORTER_CHAINS, LESS_OVERHEAD)

@@ -18,10 +18,8 @@ SIMPLE = frozenset({
     "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan", "isinf", "isfinite",
 })  # fmt: skip
 """Kinds that a CPU or GPU computes in one instruction; sign changes are not counted at all."""
-
 ORDINARY = SIMPLE | {"madd"}
 """Simple kinds, and multiply-adds where they are counted as one operation."""
-
 NATIVE: Mapping[str, str] = {"div": "divide", "sqrt": "root", "rsqrt": "inverse_root"}
 """Kinds that are one slow instruction, and their names in quantities."""
 INLINED: Mapping[str, tuple[int, ...]] = {"exp": (32, 64), "tanh": (32,)}
@@ -38,9 +36,9 @@ def is_call(kind: str, bits: int) -> bool:
 
 
 def float_operations(case: Case) -> tuple[Any, Any]:
-    """Return the floating-point operations of up to 32 bits, and those of 64 bits [operation].
+    """Return the floating-point operations of up to 32 bits, and those of 64 bits.
 
-    Each operation counts as one, also a division or square root (Kim et al. 2012, section 4.2.4).
+    Each counts as one, also a division or square root (Kim et al. 2012, section 4.2.4).
     """
     return arithmetic(case, "float16") + arithmetic(case, "float32"), arithmetic(case, "float64")
 
@@ -56,42 +54,35 @@ def arithmetic_rows(case: Case) -> Iterator[OperationCount]:
 
 
 def fused_operations(case: Case) -> Any:
-    """Return all operations; an addition and a multiplication of one floating-point type are one.
+    """Return all operations; of each floating-point type as many additions and products as possible are one.
 
-    The fused multiply-add of Karsin (2018), section 5.2.3: of each type as many pairs as possible.
+    This is the fused multiply-add of Karsin (2018), section 5.2.3.
     """
     values = case.features
-    pairs = (
-        np.minimum(value, values.get(name.removesuffix("add") + "mul", 0.0))
-        for name, value in values.items()
-        if matches(("op_float*_add",), name)
-    )
+    additions = ((name, value) for name, value in values.items() if matches(("op_float*_add",), name))
+    pairs = (np.minimum(value, values.get(name.removesuffix("add") + "mul", 0.0)) for name, value in additions)
     return arithmetic(case) - sum(pairs, 0.0)
 
 
 def instructions(case: Case) -> Any:
     """Return the instructions: operations, accesses with one address instruction each, and barriers.
 
-    An addition and a multiplication are one instruction, as the FFMA in the listing of Wang and Lou (2017), section
-    3.3.
+    An addition and a multiplication are one, as the FFMA in the listing of Wang and Lou (2017), section 3.3.
     """
     moved = case.total("global_load_*", "global_store_*", "local_*")
     return fused_operations(case) + 2 * moved + case.total("barrier_local")
 
 
 def fast_work(case: Case) -> Any:
-    """Return T_1, the operations and the accesses to local memory.
-
-    Ma et al. (2014), section II.A: "computation and access to fast memory take unit time".
-    """
+    """Return T_1, the operations and the accesses to local memory (Ma et al. 2014, section II.A)."""
     local = (row.count for row in case.counts.access_table if row.space == "local")
     return case.sum(*(row.count for row in arithmetic_rows(case)), *local)
 
 
 def work(case: Case) -> Any:
     """Return W, the operations and loads of all work-items (Kim et al. 2012, figure 2.3)."""
-    counts = case.counts
-    loads = (row.count for row in counts.access_table if row.direction == "load" and row.space != "private")
+    rows = case.counts.access_table
+    loads = (row.count for row in rows if row.direction == "load" and row.space != "private")
     return case.sum(*(row.count for row in arithmetic_rows(case)), *loads)
 
 
@@ -102,14 +93,9 @@ def critical_path(case: Case) -> Any:
 
 
 def fast_critical_path(case: Case) -> Any:
-    r"""Return :math:`T_\infty`, the operations and accesses to local memory on the longest chain.
-
-    Ma et al. (2014), Eq. 1.
-    """
+    r"""Return :math:`T_\infty`, the operations and accesses to local memory on the longest chain (Ma et al. 2014, Eq. 1)."""
     rows = case.counts.flow.depth.rows
-    return case.sum(
-        *(row.count for row in rows if row.is_operation or (row.where == "local" and row.kind in ("load", "store")))
-    )
+    return case.sum(*(row.count for row in rows if row.is_operation or (row.where == "local" and row.kind != "barrier")))
 
 
 def special_functions(case: Case) -> Any:
@@ -121,8 +107,7 @@ def special_functions(case: Case) -> Any:
 def divergence(case: Case) -> Any:
     """Return the instructions of a sub-group over those of its mean work-item, less 1.
 
-    A sub-group executes both paths of a branch that splits it; a branch that splits no sub-group is free. Each
-    sub-group is taken to execute a data-dependent branch.
+    A sub-group executes both paths of a branch that splits it, and each data-dependent branch.
     """
     by_items, by_subgroups = map(case.value, case.counts.executions)
     items, subgroups = launched(case)
@@ -133,18 +118,17 @@ def divergence(case: Case) -> Any:
 def first_instructions(case: Case) -> Any:
     """Return the instructions of a work-item before its first access to global memory, the mean over launches.
 
-    They are those of :func:`instructions`, with one for the access's address, or all instructions without such an
-    access.
+    They are those of :func:`instructions`, with one for the access's address, or all without such an access.
     """
     counts, all_of_them = case.counts, np.maximum(instructions(case) / launched(case)[0], 1)
-    before: dict[tuple[str, str], Any] = {
-        (row.where, row.kind): case.value(row.count) for row in counts.flow.before_access.rows
-    }
-    fused = sum((np.minimum(number, before.get((where, "mul"), 0.0)) for (where, kind), number in before.items()
-                 if kind == "add" and where.startswith("float")), 0.0)  # fmt: skip
-    doubled = sum((number for (where, kind), number in before.items() if where == "local" and kind != "barrier"), 0.0)
-    number = (sum(before.values(), 0.0) - fused + doubled) / np.maximum(case.value(counts.launches()), 1)
-    return np.minimum(number + 1, all_of_them)
+    before = {(row.where, row.kind): case.value(row.count) for row in counts.flow.before_access.rows}
+    number = sum(before.values(), 0.0)
+    for (where, kind), amount in before.items():
+        if kind == "add" and where.startswith("float"):
+            number = number - np.minimum(amount, before.get((where, "mul"), 0.0))
+        elif where == "local" and kind != "barrier":
+            number = number + amount
+    return np.minimum(number / np.maximum(case.value(counts.launches()), 1) + 1, all_of_them)
 
 
 def instruction_parallelism(case: Case) -> Any:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,13 +20,11 @@ from perfmodel.quantities.instructions import fused_operations, instruction_para
 from perfmodel.quantities.occupancy import cores, groups_per_launch, items_per_group
 from perfmodel.quantities.traffic import global_accesses
 
-PER_OPERATION: Mapping[str, float] = MappingProxyType({"memory": 4.0, "local": 4.0, "register": 2.0, "barrier": 1.0})
+PER_OPERATION: Mapping[str, float] = {"memory": 4.0, "local": 4.0, "register": 2.0, "barrier": 1.0}
 """Bytes (memory, local) or floating-point operations (register) per operation: the units of bandwidths."""
 WORD_BITS = 32
-CLASSES = 4
-"""Most classes of an operation; of more, those with the nearest multiplicities are merged."""
-ALIKE = 1e-9
-"""Logarithms of multiplicities that differ by less are merged."""
+CLASSES = 4  # most classes of an operation; of more, those with the nearest multiplicities are merged
+ALIKE = 1e-9  # logarithms of multiplicities that differ by less are merged
 
 
 class Operations(NamedTuple):
@@ -43,11 +40,12 @@ def operation_classes(case: Case) -> dict[str, Any]:
     A core is a lane. The busiest one also waits for the units that are idle in the last round of work-groups, and for
     the idle lanes of the last sub-group.
     """
-    quantities: dict[str, Any] = {}
-    for name, classes in classes_of(case).items():
-        for k, (amount, waits) in enumerate(merged(classes), 1):
-            quantities[f"{name}_amount_{k}"], quantities[f"{name}_waits_{k}"] = amount, waits
-    return quantities
+    return {
+        f"{name}_{part}_{k}": value
+        for name, classes in classes_of(case).items()
+        for k, operations in enumerate(merged(classes), 1)
+        for part, value in operations._asdict().items()
+    }
 
 
 def classes_of(case: Case) -> dict[str, list[Operations]]:
@@ -81,15 +79,9 @@ def _of_launch(case: Case) -> dict[str, list[Operations]]:
 
 
 def merged(classes: Sequence[Operations], most: int = CLASSES) -> list[Operations]:
-    """Return at most `most` classes: equal multiplicities are merged, then those with the smallest ratio.
+    """Return `most` classes: equal multiplicities are merged, then those with the smallest ratio.
 
     Missing classes are empty. A merged class takes at most as long as its parts in sequence.
-
-    Examples
-    --------
-    >>> three = [Operations(8.0, 4.0), Operations(2.0, 1.0), Operations(9.0, 1.0)]
-    >>> [tuple(map(float, part)) for part in merged(three, 2)]
-    [(10.0, 5.0), (9.0, 1.0)]
     """
     if len(classes) <= most:
         return [*classes, *[Operations(0.0, 0.0)] * (most - len(classes))]
@@ -113,8 +105,8 @@ def merged(classes: Sequence[Operations], most: int = CLASSES) -> list[Operation
 def oversubscription(case: Case) -> Any:
     """Return :math:`M_o`, the work-items of a core that hide each other's latency, at least 1 (section 4.7).
 
-    A compute unit holds as many work-groups as it gets, and as fit into local memory, registers and the device's
-    limits, as far as these are known. It is 1 on a CPU, or if the fact ``oversubscription`` is 0.
+    A compute unit holds the work-groups that it gets and that known limits permit. It is 1 on a CPU, or if the fact
+    ``oversubscription`` is 0.
     """
     if not case.known("oversubscription", case.known("device_type", "gpu") != "cpu"):
         return 1.0
@@ -136,8 +128,7 @@ def global_words(case: Case) -> tuple[Any, Any]:
 
     A block is a transaction if its size is known, else as many words as a sub-group has lanes. An access with lanes s
     words from each other counts s words for each lane, at least the lane's part of one block and at most a whole block;
-    a data-dependent access counts a whole block. The words of a lane beyond the first are independent accesses: an
-    access waits once, whatever it is split into. Both are of shape (n_accesses, and the sizes' shape).
+    a data-dependent access counts a whole block. Both are of shape (n_accesses, and the sizes' shape).
     """
     size = case.counts.subgroup_size
     block = float(case.known("global_transaction_bytes", 4 * size)) / 4
@@ -147,13 +138,9 @@ def global_words(case: Case) -> tuple[Any, Any]:
 
 
 def local_words(case: Case) -> Any:
-    """Return the words that move to and from local memory, times their bank conflicts (section 4.3).
-
-    Conflicts count if the number of ``banks`` is known.
-    """
-    counts, total = case.counts, 0.0
+    """Return the words that move to and from local memory, times their bank conflicts if ``banks`` are known (4.3)."""
+    counts, total, banks = case.counts, 0.0, int(case.known("banks", 0))
     rows = [row for row in counts.access_table if row.space == "local"]
-    banks = int(case.known("banks", 0))
     if not banks:
         return sum((case.value(row.count) * max(row.bits / WORD_BITS, 1.0) for row in rows), total)
     for array in sorted({row.array for row in rows}):

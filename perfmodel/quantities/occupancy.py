@@ -10,9 +10,9 @@ from perfmodel.quantities.case import Case
 
 
 def cores(case: Case) -> float:
-    """Return the cores of the device [lane]: ``compute_units`` times ``lanes_per_unit``, else times the sub-group size.
+    """Return the cores of the device, which are lanes (Kim et al. 2012, section 2.5).
 
-    Kim et al. (2012), section 2.5: a core p performs one operation at a time.
+    They are ``compute_units`` times ``lanes_per_unit``, else times the sub-group size.
     """
     return float(case.fact("compute_units")) * float(case.known("lanes_per_unit", case.counts.subgroup_size))
 
@@ -41,8 +41,7 @@ def groups_held(case: Case) -> float:
     .. math:: \min(B_{max}, \lfloor T_{max}/T_r \rfloor, \lfloor Z/S_B \rfloor, \lfloor R/(R_T T_r) \rfloor)
 
     with :math:`T_r` work-items, :math:`S_B` bytes of local memory and :math:`R_T T_r` registers for each group. The
-    limits are the facts ``max_groups_per_unit``, ``max_items_per_unit``, ``local_memory_bytes`` and
-    ``registers_per_unit``; unknown limits are left out (Ma et al. 2014, Eq. 4).
+    limits are facts, of which unknown ones are left out (Ma et al. 2014, Eq. 4).
     """
     launch, items = case.counts.launch, items_per_group(case)
     needs = {
@@ -56,8 +55,7 @@ def groups_held(case: Case) -> float:
 def active_groups(case: Case) -> float:
     """Return :math:`B_a`, the work-groups that a compute unit holds at once (Ma et al. 2014, Eq. 4).
 
-    As :func:`groups_held`, but the device's limits must be known, except registers, and local memory for a kernel that
-    does not use it.
+    The device's limits must be known, except registers, and local memory for a kernel that does not use it.
     """
     needed = ("max_groups_per_unit", "max_items_per_unit", "local_memory_bytes")
     for key in needed if case.counts.launch.local_bytes else needed[:2]:
@@ -66,9 +64,9 @@ def active_groups(case: Case) -> float:
 
 
 def items_held(case: Case) -> float:
-    r"""Return the work-items that the device holds at once, :math:`\mathcal{T} P = B_a T_r U` for U compute units.
+    r"""Return the work-items that the device holds at once, :math:`B_a T_r U` for U compute units.
 
-    These are the threads per core times the cores of Ma et al. (2014), Eq. 6.
+    They are :math:`\mathcal{T} P`, threads per core times cores, of Ma et al. (2014), Eq. 6.
     """
     return active_groups(case) * items_per_group(case) * float(case.fact("compute_units"))
 
@@ -83,21 +81,15 @@ def scheduling_factor(case: Case) -> Any:
     filled, requested = 0.0, 0.0
     for row in case.counts.launch_table:
         launches, groups = case.value(row.launches), case.value(row.work_groups)
-        filled += places_filled(groups / np.maximum(launches, 1), places) * launches
+        filled += np.ceil(groups / np.maximum(launches, 1) / places) * places * launches
         requested += groups
     return np.where(requested > 0, filled / np.maximum(requested, 1), 1.0)[()]
-
-
-def places_filled(groups: Any, places: float) -> Any:
-    r"""Return the places of the rounds that a launch's work-groups take, :math:`\lceil B_r/B \rceil B` for B places."""
-    return np.ceil(groups / places) * places
 
 
 def active_units(case: Case) -> tuple[Any, Any, float]:
     """Return the compute units in use, the work-groups that each holds at once, and a work-group's sub-groups.
 
-    The work-groups of a launch are spread evenly over the units; each holds at most :func:`groups_held` (Wang and Lou
-    2017, Eq. 18).
+    The work-groups of a launch are spread evenly over the units (Wang and Lou 2017, Eq. 18).
     """
     per_launch = groups_per_launch(case)
     units = np.clip(per_launch, 1, float(case.fact("compute_units")))

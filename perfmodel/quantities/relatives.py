@@ -1,8 +1,4 @@
-"""Related quantities and features: the cost of one predicts the cost of the other.
-
-If a device's weights lack a quantity, its cost is a relative's times their ratio on other devices
-(:mod:`perfmodel.predicting.relatives`).
-"""
+"""Related quantities and features: the cost of one predicts the other's (:mod:`perfmodel.predicting.relatives`)."""
 
 from __future__ import annotations
 
@@ -28,25 +24,18 @@ GROUPS: tuple[tuple[str, ...], ...] = (
     ("waiting_items", "region_entries", "varied_entries", "groups"),
     ("chain_loads", "chain_far"),
     ("chain_local", "chain_private", "chain_barriers", "chain_turns", "chain_tests", "chain_operations"),
-    ("sectors", "near_sectors", "stored_sectors", "wavefronts"),
-    ("memory_bytes", "stored_bytes"),
+    ("sectors", "near_sectors", "stored_sectors", "wavefronts"), ("memory_bytes", "stored_bytes"),
     ("op_float*_add", "op_float*_mul", "op_float*_minmax"),
-    ("op_float*_div", "op_float*_special"),
-    ("op_float*_special", "op_float*_pow"),
-    ("op_*",),
-    ("global_load_*",),
-    ("global_store_*",),
+    ("op_float*_div", "op_float*_special"), ("op_float*_special", "op_float*_pow"), ("op_*",),
+    ("global_load_*",), ("global_store_*",),
     ("global_minloadstore_*", "global_load_*", "global_store_*"),
     ("local_load_*", "local_store_*", "global_load_*_stride1"),
     ("barrier_local", "local_load_*", "work_groups"),
-)
+)  # fmt: skip
 """Groups of related names as patterns, the nearest groups of a name first."""
 
 NEVER_FREE = (*FUNCTIONS, *NATIVE, "int_divide_*")
-"""Operations that take longer than an instruction on every device.
-
-A fit may set such a weight to zero if no measured kernel waits for the operation; it is not free because of that.
-"""
+"""Operations that take longer than an instruction on every device, even if a fit sets their weight to zero."""
 
 
 @lru_cache(maxsize=1 << 16)

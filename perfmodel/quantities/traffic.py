@@ -1,7 +1,4 @@
-"""Bytes and cache lines that a kernel moves, transactions with global memory, and miss ratios of caches.
-
-Input: a :class:`Case` (counts, sizes, facts). Output: floats, or arrays of the sizes' shape.
-"""
+"""Bytes and cache lines that a kernel moves, transactions with global memory, and miss ratios of caches."""
 
 from __future__ import annotations
 
@@ -38,14 +35,13 @@ def transfer_bytes(case: Case) -> float:
 
 
 def global_bytes(case: Case) -> Any:
-    r"""Return the bytes that must move between global memory and the chip [B].
+    r"""Return the bytes that must move between global memory and the chip.
 
-    For each array and direction it is the footprint with its gaps filled, as far as whole transfers of L bytes
-    (:func:`transfer_bytes`) move the gaps: :math:`\min(|F_{filled}| \, b, |F| \, L)` for cells of b bytes. Data that is
-    accessed again is taken to be on the chip: the on-chip memory Z of Kim et al. (2012), section 2.3, is unlimited,
-    unless the fact ``on_chip_bytes`` gives it. Then it is the lines that a cache of Z bytes fetches for loads and
-    writes back (:func:`moved_lines`). With unlimited Z, an array with data-dependent cells counts b bytes for each
-    access.
+    For each array and direction it is the footprint with its gaps filled, as far as whole transfers of L bytes move
+    the gaps: :math:`\min(|F_{filled}| \, b, |F| \, L)` for cells of b bytes, or b bytes for each access if cells depend
+    on data. Data that is accessed again is taken to be on the chip: the on-chip memory Z of Kim et al. (2012), section
+    2.3, is unlimited, unless the fact ``on_chip_bytes`` gives it. Then it is the lines that a cache of Z bytes fetches
+    for loads and writes back (:func:`moved_lines`).
     """
     line = transfer_bytes(case)
     if case.knows("on_chip_bytes"):
@@ -55,7 +51,7 @@ def global_bytes(case: Case) -> Any:
 
 
 def least_bytes(case: Case) -> Any:
-    r"""Return a lower bound of the bytes that a kernel moves between global memory and the chip [B].
+    r"""Return a lower bound of the bytes that a kernel moves between global memory and the chip.
 
     As :func:`global_bytes`, but with a lane stride of s cells, each s cells move at least :math:`\min(s b, L)` bytes,
     because the accessed ones may be in one transfer. An array with data-dependent cells counts nothing.
@@ -101,18 +97,20 @@ def _array_bytes(case: Case, rows: list[AccessCount], line: float) -> Any:
 def moved_lines(case: Case, capacity: Any) -> MovedLines:
     """Return the lines of global arrays between a cache of some bytes and the memory behind it, over all launches.
 
-    Lines are as long as a transfer (:func:`transfer_bytes`). Work-items run one after another if ``lane_order`` is
-    ``serial``, else in vectors (:meth:`perfmodel.counts.KernelCounts.traffic`). The capacity is a number, or an array
-    of the sizes' shape.
+    Lines are as long as a transfer. Work-items run one after another if ``lane_order`` is ``serial``, else in vectors.
+    The capacity is a number, or an array of the sizes' shape.
     """
     line = int(transfer_bytes(case))
     arrays, at_sizes = _traffic_at(case.counts, case.parameters, line, _order(case))
-    shape = np.broadcast_shapes(*map(np.shape, case.parameters.values()))
-    caches = [_cache(int(octets), line) for octets in np.broadcast_to(capacity, shape).ravel()]
-    if not at_sizes:
-        return MovedLines(*(np.zeros(shape) for _ in fields(MovedLines)))
-    moved = [[at.lines(cache, array) for array in arrays] for at, cache in zip(at_sizes, caches, strict=True)]
-    return MovedLines(*(_of_arrays(moved, part.name, shape) for part in fields(MovedLines)))
+    capacities = np.broadcast_to(capacity, case.shape).ravel()
+    moved = [
+        [at.lines(_cache(int(octets), line), array) for array in arrays]
+        for at, octets in zip(at_sizes, capacities, strict=True)
+    ]
+    return MovedLines(*(
+        np.array([sum(getattr(lines, part.name) for lines in row) for row in moved], dtype=np.float64)
+        .reshape(case.shape)[()] for part in fields(MovedLines)
+    ))  # fmt: skip
 
 
 def fetched_lines(case: Case, *capacities: Any) -> tuple[Any, ...]:
@@ -120,7 +118,7 @@ def fetched_lines(case: Case, *capacities: Any) -> tuple[Any, ...]:
 
     Results for the latest sizes are kept: a fit with uncertain facts asks more than once for a kernel.
     """
-    if any(isinstance(value, np.ndarray | list | tuple) for value in (*case.parameters.values(), *capacities)):
+    if case.has_arrays or any(isinstance(capacity, np.ndarray | list | tuple) for capacity in capacities):
         return tuple(moved_lines(case, capacity).fetched for capacity in capacities)
     sizes = tuple(sorted(case.parameters.items()))
     return _fetched_at(case.counts, sizes, int(transfer_bytes(case)), _order(case), tuple(map(int, capacities)))
@@ -150,13 +148,8 @@ def _cache(octets: int, line: int) -> Cache:
     return Cache(max(octets // line, 1), line, 0)
 
 
-def _of_arrays(moved: list[list[MovedLines]], part: str, shape: tuple[int, ...]) -> Any:
-    totals = np.array([sum(getattr(lines, part) for lines in of_arrays) for of_arrays in moved], dtype=np.float64)
-    return totals.reshape(shape) if shape else float(totals[0])
-
-
 def local_bytes(case: Case) -> Any:
-    """Return the bytes that move between local memory and registers [B], a lower bound.
+    """Return a lower bound of the bytes that move between local memory and registers.
 
     A cell that all lanes of a sub-group access at once moves once: a scalar load on a CPU, a broadcast on a GPU.
     """
@@ -169,10 +162,9 @@ def local_bytes(case: Case) -> Any:
 
 
 def least_local_bytes(case: Case) -> Any:
-    """Return a lower bound of the bytes that move between local memory and registers [B], also without barriers.
+    """Return :func:`local_bytes`, but 0 without a barrier.
 
-    As :func:`local_bytes`, but 0 without a barrier: each work-item then loads only what it stored itself, which a
-    compiler keeps in a register.
+    Each work-item then loads only what it stored itself, which a compiler keeps in a register.
     """
     return local_bytes(case) * (np.asarray(case.value(case.counts.barriers("local"))) > 0)
 
@@ -186,8 +178,7 @@ def last_cache(case: Case, least: int) -> int | None:
 def cached_bytes(facts: DeviceFacts | None) -> float:
     """Return the bytes of an array that all caches of a device can hold from one run to the next; 0 if unknown.
 
-    It is the larger of the last level (:data:`LAST_LEVEL`) and of all second levels together: on a CPU each core has
-    its own.
+    It is the larger of the last level and of all second levels together: on a CPU each core has its own.
     """
     if facts is None:
         return 0.0
@@ -277,5 +268,5 @@ def _miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
         return first, 1.0
     capacity = float(case.fact(last))
     touched, fetched = fetched_lines(case, UNBOUNDED, capacity)
-    cold = cold_share if np.ndim(touched) == 0 else np.vectorize(cold_share, otypes=[float])
-    return first, np.clip((fetched - touched * (1 - cold(touched * line, capacity))) / requests, 0, 1)
+    cold = np.vectorize(cold_share, otypes=[float])(touched * line, capacity)[()]
+    return first, np.clip((fetched - touched * (1 - cold)) / requests, 0, 1)
