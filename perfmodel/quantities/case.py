@@ -123,7 +123,8 @@ def computed(quantities: Callable[[Case], object], declared: Iterable[str], case
             "else see its traceback",
         ) from error
     if not isinstance(values, Mapping):
-        raise _family_error(case, f"returned a value of type {type(values).__name__}, not a mapping of names to numbers")
+        returned = f"returned a value of type {type(values).__name__}, not a mapping of names to numbers"
+        raise _family_error(case, returned)
     for name in declared:
         if name not in values:
             raise _family_error(case, f"did not return '{name}', which the family declares")

@@ -57,11 +57,11 @@ class Address(FrozenValue):
             value.foreach_term(lambda term: degrees.append(sum(term.get_exp(PARAM, k) for k in names)))  # noqa: B023
         return max(degrees)
 
-    @cached_property
-    def constant(self) -> Fraction | None:
-        """The constant of the start [B], which :attr:`base` leaves out; None if the start has several pieces."""
-        values = {str(value.get_constant_val()) for _, value in self.start.polynomial.get_pieces()}
-        return Fraction(values.pop()) if len(values) == 1 else None if values else Fraction(0)
+
+def constant_of(start: Count) -> Fraction | None:
+    """Return the constant of an address's start [B], which :attr:`Address.base` leaves out; None for several pieces."""
+    values = {str(value.get_constant_val()) for _, value in start.polynomial.get_pieces()}
+    return Fraction(values.pop()) if len(values) == 1 else None if values else Fraction(0)
 
 
 _addresses: WeakKeyDictionary[Domain, dict[int, tuple[Access, Address | None]]] = WeakKeyDictionary()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from perfmodel.counts.points.cardinality import Number
 from perfmodel.counts.quasipoly.count import Count
@@ -15,6 +15,7 @@ from perfmodel.counts.quasipoly.evaluation import together
 from perfmodel.values import FrozenValue
 
 Build = Callable[[Sequence[Number | float]], Any]
+Amount = TypeVar("Amount", Count, float)  # of a tree of counts, and of the tree at sizes
 
 
 class JointCounts(tuple[Count, ...]):

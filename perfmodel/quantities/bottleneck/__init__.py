@@ -1,42 +1,21 @@
 """The resources that a kernel uses, as quantities of the family ``bottleneck``.
 
-Input: a :class:`Case`. Output: one amount for each quantity, of the sizes' shape.
-
 Parts of a launch overlap: while the core issues instructions (``issue``, ``special``), the first-level cache fetches
 lines (``near``), outer caches and memory do too (``far``), and a sum waits for itself (``chain``). The slowest of them
 takes the time, and what cannot overlap (``overhead``) is added.
-
-Examples
---------
-A copy of 1024 float32 in groups of 64, on a device that runs 8 lanes in lockstep: 16 groups, 128 vector loads and
-stores, and the lines of both arrays.
-
->>> import loopy as lp, numpy as np
->>> from perfmodel.counts import count
->>> from perfmodel.facts import DeviceFacts, Fact
->>> unit = lp.make_kernel(
-...     "{ [i]: 0 <= i < n }", "out[i] = a[i]", assumptions="n mod 64 = 0 and n > 0", lang_version=(2018, 2))
->>> unit = lp.split_iname(lp.add_dtypes(unit, {"a": np.float32}), "i", 64, outer_tag="g.0", inner_tag="l.0")
->>> device = DeviceFacts.from_mapping("d", "p", "1", {"vector_lanes": Fact(8, "", "given")})
->>> copy = bottleneck_quantities(Case(count(unit), {"n": 1024}, device))
->>> [copy[name] for name in ("groups", "loads", "stores", "first_loaded", "first_stored")]
-[16.0, 128.0, 128.0, 64.0, 64.0]
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from perfmodel.counts import KernelCounts
-from perfmodel.counts.counters.groups import GroupWork
 from perfmodel.quantities.bottleneck.compiled import CompiledKernel, compiled_kernel
 from perfmodel.quantities.bottleneck.device import DeviceUnits, device_of, moved_lines
 from perfmodel.quantities.bottleneck.execution import MOST_GROUPS
@@ -71,12 +50,8 @@ def _lines(**words: str) -> dict[str, Quantity]:
     return {name: Quantity("access", f"a cache line {origin}", "line") for name, origin in words.items()}
 
 
-def _tables(**resources: Mapping[str, Quantity]) -> Mapping[str, Mapping[str, Quantity]]:
-    return MappingProxyType({name: MappingProxyType(dict(table)) for name, table in resources.items()})
-
-
-RESOURCES: Mapping[str, Mapping[str, Quantity]] = _tables(
-    overhead={
+RESOURCES: Mapping[str, Mapping[str, Quantity]] = {
+    "overhead": {
         "runs": Quantity("launch", "a run of the kernel, whatever it does,"),
         "launched": Quantity("launch", "a launch of a device kernel"),
         "groups": Quantity("work-group", "a work-group"),
@@ -84,11 +59,11 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = _tables(
         "region_entries": Quantity("work-group", "a part between barriers, for each work-group,"),
         "varied_entries": Quantity("operation", "an entry into a loop whose trips differ between work-items"),
     },
-    chain=_chains(
+    "chain": _chains(
         add="an addition", multiply="a product", multiply_add="a multiply-add", minmax="a minimum or maximum",
         divide="a division", root="a square root", power="a power",
     ),
-    special={
+    "special": {
         **_functions(
             divide="a division", root="a square root", inverse_root="an inverse square root",
             exponential="an exponential", logarithm="a logarithm", circular="a sine, cosine or tangent",
@@ -100,7 +75,7 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = _tables(
             for bits in (32, 64)
         },
     },
-    issue={
+    "issue": {
         "instructions": Quantity("operation", "an instruction, whatever it does,", "instruction"),
         "minmax": Quantity("operation", "a minimum or maximum, in addition to the instruction,"),
         "iterations": Quantity("operation", "an iteration of a loop, in addition to its instructions,"),
@@ -111,7 +86,7 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = _tables(
         "split": Quantity("access", "a vector access over the border of two lines", "instruction"),
         "kept_values": Quantity("access", "a private value that is kept across a barrier", "value"),
     },
-    near=_lines(
+    "near": _lines(
         again_loaded="loaded into the first-level cache again",
         again_stored="stored to again after it left the first-level cache",
         first_loaded="loaded into the first-level cache for the first time, next to the one before,",
@@ -119,14 +94,14 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = _tables(
         first_stored="stored to for the first time, next to the one before,",
         first_stored_jumping="stored to for the first time, away from the one before,",
     ),
-    far={**_lines(
+    "far": {**_lines(
         second_level_streams="that the second-level cache fetches, next to the one before,",
         second_level_jumps="that the second-level cache fetches, away from the one before,",
         memory_streams="that the last-level cache fetches, next to the one before,",
         memory_jumps="that the last-level cache fetches, away from the one before,",
         memory_stores="stored to that leaves the last-level cache",
     ), "page_walks": Quantity("access", "a page that the TLB looks up again", "page")},
-)  # fmt: skip
+}  # fmt: skip
 """The quantities of each resource; the overhead is added to the rest.
 
 ``region_entries`` are work-groups times barrier intervals, or iterations of the loops around the work-items. An
@@ -136,13 +111,13 @@ an addition's. Instructions are vectors or scalars: operations, two for each ite
 *again* if they were in the cache before in the same launch.
 """
 
-QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
-    {name: quantity for table in RESOURCES.values() for name, quantity in table.items()}
-)
-
+QUANTITIES: Mapping[str, Quantity] = {
+    name: quantity for table in RESOURCES.values() for name, quantity in table.items()
+}
 UNIT_LINES = (*RESOURCES["near"], "second_level_streams", "second_level_jumps", "page_walks")
 """Lines that the caches of one unit fetch: they are multiplied by the load imbalance."""
-
+IMBALANCE = "imbalance"
+"""Key, among the quantities of work, of the load imbalance of all launches: busiest unit over mean."""
 MOST_KEPT = 4096
 """Sizes of one kernel whose quantities are kept."""
 
@@ -155,7 +130,7 @@ _kept, _kept_work, _kept_lines = Kept(), Kept(), Kept()
 def bottleneck_quantities(case: Case) -> dict[str, Any]:
     """Return each quantity of :data:`QUANTITIES`, of the sizes' shape."""
     device = device_of(case)
-    if not any(isinstance(size, np.ndarray | list | tuple) for size in case.parameters.values()):
+    if not case.has_arrays:
         return dict(at_sizes(case.counts, case.parameters, device))
     names = sorted(case.parameters)
     columns = np.broadcast_arrays(*(np.asarray(case.parameters[name]) for name in names))
@@ -184,39 +159,22 @@ def _remembered(
 
 
 def _at_sizes(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Values:
-    """Return the quantities; devices that differ in a cache share the work."""
+    # devices that differ in a cache share the work
     work = _remembered(_kept_work, _work, counts, sizes, device.for_work)
-    lines, waiting = _remembered(_kept_lines, _moved, counts, sizes, device.for_lines), work[WAITING]
-    added = {name: amount * waiting if name in UNIT_LINES else amount for name, amount in lines.items()}
+    lines = _remembered(_kept_lines, moved_lines, counts, sizes, device.for_lines)
+    added = {name: amount * work[IMBALANCE] if name in UNIT_LINES else amount for name, amount in lines.items()}
     return {name: max(work.get(name, 0.0) + added.get(name, 0.0), 0.0) for name in QUANTITIES}
-
-
-def _moved(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Values:
-    return moved_lines(counts, dict(sizes), device)
-
-
-WAITING = "imbalance"
-"""Key, among the quantities of work, of the load imbalance of all launches: busiest unit over mean."""
 
 
 def _work(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Values:
     at = dict(sizes)
     kernel: CompiledKernel[float] = compiled_kernel(counts).at(at)
     quantities: defaultdict[str, float] = defaultdict(float, runs=1.0, waiting_items=kernel.barriers)
-    works = [
-        LaunchWork(launch, kernel, device, _group_work(groups, at))
-        for launch, groups in zip(kernel.launches, counts.group_works, strict=True)
-    ]
-    for work in works:
-        work.add_to(quantities)
-    quantities[WAITING] = _mean_imbalance(works)
-    return quantities
-
-
-def _group_work(groups: GroupWork | None, sizes: Mapping[str, int]) -> NDArray[np.float64] | None:
-    return None if groups is None or groups.groups(sizes) > MOST_GROUPS else groups.at(sizes)
-
-
-def _mean_imbalance(works: Sequence[LaunchWork]) -> float:
+    works = []
+    for launch, groups in zip(kernel.launches, counts.group_works, strict=True):
+        each = groups.at(at) if groups is not None and groups.groups(at) <= MOST_GROUPS else None
+        works.append(LaunchWork(launch, kernel, device, each))
+        works[-1].add_to(quantities)
     items = sum(work.items for work in works)
-    return sum(work.imbalance * work.items for work in works) / items if items else 1.0
+    quantities[IMBALANCE] = sum(work.imbalance * work.items for work in works) / items if items else 1.0
+    return quantities

@@ -1,7 +1,7 @@
 """A kernel as a CPU's compiler sees it: nests of loops with their operations, accesses and chains.
 
-Input: the nests of a kernel's counts. Output: a :class:`CompiledKernel` of counts for all sizes, made once
-(:func:`compiled_kernel`), and then of numbers at given sizes. The generated code, here row sums in groups of 64::
+A :class:`CompiledKernel` of counts for all sizes is made once (:func:`compiled_kernel`), and then of numbers at given
+sizes. The generated code, here row sums in groups of 64::
 
     for i in g.0, l.0:              a launch
         total = 0
@@ -13,16 +13,16 @@ Input: the nests of a kernel's counts. Output: a :class:`CompiledKernel` of coun
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log2, prod
-from typing import Generic, TypeVar
+from typing import Generic
 from weakref import WeakKeyDictionary
 
 from perfmodel.counts import Count, KernelCounts, OperationCount
-from perfmodel.counts.nests.nest import NO_BYTES, Address, Nest, NestAccess, NestChain
-from perfmodel.counts.quasipoly.distinct import NamedCounts
+from perfmodel.counts.nests.nest import NO_BYTES, Nest, NestAccess, NestChain, constant_of
+from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
 from perfmodel.quantities.instructions import is_call
 
 MOST_COPIES = 64
@@ -36,16 +36,14 @@ Without a limit, left-out groups are predicted worse on PoCL (44.8 instead of 41
 """
 FEWEST_ITEMS = 16
 """Work-items along the first axis below which PoCL's compiler unrolls the loop over them."""
-INTEGER, LOAD = "integer_", "load"
-"""Prefix of the kinds of integer operations on a chain, and the kind of loads there."""
 WRITTEN_OUT = 16
 """Most trips of a loop of constant trips that a compiler unrolls."""
-
-Number = TypeVar("Number", Count, float)
+INTEGER, LOAD = "integer_", "load"
+"""Prefix of the kinds of integer operations on a chain, and the kind of loads there."""
 
 
 @dataclass(frozen=True)
-class CompiledAccess(Generic[Number]):
+class CompiledAccess(Generic[Amount]):
     """An access of a nest.
 
     It has an *odd pitch* if the lane stride along another axis of a local array is not a power of two. The index is
@@ -54,8 +52,8 @@ class CompiledAccess(Generic[Number]):
 
     load: bool  # else it stores
     bits: int  # of the value
-    executions: Number  # by work-items
-    lane_strides: tuple[Number, ...]  # distances between neighbouring lanes, in accesses; empty if data decide
+    executions: Amount  # by work-items
+    lane_strides: tuple[Amount, ...]  # distances between neighbouring lanes, in accesses; empty if data decide
     invariant: bool  # whether the innermost loop does not move it
     contiguous: bool  # whether consecutive iterations of that loop, or copies, access adjacent cells
     scattered_copies: bool  # whether that loop is unrolled, and its copies access cells that are not adjacent
@@ -65,59 +63,59 @@ class CompiledAccess(Generic[Number]):
     odd_pitch: bool
     new_address: bool  # whether no earlier access has the address, so that it is computed
     fills_stride: bool  # whether it and similar accesses fill the cells between lanes: vectors load all of them
-    start: Number | None  # the address where all inames are 0 [B]; None if data decide
-    steps: tuple[Number, ...]  # bytes by which each iname moves it
+    start: Amount | None  # the address where all inames are 0 [B]; None if data decide
+    steps: tuple[Amount, ...]  # bytes by which each iname moves it
 
 
 @dataclass(frozen=True)
-class CompiledChain(Generic[Number]):
+class CompiledChain(Generic[Amount]):
     """A chain of operations in a nest, each of which waits for the one before."""
 
-    operations: Mapping[str, Number]  # by kind; integer kinds with the prefix INTEGER; and LOAD
+    operations: Mapping[str, Amount]  # by kind; integer kinds with the prefix INTEGER; and LOAD
     cells: int  # independent chains of this kind
     bits: int  # of its values
     carried_around: bool  # whether a loop around the innermost carries it too
 
 
 @dataclass(frozen=True)
-class CompiledOperation(Generic[Number]):
+class CompiledOperation(Generic[Amount]):
     """Operations of one kind on values of so many bits, without those that only compute an address."""
 
     kind: str
     bits: int
     integer: bool
-    executions: Number
+    executions: Amount
 
 
 @dataclass(frozen=True)
-class CompiledNest(Generic[Number]):
+class CompiledNest(Generic[Amount]):
     """A nest; see :class:`~perfmodel.counts.nests.nest.Nest`."""
 
     loops: int  # inside the barrier interval
     written_out: bool  # whether the compiler unrolls the innermost loop
-    iterations: Number
-    box: Number
-    entries: Number
-    entries_around: Number  # of the loop around the innermost one; ``entries`` without one
+    iterations: Amount
+    box: Amount
+    entries: Amount
+    entries_around: Amount  # of the loop around the innermost one; ``entries`` without one
     calls: bool  # whether it calls functions of a library
-    kept_values: Number  # loads and stores of private values that are live across barriers
-    operations: tuple[CompiledOperation[Number], ...]
-    accesses: tuple[CompiledAccess[Number], ...]
-    chains: tuple[CompiledChain[Number], ...]
+    kept_values: Amount  # loads and stores of private values that are live across barriers
+    operations: tuple[CompiledOperation[Amount], ...]
+    accesses: tuple[CompiledAccess[Amount], ...]
+    chains: tuple[CompiledChain[Amount], ...]
 
 
 @dataclass(frozen=True)
-class CompiledLaunch(Generic[Number]):
+class CompiledLaunch(Generic[Amount]):
     """A launch as a compiler sees it."""
 
     shape: tuple[int, ...]  # of a group
-    launches: Number  # how often it is launched
-    groups: Number  # of all launches
+    launches: Amount  # how often it is launched
+    groups: Amount  # of all launches
     barriers: bool  # whether it has any
     loops: bool  # whether it has a runtime loop
     separate_addresses: int  # the most addresses of one global matrix that differ by more than a constant
     stores_pairs: bool  # whether work-items store to neighbouring cells
-    nests: tuple[CompiledNest[Number], ...]
+    nests: tuple[CompiledNest[Amount], ...]
 
     @property
     def packs_items(self) -> bool:
@@ -144,12 +142,12 @@ class CompiledLaunch(Generic[Number]):
 
 
 @dataclass(frozen=True)
-class CompiledKernel(Generic[Number]):
+class CompiledKernel(Generic[Amount]):
     """A kernel as a compiler sees it."""
 
-    launches: tuple[CompiledLaunch[Number], ...]
-    depth: Mapping[str, Number]  # the operations on the longest chain of a work-item, by kind
-    barriers: Number  # times work-items
+    launches: tuple[CompiledLaunch[Amount], ...]
+    depth: Mapping[str, Amount]  # the operations on the longest chain of a work-item, by kind
+    barriers: Amount  # times work-items
 
 
 _compiled_kernels: WeakKeyDictionary[KernelCounts, NamedCounts] = WeakKeyDictionary()
@@ -157,52 +155,46 @@ _compiled_kernels: WeakKeyDictionary[KernelCounts, NamedCounts] = WeakKeyDiction
 
 def compiled_kernel(counts: KernelCounts) -> NamedCounts:
     """Return the :class:`CompiledKernel` of counts, to be evaluated at sizes; it is kept as long as the counts."""
-    kernel = _compiled_kernels.get(counts)
-    if kernel is None:
-        kernel = _compiled_kernels[counts] = NamedCounts(_kernel(counts))
-    return kernel
-
-
-def _kernel(counts: KernelCounts) -> CompiledKernel[Count]:
-    nests: dict[str, list[Nest]] = defaultdict(list)
-    for nest in counts.nests:
-        nests[nest.launch].append(nest)
-    launches = tuple(
-        _launch(row.group_shape, row.launches, row.work_groups, nests.get(row.name, [])) for row in counts.launch_table
-    )
-    depth: dict[str, Count] = {}
-    for chain in counts.flow.depth.rows:
-        if chain.is_operation:
-            depth[chain.kind] = depth[chain.kind] + chain.count if chain.kind in depth else chain.count
-    return CompiledKernel(launches, depth, counts.barriers(scope="local"))
+    if counts not in _compiled_kernels:
+        nests: dict[str, list[Nest]] = defaultdict(list)
+        for nest in counts.nests:
+            nests[nest.launch].append(nest)
+        launches = tuple(
+            _launch(row.group_shape, row.launches, row.work_groups, nests[row.name]) for row in counts.launch_table
+        )
+        depth: dict[str, Count] = {}
+        for row in counts.depth():
+            depth[row.kind] = depth[row.kind] + row.count if row.kind in depth else row.count
+        _compiled_kernels[counts] = NamedCounts(CompiledKernel(launches, depth, counts.barriers(scope="local")))
+    return _compiled_kernels[counts]
 
 
 def _launch(shape: tuple[int, ...], launches: Count, groups: Count, nests: Sequence[Nest]) -> CompiledLaunch[Count]:
+    accesses = [access for nest in nests for access in nest.accesses]
     return CompiledLaunch(
         shape, launches, groups,
         barriers=len({nest.interval for nest in nests}) > 1 or any(nest.outer for nest in nests),
-        loops=any(nest.inner for nest in nests), separate_addresses=_separate_addresses(nests),
-        stores_pairs=any(_stores_pairs(access) for nest in nests for access in nest.accesses),
-        nests=tuple(_nest(nest, nests) for nest in nests),
+        loops=any(nest.inner for nest in nests), separate_addresses=_separate_addresses(accesses),
+        stores_pairs=any(map(_stores_pairs, accesses)), nests=tuple(_nest(nest, nests) for nest in nests),
     )  # fmt: skip
 
 
 def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
-    loops_around = [loop for loop in nest.inner[-2:-1] if not _stores_in(loop, launch)]
+    # loads in a loop with stores cannot move before the loop
+    around = next((loop for loop in nest.inner[-2:-1] if not _stores_in(loop, launch)), None)
     accesses = [access for access in _without_repeats(nest.accesses) if access.space != "private"]
-    filling, fresh = _filling(accesses), _fresh_addresses(accesses)
+    filling = _filling(accesses)
+    new = {*{_position_key(access): access for access in reversed(accesses)}.values()}
     return CompiledNest(
-        loops=len(nest.inner),
-        written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT,
+        loops=len(nest.inner), written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT,
         iterations=nest.iterations, box=nest.box, entries=nest.entries,
         entries_around=nest.entered[-2] if len(nest.inner) > 1 else nest.entries,
-        calls=any(is_call(operation.kind, _bits(operation.dtype)) for operation in _floating(nest.compiled)),
+        calls=any(_is_floating(row) and is_call(row.kind, _bits(row.dtype)) for row in nest.compiled),
         kept_values=nest.kept,
         operations=tuple(
-            CompiledOperation(operation.kind, _bits(operation.dtype), not _is_floating(operation), operation.count)
-            for operation in nest.compiled
+            CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row), row.count) for row in nest.compiled
         ),
-        accesses=tuple(_access(access, nest, loops_around, access in filling, access in fresh) for access in accesses),
+        accesses=tuple(_access(access, nest, around, access in filling, access in new) for access in accesses),
         chains=tuple(_chain(chain, nest) for chain in nest.chains if _waits(chain)),
     )  # fmt: skip
 
@@ -215,7 +207,7 @@ def _waits(chain: NestChain) -> bool:
 
 def _chain(chain: NestChain, nest: Nest) -> CompiledChain[Count]:
     """Return a chain; its loads count if all operations are integer, which then compute the next address."""
-    floating = [*_floating(chain.operations)]
+    floating = [*filter(_is_floating, chain.operations)]
     operations = {f"{'' if floating else INTEGER}{row.kind}": row.count for row in floating or chain.operations}
     if chain.loads and not floating:
         operations[LOAD] = chain.loads * nest.iterations
@@ -227,10 +219,6 @@ def _is_floating(operation: OperationCount) -> bool:
     return operation.dtype.startswith(("float", "complex"))
 
 
-def _floating(operations: Iterable[OperationCount]) -> Iterable[OperationCount]:
-    return filter(_is_floating, operations)
-
-
 def _bits(dtype: str) -> int:
     return 64 if dtype in ("float64", "complex128", "int64", "uint64") else 32
 
@@ -239,12 +227,11 @@ def _position_key(access: NestAccess) -> tuple[object, ...]:
     """Return a key that accesses have in common if they have the same distance from the start of their arrays."""
     if access.address is None:
         return (id(access),)
-    steps = tuple(sorted((name, str(step.polynomial)) for name, step in access.address.steps.items()))
-    return access.bits, str(access.address.start.polynomial), steps
+    return access.bits, str(access.address.start.polynomial), _text(access.address.steps)
 
 
-def _fresh_addresses(accesses: Iterable[NestAccess]) -> set[NestAccess]:
-    return set({_position_key(access): access for access in reversed([*accesses])}.values())
+def _text(steps: Mapping[str, Count]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((name, str(step.polynomial)) for name, step in steps.items()))
 
 
 def _without_repeats(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
@@ -259,60 +246,42 @@ def _without_repeats(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
         yield access
 
 
-def _access(
-    access: NestAccess, nest: Nest, loops_around: Sequence[str], fills: bool, fresh: bool
-) -> CompiledAccess[Count]:
-    address = access.address
+def _access(access: NestAccess, nest: Nest, around: str | None, fills: bool, new: bool) -> CompiledAccess[Count]:
+    address, distances = access.address, [Count(lane.distance) for lane in access.lanes]
+    step = access.step(nest.inner[-1]) if nest.inner else None
+    copies = [*_unrolled_steps(access, step)]
     return CompiledAccess(
         load=access.direction == "load", bits=access.bits, executions=access.count,
-        lane_strides=() if address is None else tuple(Count(lane.distance) for lane in access.lanes),
-        invariant=_is_invariant(access, nest.inner[-1:]), contiguous=_is_contiguous(access, nest.inner[-1:]),
-        scattered_copies=any(not _is_cell(step, access) for step in _unrolled_steps(access, nest.inner[-1:])),
-        assumed_lanes=any(Count(lane.distance).is_parameter for lane in access.lanes),
-        assumed_loop=_is_assumed(access, nest.inner[-1:]),
-        invariant_around=_is_invariant(access, loops_around),
+        lane_strides=() if address is None else tuple(distances),
+        invariant=step == NO_BYTES, contiguous=any(_is_cell(each, access) for each in (step, *copies)),
+        scattered_copies=not all(_is_cell(each, access) for each in copies),
+        assumed_lanes=any(distance.is_parameter for distance in distances),
+        assumed_loop=step is not None and (Fraction(8, access.bits) * step).is_parameter,
+        invariant_around=around is not None and access.step(around) == NO_BYTES,
         odd_pitch=_has_odd_pitch(access, {*nest.outer, *nest.inner, *access.copies}),
-        new_address=fresh, fills_stride=fills,
-        start=None if address is None else address.start,
+        new_address=new, fills_stride=fills, start=None if address is None else address.start,
         steps=() if address is None else tuple(address.steps.values()),
     )  # fmt: skip
 
 
 def _stores_in(loop: str, launch: Sequence[Nest]) -> bool:
-    """Return whether a launch stores to an array in a loop: loads in it cannot move before the loop."""
-    nests = (nest for nest in launch if loop in nest.inner)
-    return any(access.direction == "store" and access.space != "private" for nest in nests for access in nest.accesses)
-
-
-def _is_invariant(access: NestAccess, loops: Iterable[str]) -> bool:
-    return any(access.step(loop) == NO_BYTES for loop in loops)
-
-
-def _is_contiguous(access: NestAccess, loops: Sequence[str]) -> bool:
-    """Return whether a loop moves an access by one cell, or unrolled copies are one cell from each other."""
-    steps = [*(access.step(loop) for loop in loops), *_unrolled_steps(access, loops)]
-    return any(_is_cell(step, access) for step in steps)
+    accesses = (access for nest in launch if loop in nest.inner for access in nest.accesses)
+    return any(access.direction == "store" and access.space != "private" for access in accesses)
 
 
 def _is_cell(step: Count | None, access: NestAccess) -> bool:
+    """Return whether a step is one cell forwards or backwards."""
     cell = Count.constant(Fraction(access.bits, 8), "byte")
     return step in (cell, -1 * cell)
 
 
-def _is_assumed(access: NestAccess, loops: Iterable[str]) -> bool:
-    steps = (access.step(loop) for loop in loops)
-    return any(step is not None and (Fraction(8, access.bits) * step).is_parameter for step in steps)
-
-
-def _unrolled_steps(access: NestAccess, loops: Iterable[str]) -> Iterator[Count]:
-    """Yield the steps between copies that an unrolled loop made, if the loop continues after the last copy."""
-    if access.address is not None:
-        for loop in loops:
-            step = access.address.step(loop)
-            for copies, number in access.copies.items():
-                part = access.address.step(copies)
-                if number > 1 and step != NO_BYTES and step == number * part:
-                    yield part
+def _unrolled_steps(access: NestAccess, step: Count | None) -> Iterator[Count]:
+    """Yield the steps between copies that an unrolled loop made, if a loop's step continues after the last copy."""
+    if access.address is not None and step is not None and step != NO_BYTES:
+        for copies, number in access.copies.items():
+            part = access.address.step(copies)
+            if number > 1 and step == number * part:
+                yield part
 
 
 def _stores_pairs(access: NestAccess) -> bool:
@@ -321,7 +290,7 @@ def _stores_pairs(access: NestAccess) -> bool:
     return any(_is_cell(access.address.step(copies), access) for copies in access.copies)
 
 
-def _has_odd_pitch(access: NestAccess, loops: Container[str]) -> bool:
+def _has_odd_pitch(access: NestAccess, loops: Collection[str]) -> bool:
     if access.space != "local" or access.address is None:
         return False
     lane_steps = (step for name, step in access.address.steps.items() if name not in loops)
@@ -334,8 +303,8 @@ def _filling(accesses: Iterable[NestAccess]) -> set[NestAccess]:
     for access in accesses:
         if access.address is not None and access.lanes:
             steps = {name: step for name, step in access.address.steps.items() if name not in access.copies}
-            moving = *sorted((name, str(step.polynomial)) for name, step in steps.items()), access.address.base
-            together[access.array, access.direction, access.bits, moving].append(access)
+            motion = (access.array, access.direction, access.bits, _text(steps), access.address.base)
+            together[motion].append(access)
     return {access for alike in together.values() if _fill_stride(alike) for access in alike}
 
 
@@ -345,30 +314,28 @@ def _fill_stride(alike: Sequence[NestAccess]) -> bool:
     width = distances.pop() if len(distances) == 1 else None
     if width is None or not 1 < abs(width) <= WIDEST_STRIDE:
         return False
-    starts = {start.constant for access in alike for start in _starts(access)}
-    touched = {start * 8 / alike[0].bits % abs(width) for start in starts if start is not None}
-    return len(touched) == abs(width)
+    starts = {start for access in alike for start in _starts(access)}
+    return len({start * 8 / alike[0].bits % abs(width) for start in starts if start is not None}) == abs(width)
 
 
-def _separate_addresses(nests: Iterable[Nest]) -> int:
+def _starts(access: NestAccess) -> Iterator[Fraction | None]:
+    """Yield the constants of an address and those of its copies."""
+    if access.address is not None:
+        starts = [access.address.start]
+        for iname, values in access.copies.items():
+            step = access.address.step(iname)
+            if len(starts) * values <= MOST_COPIES:
+                starts = [start + value * step for start in starts for value in range(values)]
+        yield from map(constant_of, starts)
+
+
+def _separate_addresses(accesses: Iterable[NestAccess]) -> int:
     """Return the most expressions of global addresses of one matrix that differ by more than a constant.
 
     Arrays with more axes do not count: PoCL's compiler does not vectorise their addresses.
     """
     bases: dict[str, set[str]] = defaultdict(set)
-    for nest in nests:
-        for access in nest.accesses:
-            if access.space == "global" and access.address is not None and access.address.degree <= 1:
-                bases[access.array].add(access.address.base)
+    for access in accesses:
+        if access.space == "global" and access.address is not None and access.address.degree <= 1:
+            bases[access.array].add(access.address.base)
     return max(map(len, bases.values()), default=0)
-
-
-def _starts(access: NestAccess) -> list[Address]:
-    if access.address is None:
-        return []
-    starts = [access.address.start]
-    for iname, values in access.copies.items():
-        step = access.address.step(iname)
-        if len(starts) * values <= MOST_COPIES:
-            starts = [start + value * step for start in starts for value in range(values)]
-    return [Address(start, {}) for start in starts]

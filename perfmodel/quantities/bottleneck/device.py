@@ -1,15 +1,11 @@
 """A device for the family ``bottleneck``, and the cache lines that its levels fetch.
 
-Input: the facts of a device, and a kernel's counts at sizes. Output: :class:`DeviceUnits`, and the lines by level::
+The levels::
 
-    core          loads and stores
     first level   32 KiB, per unit          near: lines fetched for the first time in a launch, and again
     second level  1 MiB, per unit           far:  lines that the second level fetches
     last level    32 MiB, of all units      far:  lines read from memory and written back
     TLB           2048 pages, per unit      far:  pages that are looked up again
-
-A copy of 4096 float32 moves 256 lines from one array to another: 32 KiB, which stay in the second level from run to
-run. The first level fetches 512 lines, the others none.
 """
 
 from __future__ import annotations
@@ -18,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import gcd, inf
-from types import MappingProxyType
 from typing import Any
 
 from perfmodel.counts import Count, KernelCounts
@@ -30,20 +25,18 @@ from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import LAST_LEVEL, UNBOUNDED, cold_share
 from perfmodel.values import FrozenValue
 
-ASSUMED: Mapping[str, Any] = MappingProxyType({
+ASSUMED: Mapping[str, Any] = {
     "lane_order": "lockstep", "odd_pitch_access": "vector", "compute_units": 1, "cache_line_bytes": 64,
     "l1_bytes": 32768, "l1_ways": 8, "l2_bytes": 1 << 20, "l2_ways": 16, "l3_bytes": 1 << 25, "l3_ways": 16,
     "page_told_bytes": 4096, "tlb_pages": 2048,
-})  # fmt: skip
+}  # fmt: skip
 """Facts that are assumed if the device does not have them."""
-
 REGISTERS, OPERANDS = 32, 8
 """Vector registers of a core with AVX-512, NEON or SVE, and those that hold operands, not carried values.
 
 With 2 operands the product chosen among those of docs/lab/experiments/gemm.md takes 1.31 times the best time on the
 Xeon with Intel's runtime, with 4 and with 8 it takes 1.05 times; on the three other devices all three are alike.
 """
-
 POCL = "Portable Computing Language"
 
 
@@ -87,37 +80,26 @@ def device_of(case: Case) -> DeviceUnits:
 
 @lru_cache(maxsize=64)
 def _device(facts: DeviceFacts | None, subgroup_size: int) -> DeviceUnits:
-    def known(key: str) -> Any:
-        return _known(facts, key, ASSUMED[key])
+    def known(key: str, otherwise: Any = None) -> Any:
+        otherwise = ASSUMED.get(key, otherwise)
+        return otherwise if facts is None else facts.known(key, otherwise)
 
-    line = int(known("cache_line_bytes"))
-    last = (value for key in LAST_LEVEL if (value := _known(facts, key, None)) is not None)
-    sizes = int(known("l1_bytes")), int(known("l2_bytes")), int(next(last, ASSUMED["l3_bytes"]))
-    pages = _pages(facts)
+    line, is_cpu = int(known("cache_line_bytes")), known("device_type", "cpu") == "cpu"
+    pages = None
+    if is_cpu:  # of the size that a probe found or that the system reports
+        pages = Cache(int(known("tlb_pages")), int(known("page_bytes", known("page_told_bytes"))), 0)
+    last = (key for key in LAST_LEVEL if facts is not None and facts.known(key, None) is not None)
+    sizes = int(known("l1_bytes")), int(known("l2_bytes")), int(known(next(last, "l3_bytes")))
     most_sets = pages.line_bytes // line if pages else UNBOUNDED
-    levels = tuple(_level(size, int(known(f"l{number}_ways")), line, most_sets) for number, size in enumerate(sizes, 1))
-    order = "serial" if known("lane_order") == "serial" else "lockstep"
+    first, second, third = (
+        _level(size, int(known(f"l{number}_ways")), line, most_sets) for number, size in enumerate(sizes, 1)
+    )
     return DeviceUnits(
-        order, known("odd_pitch_access") == "vector", int(_known(facts, "vector_lanes", subgroup_size)),
-        int(known("compute_units")), _takes_shares(facts), line, (levels[0], levels[1], levels[2]),
-        REGISTERS - OPERANDS if _known(facts, "device_type", "cpu") == "cpu" else inf, pages,
+        "serial" if known("lane_order") == "serial" else "lockstep", known("odd_pitch_access") == "vector",
+        int(known("vector_lanes", subgroup_size)), int(known("compute_units")),
+        facts is not None and facts.platform == POCL and is_cpu, line, (first, second, third),
+        REGISTERS - OPERANDS if is_cpu else inf, pages,
     )  # fmt: skip
-
-
-def _known(facts: DeviceFacts | None, key: str, otherwise: Any) -> Any:
-    return otherwise if facts is None else facts.known(key, otherwise)
-
-
-def _takes_shares(facts: DeviceFacts | None) -> bool:
-    return facts is not None and facts.platform == POCL and _known(facts, "device_type", "cpu") == "cpu"
-
-
-def _pages(facts: DeviceFacts | None) -> Cache | None:
-    """Return the pages in a CPU's TLB, of the size that a probe found or that the system reports."""
-    if _known(facts, "device_type", "cpu") != "cpu":
-        return None
-    page = _known(facts, "page_bytes", _known(facts, "page_told_bytes", ASSUMED["page_told_bytes"]))
-    return Cache(int(_known(facts, "tlb_pages", ASSUMED["tlb_pages"])), int(page), 0)
 
 
 def _level(size: int, ways: int, line: int, most_sets: int) -> Cache:
@@ -130,22 +112,18 @@ def _level(size: int, ways: int, line: int, most_sets: int) -> Cache:
     return Cache(lines, line, min(lines // ways, most_sets) if gcd(lines, ways) == ways else 0)
 
 
-def moved_lines(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> dict[str, float]:
+def moved_lines(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], device: DeviceUnits) -> dict[str, float]:
     r"""Return the quantities of the resources ``near`` and ``far``.
 
     A level fetches :math:`F` lines in a launch (``counts.traffic``), of which a cache that keeps everything would fetch
     :math:`F_1`: the others are fetched *again*. Kernels run often, so that the last lines of a run are still in the
-    cache when the next starts: :math:`F_1` counts by the share
+    cache when the next starts: :math:`F_1` counts by the share :math:`\min(1, \max(0, \log_2(4 B / C)/2))` of B touched
+    bytes in a cache of C bytes (all units together).
 
-    .. math:: s = \min(1, \max(0, \tfrac{1}{2} \log_2(4 B / C)))
-
-    of B touched bytes in a cache of C bytes (all units together): 0 up to C/4, 1 from C on.
-
-    A TLB is a cache of pages. Only pages that it looks up *again* count, because the next page of a stream costs
-    little.
+    A TLB is a cache of pages. Only pages that it looks up *again* count: the next page of a stream costs little.
     """
     orders = _orders(compiled_kernel(counts).tree.launches, device)
-    traffic = [_traffic(counts, tuple(sizes.items()), device.line, order) for order in orders]
+    traffic = [_traffic(counts, sizes, device.line, order) for order in orders]
     first, second, last = device.levels
     touched = traffic[-1].lines(Cache(UNBOUNDED // device.line, device.line, 0))
     return {

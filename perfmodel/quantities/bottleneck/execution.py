@@ -1,8 +1,6 @@
 r"""How a device executes a launch: vectors that compilers make, latency that other work hides, load imbalance.
 
-Input: compiled nests and launches, chains of operations, or the work of each group. Output: iterations per
-instruction, the share of a latency that is not hidden, and the busiest unit's work over the mean. The rules and their
-numbers follow from the machine code of small kernels (PoCL 3.1, LLVM 15; docs/lab/families.md).
+The rules and their numbers follow from the machine code of small kernels (PoCL 3.1, LLVM 15; docs/lab/families.md).
 """
 
 from __future__ import annotations
@@ -61,7 +59,6 @@ WINDOW = 160.0
 With half and twice as many, left-out groups are predicted about as well on PoCL (25.2 and 25.9 % instead of 25.5 %) and
 worse on Intel's runtime (16.7 and 16.6 % instead of 15.0 %).
 """
-
 INTEGER_LATENCY: Mapping[str, float] = {
     **{f"{INTEGER}{kind}": 0.25 for kind in ("add", "bitwise", "shift")}, f"{INTEGER}minmax": 0.5,
     f"{INTEGER}mul": 0.75, f"{INTEGER}div": 5.0, LOAD: 1.25,
@@ -78,8 +75,7 @@ FUNCTION_LATENCY = 5.0
 def waiting_share(instructions: float, runs: float) -> float:
     r"""Return the share of a chain's latency that is not hidden, :math:`\min(1, N/W)` for N instructions of one run.
 
-    While a chain waits, the core continues with the next runs that are among the next W instructions (:data:`WINDOW`):
-    W/N of them.
+    While a chain waits, the core continues with the next runs that are among the next W instructions (:data:`WINDOW`).
     """
     return min(1.0, instructions / max(runs, 1.0) / WINDOW)
 
@@ -114,26 +110,15 @@ def busiest_over_mean(work: NDArray[np.float64], units: int, in_shares: bool) ->
     A free unit takes the next group, as on a GPU. Intel's runtime ends as evenly: it halves tasks while a unit is free.
     *In shares*, a unit takes :math:`\lceil r/U \rceil` of r groups that are left, at most :math:`32 U`, or :math:`256
     U` if more than :math:`256 U^2` are left. PoCL 3.1 does so (``get_wg_index_range`` in ``pthread_scheduler.c``).
-
-    Examples
-    --------
-    Groups of 8 to 1 rows on two units: 8+5+4+1 and 7+6+3+2 one by one; 8+7+6+5 and 4+3+2+1 in shares.
-
-    >>> triangle = np.arange(8.0, 0.0, -1.0)
-    >>> busiest_over_mean(triangle, 2, in_shares=False) * 18, busiest_over_mean(triangle, 2, in_shares=True) * 18
-    (18.0, 26.0)
     """
     before, dealt, busy = np.concatenate([[0.0], np.cumsum(work)]), 0, [0.0] * units
     while dealt < len(work):
-        next_one = dealt + (_share(len(work) - dealt, units) if in_shares else 1)
-        heapreplace(busy, busy[0] + float(before[next_one] - before[dealt]))
-        dealt = next_one
+        left, taken = len(work) - dealt, 1
+        if in_shares:
+            taken = min(ceil(left / units), (FEW if left <= MANY * units**2 else MANY) * units)
+        heapreplace(busy, busy[0] + float(before[dealt + taken] - before[dealt]))
+        dealt += taken
     return max(busy) * units / sum(busy) if any(busy) else 1.0
-
-
-def _share(left: int, units: int) -> int:
-    most = FEW if left <= MANY * units**2 else MANY
-    return min(ceil(left / units), most * units)
 
 
 def rounds_over_mean(groups: float, units: int) -> float:

@@ -1,7 +1,5 @@
 r"""The operations, accesses, loop iterations and chains that the nests of a launch make a device execute.
 
-Input: a launch of a compiled kernel at sizes, and the device. Output: amounts that are added to the quantities.
-
 A nest may run in *vectors*: V neighbouring work-items execute each instruction together::
 
     work-items   0 1 2 3 4 5 6 7 | 8 9 ...        V = 8 lanes of float32
@@ -25,17 +23,13 @@ On a ``serial`` device the iterations of a loop may run in vectors instead if th
 rules follow from the machine code of random kernels (docs/lab/families.md).
 
 Integer operations are instructions too, unless they only compute an address. Carried values for which a core has no
-registers are loaded and stored in each iteration.
-
-All amounts are multiplied by the load imbalance, busiest unit over mean: :math:`\lceil g/U \rceil U / g` for g equal
-groups on U units, else as groups are scheduled (:mod:`~perfmodel.quantities.bottleneck.execution`).
+registers are loaded and stored in each iteration. All amounts are multiplied by the load imbalance.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import gcd, inf
 
@@ -43,6 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.counts.traffic.footprints import Cache
+from perfmodel.quantities.bottleneck import execution
 from perfmodel.quantities.bottleneck.compiled import (
     CompiledAccess,
     CompiledKernel,
@@ -51,28 +46,16 @@ from perfmodel.quantities.bottleneck.compiled import (
     CompiledOperation,
 )
 from perfmodel.quantities.bottleneck.device import DeviceUnits
-from perfmodel.quantities.bottleneck.execution import (
-    busiest_over_mean,
-    chain_latency,
-    integer_latency,
-    loop_lanes,
-    rounds_over_mean,
-    waiting_share,
-    writes_rows_out,
-)
 from perfmodel.quantities.instructions import INLINED, NATIVE, SIMPLE, is_call
-from perfmodel.values import FrozenValue
 
 PACKED, PAIRED = 4, 2
 """Fewest independent chains of one variable that a compiler packs into a vector; PAIRED if it stores neighbours."""
-
 PACKED_MINMAX = 2.0
 """Cost of a minimum or maximum of packed values over that of one value.
 
 OpenCL's fmin and fmax ignore NaN. The machine code of PoCL 3.1 has a maximum and a masked move for one value, and two
 comparisons to masks, their union and a masked move for a vector.
 """
-
 VECTOR_PRODUCT = 2
 """Instructions of a vector product of 32-bit integers: vpmulld is two of an x86 core."""
 CHAIN_NAMES: Mapping[str, str] = {
@@ -91,14 +74,24 @@ CALLED_NAMES: Mapping[str, str] = {
 Quantities = defaultdict[str, float]
 
 
-@dataclass(frozen=True)
-class LaunchWork(FrozenValue):
-    """A launch of a kernel at given sizes on a device."""
+class LaunchWork:
+    """A launch of a kernel at given sizes on a device.
 
-    launch: CompiledLaunch[float]
-    kernel: CompiledKernel[float]
-    device: DeviceUnits
-    group_work: NDArray[np.float64] | None = None  # of each group; None where all do the same, or there are very many
+    ``group_work`` is the work of each group; None where all do the same, or there are very many.
+    """
+
+    def __init__(
+        self, launch: CompiledLaunch[float], kernel: CompiledKernel[float], device: DeviceUnits,
+        group_work: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.launch, self.kernel, self.device = launch, kernel, device
+        self.lockstep = device.order == "lockstep"  # whether the device, not a compiler, runs work-items together
+        self.items = launch.group_items * launch.groups  # of all launches
+        #: time of the busiest unit over the mean of all
+        if group_work is None:
+            self.imbalance = execution.rounds_over_mean(launch.groups / max(launch.launches, 1.0), device.units)
+        else:
+            self.imbalance = execution.busiest_over_mean(group_work, device.units, device.takes_shares)
 
     def add_to(self, quantities: Quantities) -> None:
         """Add the launch's quantities."""
@@ -108,31 +101,13 @@ class LaunchWork(FrozenValue):
             if nest.iterations > 0:
                 NestWork(self, nest, quantities).add()
 
-    @cached_property
-    def imbalance(self) -> float:
-        """The load imbalance: the time of the busiest unit over the mean of all."""
-        if self.group_work is not None:
-            return busiest_over_mean(self.group_work, self.device.units, self.device.takes_shares)
-        return rounds_over_mean(self.launch.groups / max(self.launch.launches, 1.0), self.device.units)
 
-    @property
-    def items(self) -> float:
-        """Work-items of all launches."""
-        return self.launch.group_items * self.launch.groups
-
-    @property
-    def lockstep(self) -> bool:
-        """Whether the device, not a compiler, runs work-items together."""
-        return self.device.order == "lockstep"
-
-
-@dataclass(frozen=True)
-class NestWork(FrozenValue):
+class NestWork:
     """A nest of a launch; :meth:`add` adds what it does to ``quantities``."""
 
-    work: LaunchWork
-    nest: CompiledNest[float]
-    quantities: Quantities
+    def __init__(self, work: LaunchWork, nest: CompiledNest[float], quantities: Quantities) -> None:
+        self.work, self.nest, self.quantities = work, nest, quantities
+        self.launch, self.device, self.lockstep = work.launch, work.device, work.lockstep
 
     def add(self) -> None:
         """Add the quantities of the nest."""
@@ -143,35 +118,29 @@ class NestWork(FrozenValue):
     @cached_property
     def in_vectors(self) -> bool:
         """Whether neighbouring work-items run together."""
-        launch = self.work.launch
-        if self.work.lockstep:
-            return launch.row_items >= self.work.device.lanes
-        if launch.row_items < 2 or self.nest.calls:
+        if self.lockstep:
+            return self.launch.row_items >= self.device.lanes
+        if self.launch.row_items < 2 or self.nest.calls:
             return False
-        if launch.barriers:
+        if self.launch.barriers:
             return self.nest.iterations >= self.nest.box
-        return launch.packs_items and not writes_rows_out(launch)
-
-    @property
-    def written_out(self) -> bool:
-        """Whether a compiler unrolls the innermost loop; if it loops over work-items, it keeps each loop."""
-        return self.nest.written_out and self.work.lockstep
+        return self.launch.packs_items and not execution.writes_rows_out(self.launch)
 
     @cached_property
     def along_loop(self) -> bool:
         """Whether neighbouring iterations of the innermost loop run together."""
         nest = self.nest
-        if self.work.lockstep or self.work.launch.barriers or self.in_vectors or self.nest.calls:
+        if self.lockstep or self.launch.barriers or self.in_vectors or nest.calls:
             return False
         gains = bool(nest.operations) or any(access.contiguous for access in nest.accesses)
         hinders = any(access.assumed_loop or access.scattered_copies for access in nest.accesses)
-        several = nest.loops > 0 and loop_lanes(nest, self.work.device.lanes_of(32)) > 1
+        several = nest.loops > 0 and execution.loop_lanes(nest, self.device.lanes_of(32)) > 1
         return several and not nest.chains and gains and not hinders
 
     @cached_property
     def serial_region(self) -> bool:
         """Whether a compiler loops over the work-items inside each barrier interval."""
-        return self.in_vectors and not self.work.lockstep and self.work.launch.barriers
+        return self.in_vectors and not self.lockstep and self.launch.barriers
 
     @cached_property
     def items_innermost(self) -> bool:
@@ -181,34 +150,30 @@ class NestWork(FrozenValue):
     @cached_property
     def packed(self) -> float:
         """Values of one work-item that a compiler packs into a vector: the carried cells of a variable."""
-        if self.in_vectors or self.along_loop or self.work.lockstep:
+        if self.in_vectors or self.along_loop or self.lockstep:
             return 1.0
         cells = max((chain.cells for chain in self.nest.chains), default=1)
-        return float(cells) if cells >= (PAIRED if self.work.launch.stores_pairs else PACKED) else 1.0
+        return float(cells) if cells >= (PAIRED if self.launch.stores_pairs else PACKED) else 1.0
 
     def lanes(self, bits: int) -> float:
         """Return how many values of so many bits one instruction handles."""
         if self.along_loop:
-            return loop_lanes(self.nest, self.work.device.lanes_of(bits))
-        if self.in_vectors:
-            return self._with_rest(self.work.device.lanes_of(64 if self.items_innermost else bits))
-        return min(self.packed, self.work.device.lanes_of(bits))
+            return execution.loop_lanes(self.nest, self.device.lanes_of(bits))
+        if not self.in_vectors:
+            return min(self.packed, self.device.lanes_of(bits))
+        lanes, row = self.device.lanes_of(64 if self.items_innermost else bits), self.launch.row_items
+        rest = row % self.device.lanes if self.lockstep else 0  # work-items that do not fill a vector run one by one
+        return row / ((row - rest) / lanes + rest) if rest else lanes
 
     @cached_property
     def item_lanes(self) -> float:
         """Work-items that run together."""
-        return self.lanes(64 if self.items_innermost else 32) if self.in_vectors else 1.0
-
-    def _with_rest(self, lanes: float) -> float:
-        """Return the work-items per instruction, if those that do not fill a vector run one by one."""
-        row = self.work.launch.row_items
-        rest = row % self.work.device.lanes if self.work.lockstep else 0
-        return row / ((row - rest) / lanes + rest) if rest else lanes
+        return self.lanes(32) if self.in_vectors else 1.0
 
     @cached_property
     def masked(self) -> float:
         """Executed over needed lanes: all lanes of a vector make as many iterations as the longest one."""
-        together = self.work.lockstep and self.in_vectors and self.nest.loops
+        together = self.lockstep and self.in_vectors and self.nest.loops
         return self.nest.box / self.nest.iterations if together else 1.0
 
     def _add(self, quantity: str, amount: float) -> None:
@@ -242,35 +207,35 @@ class NestWork(FrozenValue):
         amount, lanes = operation.executions * self.masked, self.lanes(operation.bits)
         if operation.kind in INTEGER_SLOW:
             bits = float_bits(operation.bits)
-            lanes = lanes if self.work.lockstep and bits == 32 else 1.0
+            lanes = lanes if self.lockstep and bits == 32 else 1.0
             self._add(f"int_divide_{bits}", amount / lanes)
         return amount / lanes * (VECTOR_PRODUCT if operation.kind == "mul" and lanes > 1 else 1)
 
     def _add_special(self, bits: int, kind: str, amount: float) -> None:
         # only a device in lockstep calls a function for a whole vector
-        lanes = 1.0 if is_call(kind, bits) and not self.work.lockstep else self.lanes(bits)
+        lanes = 1.0 if is_call(kind, bits) and not self.lockstep else self.lanes(bits)
         name = NATIVE.get(kind) or CALLED_NAMES.get(kind, "function")
-        if kind in INLINED and lanes > 1 and not self.work.lockstep:
+        if kind in INLINED and lanes > 1 and not self.lockstep:
             name = "inlined"
         self._add("power" if kind == "pow" else f"{name}_{float_bits(bits)}", amount / lanes)
 
     def _add_loops(self) -> float:
         """Add loop iterations and values kept between them, and return their instructions: two per iteration."""
-        nest, lanes = self.nest, self.item_lanes
-        turns = (nest.entries if self.written_out else nest.iterations) * self.masked
+        nest, launch, lanes = self.nest, self.launch, self.item_lanes
+        # a device in lockstep unrolls a short innermost loop; a compiler that loops over work-items keeps each loop
+        turns = (nest.entries if nest.written_out and self.lockstep else nest.iterations) * self.masked
         turns /= self.lanes(32) if self.along_loop else lanes
         self._add("iterations", turns)
         if nest.loops:
             part = nest.iterations / nest.box
             self._add("varied_entries", nest.entries * self.masked / lanes * min(1.0, 2 * min(part, 1 - part)))
-        launch = self.work.launch
         self._add("region_entries", nest.iterations / launch.group_items if self.items_innermost else launch.groups)
         kept = nest.kept_values
         if self.items_innermost:  # carried values of each work-item are loaded and stored around an operation
             arrays = 2 * sum(chain.cells for chain in nest.chains)
             kept += arrays * nest.iterations
             value_bytes = max((chain.bits // 8 for chain in nest.chains), default=0)
-            conflicting = conflicting_share(arrays, value_bytes * launch.group_items, self.work.device.levels[0])
+            conflicting = conflicting_share(arrays, value_bytes * launch.group_items, self.device.levels[0])
             self._add("again_stored", arrays * nest.iterations / lanes * conflicting)
         self._add("kept_values", kept / lanes)
         return 2 * turns
@@ -283,7 +248,7 @@ class NestWork(FrozenValue):
         nest = self.nest
         if not nest.loops or self.items_innermost:  # then all of them are in memory
             return 0.0
-        spilled = sum(chain.cells for chain in nest.chains) / self.packed - self.work.device.kept_in_registers
+        spilled = sum(chain.cells for chain in nest.chains) / self.packed - self.device.kept_in_registers
         amount = max(spilled, 0.0) * nest.iterations * self.masked / self.item_lanes
         self._add("loads", amount)
         self._add("stores", amount)
@@ -298,21 +263,23 @@ class NestWork(FrozenValue):
             jumps = not access.load and self.nest.loops and not (access.contiguous or access.invariant)
             self._add(element if jumps else contiguous, amount)
             return amount
-        uniform = self.in_vectors and _stride(access) == 0 and not self.items_innermost
-        if not uniform and not self._is_contiguous(access):
+        stride = max((abs(stride) for stride in access.lane_strides), default=inf)
+        uniform = self.in_vectors and stride == 0 and not self.items_innermost
+        if not uniform and not self._is_contiguous(access, stride):
             self._add(element, amount)
             return amount
-        lanes = self.lanes(access.bits)
-        self._add("loads" if uniform else contiguous, amount / lanes)
-        if self._splits_count and not uniform and self._splits(access, self.work.device.lanes_of(access.bits)):
-            self._add("split", amount / lanes)
-        return amount / lanes
+        amount /= self.lanes(access.bits)
+        self._add("loads" if uniform else contiguous, amount)
+        # without split vectors serial devices, and code between barriers, are predicted better
+        if self.lockstep and not self.launch.barriers and not uniform and self._splits(access):
+            self._add("split", amount)
+        return amount
 
-    def _is_contiguous(self, access: CompiledAccess[float]) -> bool:
+    def _is_contiguous(self, access: CompiledAccess[float], stride: float) -> bool:
         if self.along_loop:
             return access.contiguous
-        hidden = access.odd_pitch and not self.work.device.odd_pitches
-        near = (access.fills_stride and not self.work.lockstep) or _stride(access) <= 1
+        hidden = access.odd_pitch and not self.device.odd_pitches
+        near = (access.fills_stride and not self.lockstep) or stride <= 1
         return near and not self.serial_region and not hidden
 
     def _share_loaded_inside(self, access: CompiledAccess[float]) -> float:
@@ -327,36 +294,25 @@ class NestWork(FrozenValue):
             share *= min(nest.entries_around / nest.entries, 1.0)
         return share
 
-    @property
-    def _splits_count(self) -> bool:
-        """Whether split vectors count: without them serial devices, and code between barriers, are predicted better."""
-        return self.work.lockstep and not self.work.launch.barriers
-
-    def _splits(self, access: CompiledAccess[float], lanes: float) -> bool:
+    def _splits(self, access: CompiledAccess[float]) -> bool:
         """Return whether vectors of an access with a known address do not start where (parts of) lines start."""
         size = access.bits // 8
-        whole = int(min(lanes * size, self.work.device.line))
+        whole = int(min(self.device.lanes_of(access.bits) * size, self.device.line))
         return (access.start or 0.0) % whole != 0 or any(step % whole for step in access.steps if abs(step) != size)
 
     def _add_chains(self, instructions: float) -> None:
         """Add the longest chain of the nest, as far as other work-items do not hide it."""
-        if self.nest.loops:
-            if self.nest.chains and not self.items_innermost:
-                self._add_carried_chain(instructions)
-        elif not self.work.launch.loops:
-            runs = self.work.items / self.item_lanes
-            share = waiting_share(instructions, runs) / len(self.work.kernel.launches)
+        nest, items = self.nest, self.work.items
+        if not self.launch.loops:
+            runs = items / self.item_lanes
+            share = execution.waiting_share(instructions, runs) / len(self.work.kernel.launches)
             self._add_chain(self.work.kernel.depth, share * runs)
-
-    def _add_carried_chain(self, instructions: float) -> None:
-        chain = max(self.nest.chains, key=lambda chain: chain_latency(chain.operations))
-        runs = self.work.items if chain.carried_around else self.nest.entries
-        share = waiting_share(instructions, runs / self.item_lanes)
-        products = sum(
-            operation.executions for operation in self.nest.operations
-            if operation.kind == "mul" and not operation.integer
-        )  # fmt: skip
-        self._add_chain(chain.operations, share / self.item_lanes, products)
+        elif nest.loops and nest.chains and not self.items_innermost:
+            chain = max(nest.chains, key=lambda chain: execution.chain_latency(chain.operations))
+            runs = items if chain.carried_around else nest.entries
+            share = execution.waiting_share(instructions, runs / self.item_lanes)
+            products = (row.executions for row in nest.operations if row.kind == "mul" and not row.integer)
+            self._add_chain(chain.operations, share / self.item_lanes, sum(products))
 
     def _add_chain(self, operations: Mapping[str, float], factor: float, products: float = 0.0) -> None:
         """Add the operations of a chain; an addition of one of the nest's ``products`` is one instruction with it."""
@@ -365,7 +321,7 @@ class NestWork(FrozenValue):
         self._add("chain_multiply_add", factor * fused)
         self._add("chain_add", factor * (add - fused))
         self._add("chain_multiply", factor * max(multiply - fused, 0.0))
-        self._add("chain_add", factor * integer_latency(operations, self.item_lanes > 1))
+        self._add("chain_add", factor * execution.integer_latency(operations, self.item_lanes > 1))
         for kind, amount in operations.items():
             if kind in CHAIN_NAMES:
                 steps = PACKED_MINMAX if kind == "minmax" and self.packed > 1 else 1.0
@@ -377,10 +333,6 @@ def float_bits(bits: int) -> int:
     return 32 if bits <= 32 else 64
 
 
-def _stride(access: CompiledAccess[float]) -> float:
-    return max((abs(stride) for stride in access.lane_strides), default=inf)
-
-
 def conflicting_share(arrays: int, pitch: int, cache: Cache) -> float:
     r"""Return the share of arrays in cache sets with fewer ways than arrays.
 
@@ -388,16 +340,6 @@ def conflicting_share(arrays: int, pitch: int, cache: Cache) -> float:
     work-item. Arrays of P bytes, one after another, start in :math:`S L / \gcd(P, S L)` different sets of a cache of S
     sets of lines of L bytes. The loop goes through all arrays together, so that a set with more arrays than ways has
     none of their lines at the next access.
-
-    Examples
-    --------
-    A cache of 32 KiB with 8 ways; 256 work-items keep values of 4 bytes, so that 4 arrays fill a way:
-
-    >>> cache = Cache(lines=512, line_bytes=64, sets=64)
-    >>> [conflicting_share(arrays, 4 * 256, cache) for arrays in (16, 32, 34, 72)]
-    [0.0, 0.0, 0.5294117647058824, 1.0]
-    >>> conflicting_share(72, 4 * 192, cache)  # 768 bytes: the arrays start in 16 different sets
-    0.0
     """
     if not cache.sets or not arrays:
         return 0.0
