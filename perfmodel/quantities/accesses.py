@@ -102,7 +102,8 @@ class SizedAccess:
         """Return how its address moves, None if unknown; copies that wait for each other are a loop."""
         if self.lanes is None or not self.access.addressed:
             return None
-        inside, groups, loops = [*zip(self.lanes, self.access.shape, strict=True)], {}, []
+        inside: list[tuple[int, float]] = [*zip(self.lanes, self.access.shape, strict=True)]
+        groups, loops = {}, []
         for name, step, values, written in self.moves:
             if name.startswith("g."):
                 groups[name] = (step, values)

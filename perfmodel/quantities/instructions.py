@@ -93,7 +93,7 @@ def critical_path(case: Case) -> Any:
 
 
 def fast_critical_path(case: Case) -> Any:
-    r"""Return :math:`T_\infty`, operations and accesses to local memory on the longest chain (Ma et al. 2014, Eq. 1)."""
+    r"""Return :math:`T_\infty`, operations and local accesses on the longest chain (Ma et al. 2014, Eq. 1)."""
     rows = (row for row in case.counts.flow.depth.rows if row.kind != "barrier")
     return case.sum(*(row.count for row in rows if row.is_operation or row.where == "local"))
 

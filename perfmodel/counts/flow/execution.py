@@ -1,7 +1,5 @@
 """The state of a walk through the schedule, and how a statement or a barrier changes it.
 
-Input: a statement (a ``Step`` with its readings and writings) and the position in the loops. Output: the changed state.
-
 The state has the longest dependence path to the value of each *cell*, an array element by its indices, and the longest
 paths of the whole kernel. A statement reads cells, appends its operations to the costliest of their paths, and stores
 the result as the path of the cells that it writes.
@@ -51,6 +49,8 @@ class CellValue(NamedTuple):
         return CellValue(self.path, {name: min(time, latest) for name, time in self.sources.items()})
 
 
+# {{{ cells
+
 Cells = dict[Cell, CellValue]
 
 
@@ -94,15 +94,20 @@ def without_names(cell: Cell, names: frozenset[str]) -> Cell:
     return tuple(None if index is None or any(name in names for name, _ in index[1]) else index for index in cell)
 
 
-def renamed(cells: Cells, change: Callable[[Cell], Cell]) -> Cells:
-    """Return cells under new names; cells that get the same name are merged."""
+def _renamed(cells: Cells, names: frozenset[str]) -> Cells:
+    """Return cells :func:`without_names`; cells that get the same name are merged."""
     if len(cells) == 1 and () in cells:
         return dict(cells)
     result: Cells = {}
     for cell, value in cells.items():
-        new = change(cell)
-        result[new] = result[new].merged(value) if new in result else value
+        _add(result, without_names(cell, names), value)
     return result
+
+
+def _add(cells: Cells, cell: Cell, value: CellValue) -> None:
+    cells[cell] = cells[cell].merged(value) if cell in cells else value
+
+# }}}
 
 
 Snapshot = Mapping[str, Cells]
@@ -133,7 +138,7 @@ class State:
 
     def raise_path(self, name: str, path: Path) -> None:
         """Make one of the kernel's paths at least as long as ``path``."""
-        self.paths[name] = longer(self.paths.get(name, START), path)
+        self.paths[name] = longer(self.path(name), path)
 
     def wait_for(self, path: Path) -> None:
         """Make all following operations wait for a path."""
@@ -158,11 +163,10 @@ class State:
         if len(cells) < MANY or not cell or cell[0] is None:
             return cells.items()
         if variable not in self._by_first:
-            groups: Groups = {}
+            groups = self._by_first[variable] = {}
             for position, (stored, value) in enumerate(cells.items()):
                 constant, names = (stored[0] if stored else None) or (0, None)
                 groups.setdefault(names, {}).setdefault(constant, []).append((position, stored, value))
-            self._by_first[variable] = groups
         constant, names = cell[0]
         candidates = []
         for stored_names, by_constant in self._by_first[variable].items():
@@ -172,12 +176,9 @@ class State:
 
     def longest(self, variable: str, cell: Cell) -> Path:
         """Return the longest path to a value that a cell may hold."""
-        longest = self._longest.get(variable)
-        if longest is None:
-            longest = self._longest[variable] = {}
+        longest = self._longest.setdefault(variable, {})
         if cell not in longest:
-            paths = [value.path for value in self.read(variable, cell)]
-            longest[cell] = reduce(longer, paths, START)
+            longest[cell] = reduce(longer, [value.path for value in self.read(variable, cell)], START)
         return longest[cell]
 
     def replace(self, variable: str, cells: Cells) -> None:
@@ -199,14 +200,13 @@ class State:
         cells[cell] = value
 
     def _forget_reads(self, variable: str) -> None:
-        self._reads.pop(variable, None)
-        self._longest.pop(variable, None)
-        self._by_first.pop(variable, None)
+        for kept in (self._reads, self._longest, self._by_first):
+            kept.pop(variable, None)
 
     def forget_names(self, variables: frozenset[str], names: frozenset[str]) -> None:
         """Make indices of some variables unknown where they depend on some inames."""
         for variable in self.cells.keys() & variables:
-            self.replace(variable, renamed(self.cells[variable], lambda cell: without_names(cell, names)))
+            self.replace(variable, _renamed(self.cells[variable], names))
 
     def cap_store_times(self, variables: Iterable[str], latest: int) -> None:
         """Cap the store times of some variables: an iteration of a loop, or the loop, has ended."""
@@ -229,13 +229,12 @@ class State:
             return dict(cells)
         last = list(islice(reversed(cells), len(changed)))
         if not changed.issuperset(last):
-            return renamed(cells, lambda cell: without_names(cell, names))
+            return _renamed(cells, names)
         result = dict(cells)
         for cell in last:
             del result[cell]
         for cell in reversed(last):
-            new = without_names(cell, names)
-            result[new] = result[new].merged(cells[cell]) if new in result else cells[cell]
+            _add(result, without_names(cell, names), cells[cell])
         return result
 
     def _of(self, variables: Iterable[str]) -> list[tuple[str, Cells]]:
@@ -270,10 +269,6 @@ class Rules:
     _operands: dict[int, tuple[Step, list[Operand]]] = field(default_factory=dict)  # by id(step)
     _longer: dict[tuple[int, int], tuple[Path, Path]] = field(default_factory=dict)  # by id(path) and id(tail)
 
-    def extended(self, path: Path, operations: tuple[OpKind, ...]) -> Path:
-        """Return a path with operations at its end."""
-        return self.plus(path, self.tail(operations))
-
     def plus(self, path: Path, tail: Tail) -> Path:
         """Return a path with a tail at its end: the same object for the same path and tail."""
         key = (id(path), id(tail))
@@ -296,7 +291,8 @@ class Rules:
             operands: list[Operand] = []
             most: dict[tuple[str, Cell, Tail | None], Cost] = {}
             for reading in step.readings:
-                tail, load = self.tail(reading.path), self.tail(reading.path[:1]) if _is_load(reading) else None
+                is_load = bool(reading.path) and reading.path[0][0] in SHARED
+                tail, load = self.tail(reading.path), self.tail(reading.path[:1]) if is_load else None
                 key = (reading.variable, reading.cell, load)
                 if key not in most or tail.cost > most[key]:
                     most[key] = tail.cost
@@ -372,13 +368,9 @@ def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | N
 def execute_barrier(scope: str, rules: Rules, state: State) -> None:
     """Execute a barrier: it waits for the accesses to memory before it, or for all operations."""
     before = state.path(LATEST) if rules.fenced else longer(state.path(FENCE), state.path(ACCESSED))
-    after = rules.extended(before, ((scope, "barrier"),))
+    after = rules.plus(before, rules.tail(((scope, "barrier"),)))
     state.paths[FENCE] = state.paths[ACCESSED] = after
     state.raise_path(LATEST, after)
-
-
-def _is_load(reading: Reading) -> bool:
-    return bool(reading.path) and reading.path[0][0] in SHARED
 
 
 def _record_arcs(step: Step, reading: Reading, values: list[CellValue], at: Position, arcs: Arcs) -> None:
@@ -393,7 +385,7 @@ def _write(
     step: Step, writing: Writing, path: Path, at: Position, rules: Rules, state: State, sources: Mapping[str, int]
 ) -> None:
     if writing.space in SHARED:
-        path = rules.extended(longer(state.path(FENCE), path), ((writing.space, "store"),))
+        path = rules.plus(longer(state.path(FENCE), path), rules.tail(((writing.space, "store"),)))
         state.raise_path(ACCESSED, path)
         state.raise_path(LATEST, path)
     state.write(writing.variable, at.cell(writing.cell), CellValue(path, sources), not step.guarded)

@@ -1,9 +1,6 @@
 """The dataflow of one work-item: its longest dependence chain, its parallelism, and what its loops carry.
 
-Input: a program with its dataflow and the sizes of its sets. Output: counts of operations on chains, ratios of counts,
-and dependences. "Operations" here include accesses to memory and barriers.
-
-Assumptions:
+"Operations" here include accesses to memory and barriers. Assumptions:
 
 - Registers are unlimited and renaming is perfect: a statement waits for values only. The compiler keeps C's order of
   operations.
@@ -17,6 +14,7 @@ Assumptions:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -28,10 +26,19 @@ from numpy.typing import ArrayLike, NDArray
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.execution import LATEST, Arc, Arcs, Position, Rules
 from perfmodel.counts.flow.paths import Term
-from perfmodel.counts.flow.trips import Trips
+from perfmodel.counts.flow.trips import FOLLOWED, Trips, is_short
 from perfmodel.counts.flow.walk import Walk
-from perfmodel.counts.flow.work import before_access, work_of
-from perfmodel.counts.program.program import SHARED, Dataflow, OpKind
+from perfmodel.counts.program.program import (
+    SHARED,
+    Dataflow,
+    DeviceKernel,
+    Loop,
+    Node,
+    OpKind,
+    Run,
+    Wait,
+    instructions_in,
+)
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.values import FrozenValue
 
@@ -88,8 +95,7 @@ class Parallelism:
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Return the ratios at arrays of sizes, broadcast together."""
-        serial = self.serial.evaluate(sizes)
-        total = self.total.evaluate(sizes)
+        serial, total = self.serial.evaluate(sizes), self.total.evaluate(sizes)
         return np.divide(total, serial, out=np.ones_like(serial), where=serial != 0)
 
 
@@ -151,12 +157,18 @@ class Flow(FrozenValue):
     @cached_property
     def work(self) -> Chain:
         """All operations of a work-item with the longest loops."""
-        return self._chain(work_of(self.dataflow, self._trips))
+        terms = Counter[Term]()
+        self._add_work(self.cardinalities.program.schedule, terms, runs=1, launched=False)
+        return self._chain(terms)
 
     @cached_property
     def before_access(self) -> Chain:
-        """All operations of a work-item before its first access to global memory, summed over launches."""
-        return self._chain(before_access(self.dataflow, self._trips))
+        """All operations of a work-item before its first access to global memory, summed over launches.
+
+        A launch without such an access adds all its operations. The statement with the access adds its operations only
+        if it does not load: a compiler moves a load as far up as possible, and a store comes last.
+        """
+        return self._chain(self._before_access(self.cardinalities.program.schedule, launched=False)[0])
 
     @cached_property
     def between_barriers(self) -> Chain:
@@ -166,7 +178,8 @@ class Flow(FrozenValue):
     @cached_property
     def instruction_parallelism(self) -> Parallelism:
         """Operations and accesses of a work-item over those on its critical path between barriers."""
-        return Parallelism(_instructions(self.work), _instructions(self.between_barriers))
+        total, serial = (chain.operations() + chain.accesses() for chain in (self.work, self.between_barriers))
+        return Parallelism(total, serial)
 
     @cached_property
     def memory_parallelism(self) -> Parallelism:
@@ -208,6 +221,62 @@ class Flow(FrozenValue):
             counts[operation] = counts[operation] + part if operation in counts else part
         return Chain(tuple(ChainRow(*operation, count) for operation, count in counts.items()))
 
+    # {{{ operations without a walk: their number does not depend on dependences
 
-def _instructions(chain: Chain) -> Count:
-    return chain.operations() + chain.accesses()
+    def _add_work(self, nodes: tuple[Node, ...], terms: Counter[Term], runs: int, launched: bool) -> None:
+        """Add the operations of sibling nodes, whose loops a walk executes ``runs`` times."""
+        for node in nodes:
+            if isinstance(node, Run):
+                step = self.dataflow.by_name.get(node.instruction)
+                for operation, amount in () if step is None else step.operations:
+                    terms[operation, ()] += amount
+            elif isinstance(node, Wait):
+                if launched:
+                    terms[(node.scope, "barrier"), ()] += 1
+            elif isinstance(node, DeviceKernel):
+                self._add_work(node.body, terms, runs, launched=True)
+            else:
+                self._add_loop(node, terms, runs, launched)
+
+    def _add_loop(self, node: Loop, terms: Counter[Term], runs: int, launched: bool) -> None:
+        """Add the operations of a loop: of a short one of constant trips times these, else in the loop's nest."""
+        body, span = Counter[Term](), self._trips.span(node.iname)
+        short = is_short(span, runs, node.iname in self.dataflow.unrolled)
+        times = span.trips if short and span is not None else FOLLOWED
+        self._add_work(node.body, body, runs * times, launched)
+        for (operation, nest), amount in body.items():
+            if short:
+                terms[operation, nest] += amount * times
+            else:
+                terms[operation, (node.iname, *nest)] += amount
+
+    def _before_access(self, nodes: tuple[Node, ...], launched: bool) -> tuple[Counter[Term], bool]:
+        """Return the operations of sibling nodes before the access, and whether one of the nodes has the access."""
+        terms = Counter[Term]()
+        for node in nodes:
+            accesses, added = False, Counter[Term]()
+            if isinstance(node, DeviceKernel):
+                added = self._before_access(node.body, launched=True)[0]
+            elif isinstance(node, Loop) and not launched:
+                inside = self._before_access(node.body, launched=False)[0]
+                added.update({(operation, (node.iname, *nest)): amount for (operation, nest), amount in inside.items()})
+            elif isinstance(node, Loop) and self._has_access(node):
+                added, accesses = self._before_access(node.body, launched=True)
+            else:
+                accesses = self._has_access(node)
+                self._add_work((node,), added, runs=1, launched=launched)
+                if accesses:
+                    loads = (GLOBAL_LOAD, ()) in added
+                    left = {} if loads else {term: n for term, n in added.items() if term[0] != ("global", "store")}
+                    added = Counter(left)
+            terms.update(added)
+            if accesses:
+                return terms, True
+        return terms, False
+
+    def _has_access(self, node: Node) -> bool:
+        steps = (self.dataflow.by_name.get(name) for name in instructions_in(node))
+        kinds = (kind for step in steps if step for kind, _ in step.operations)
+        return any(where == "global" and kind != "barrier" for where, kind in kinds)
+
+    # }}}

@@ -1,7 +1,5 @@
 """Dependence paths: operations of one work-item, each of which waits for the one before, and what a path costs.
 
-Input: operations, appended one after the other. Output: the longer of two paths, and what an iteration added to one.
-
 A path has one amount for each (operation, loop nest), not a list of operations, because a loop of n iterations adds n
 times the same. Costs are integers or fractions, so that equally long paths compare equal wherever they begin.
 
@@ -49,8 +47,7 @@ class Prefix:
 
     def contains(self, term: Term, more: int) -> bool:
         """Return whether a path contains an operation that it has ``more`` times after the prefix."""
-        kept = self.terms.get(term, 0) + more != 0
-        self.choices.kept[self.number, term, more] = kept
+        kept = self.choices.kept[self.number, term, more] = self.terms.get(term, 0) + more != 0
         return kept
 
 
@@ -80,15 +77,11 @@ class Path(NamedTuple):  # a tuple, because a walk makes tens of thousands
         if self.terms is earlier.terms:
             return {}
         before, prefix = earlier.terms, self.prefix
-        if prefix is None:
-            return {
-                term: amount - before.get(term, 0) for term, amount in self.terms.items()
-                if amount > before.get(term, 0)
-            }
-        grown = {term: self.terms.get(term, 0) - before.get(term, 0) for term in {**self.terms, **before}}
+        terms = self.terms if prefix is None else {**self.terms, **before}
+        added = ((term, self.terms.get(term, 0) - before.get(term, 0)) for term in terms)
         return {
-            term: amount for term, amount in grown.items()
-            if amount > 0 and prefix.contains(term, self.terms.get(term, 0))
+            term: amount for term, amount in added
+            if amount > 0 and (prefix is None or prefix.contains(term, self.terms.get(term, 0)))
         }
 
     def amount(self, term: Term) -> int:
@@ -111,19 +104,12 @@ def costlier(path: Path, other: Path, added: Cost = 0, added_to_other: Cost = 0)
     """Return whether a path costs more than another, after a cost is added to each."""
     difference = path.cost + added - other.cost - added_to_other
     if path.prefix is not other.prefix:
-        _record_margin(path.prefix, other.prefix, difference)
+        first, second = path.prefix or NO_PREFIX, other.prefix or NO_PREFIX
+        chosen, left = (first, second) if difference > 0 else (second, first)
+        margins, key = (path.prefix or second).choices.margins, (chosen.number, left.number, difference > 0)
+        margin = chosen.cost - left.cost - abs(difference)
+        margins[key] = max(margin, margins.get(key, margin))
     return difference > 0
-
-
-def _record_margin(prefix: Prefix | None, other: Prefix | None, difference: Cost) -> None:
-    """Record that a path with the first prefix costs ``difference`` more than one with the other."""
-    margins = (prefix or other or NO_PREFIX).choices.margins
-    if difference <= 0:
-        prefix, other = other, prefix
-    chosen, left = prefix or NO_PREFIX, other or NO_PREFIX
-    key = (chosen.number, left.number, difference > 0)
-    margin = chosen.cost - left.cost - abs(difference)
-    margins[key] = max(margin, margins.get(key, margin))
 
 
 def longer(left: Path, right: Path) -> Path:

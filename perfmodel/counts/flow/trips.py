@@ -1,8 +1,4 @@
-"""How often one work-item executes a loop nest.
-
-Input: the sets of executed instances of all statements. Output: counts of granularity ``"chain"``, and the values of
-loops whose trips do not depend on the sizes.
-"""
+"""How often one work-item executes a loop nest, and the values of loops whose trips do not depend on the sizes."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property, reduce
+from typing import TypeGuard
 
 import islpy as isl
 
@@ -25,6 +22,8 @@ SET, PARAM, IN, OUT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_, is
 
 LoopNest = tuple[str, ...]  # sequential inames, outermost first
 LARGE = (1024, 256, 64, 16, 1)  # least value tried for the parameters where chains are compared
+FOLLOWED = 3  # iterations of a long loop that a walk executes; a recurrence over a greater distance is not found
+SHORT = 256  # most executions of a body in loops of constant trips
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,13 @@ class Span:
     trips: int
 
 
+def is_short(span: Span | None, runs: int, unrolled: bool) -> TypeGuard[Span]:
+    """Return whether a walk executes every iteration of a loop, of whose surroundings there are ``runs`` executions."""
+    return span is not None and (unrolled or span.trips <= FOLLOWED or runs * span.trips <= SHORT)
+
+
 class Trips:
-    """Trip counts of the loop nests of one program.
+    """Trip counts of the loop nests of one program, of granularity ``"chain"``.
 
     Work-items, and iterations of loops outside the nest, may make different numbers of trips; the largest counts. It is
     exact if one of them makes all trips that any makes. Otherwise it is the product of each loop's largest number of
@@ -45,8 +49,7 @@ class Trips:
     """
 
     def __init__(self, cardinalities: Cardinalities) -> None:
-        self.cardinalities = cardinalities
-        self.program = cardinalities.program
+        self.cardinalities, self.program = cardinalities, cardinalities.program
         self.sizes = self._sizes()
         self.around: dict[str, LoopNest] = {}
         self._record_loops(self.program.schedule, ())
@@ -55,6 +58,7 @@ class Trips:
         self.span = cache(self._span)
 
     def _sizes(self) -> Mapping[str, int]:
+        """Return large sizes that the assumptions allow."""
         assumptions = self.program.assumptions
         for least in LARGE:
             large = assumptions
@@ -118,13 +122,10 @@ class Trips:
     def _count(self, nest: LoopNest) -> Count:
         """Return how often one work-item executes the body of a nest, in one iteration of the loops outside it."""
         domains = self._around(nest) if nest else []
-        if not domains:
-            return Count.constant(1, "chain")
-        known = tuple(name for name in nest if name in domains[0].names)
+        known = tuple(name for name in nest if domains and name in domains[0].names)
         factor = Fraction(1)
-        if len(known) < len(nest):  # statistics give the trips of a data-dependent loop
+        if domains and len(known) < len(nest):  # statistics give the trips of a data-dependent loop
             factor = domains[0].trips or factor
-        exact = all(domain.exact for domain in domains)
         if not known:
             return factor * Count.constant(1, "chain")
         points, other_dims = _union(domains, known, frozenset(self.around.get(known[-1], ())))
@@ -133,6 +134,7 @@ class Trips:
             number = self.cardinalities.size(alone)
         else:
             number = self._most(points, len(known))
+        exact = all(domain.exact for domain in domains)
         reasons = [reason for domain in domains if not domain.exact for reason in domain.doubts]
         if not number.exact:
             number, exact = replace(number, exact=True), False
@@ -160,9 +162,7 @@ def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tup
     These inames are the hardware axes and the loops around the nest. Inner loops are projected out.
     """
     common = set(domains[0].names).intersection(*(domain.names for domain in domains))
-    parallel = {
-        name for domain in domains for name, axis in zip(domain.names, domain.axes, strict=True) if axis
-    }
+    parallel = {name for domain in domains for name, axis in zip(domain.names, domain.axes, strict=True) if axis}
     outer = sorted((common - set(nest)) & (parallel | around))
     order = [*nest, *outer]
     united: isl.Set | None = None
@@ -190,8 +190,7 @@ def _longest(points: isl.Set, dims: int) -> isl.PwQPolynomial:
         lines = _lines(points, dims, k)
         length = lines.dim_max(0).sub(lines.dim_min(0))
         most = isl.Map.from_pw_aff(length).range().dim_max(0)
-        trips = isl.PwQPolynomial.from_pw_aff(most.add_constant_val(isl.Val(1)))
-        number = product(number, trips)
+        number = product(number, isl.PwQPolynomial.from_pw_aff(most.add_constant_val(isl.Val(1))))
     return number
 
 
@@ -212,6 +211,5 @@ def _bound(points: isl.Set, dims: int) -> isl.PwQPolynomial:
 
 def _lines(points: isl.Set, dims: int, k: int) -> isl.Map:
     """Return the values of a dimension for fixed loops before it and fixed inames outside the nest."""
-    lines = isl.Map.from_range(points.project_out(SET, k + 1, dims - k - 1))
-    lines = lines.move_dims(IN, 0, OUT, 0, k)
+    lines = isl.Map.from_range(points.project_out(SET, k + 1, dims - k - 1)).move_dims(IN, 0, OUT, 0, k)
     return lines.move_dims(IN, k, OUT, 1, lines.dim(OUT) - 1)

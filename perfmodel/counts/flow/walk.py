@@ -1,27 +1,27 @@
 """Walks through the schedule of one work-item and keeps the longest dependence path to every value.
 
-Input: a program's schedule and dataflow, trip counts of its loops, and :class:`Rules` (what waits, and what each
-operation costs). Output: the final :class:`State`, and on request the dependences between statements and what loops
-carry from iteration to iteration.
-
 A loop of few constant trips is executed iteration by iteration. Of any other loop the walk executes the first
 :data:`FOLLOWED` iterations and multiplies what the last of them added to each path by the remaining trips: after a few
 iterations a loop whose iterations depend on the one before grows by the same operations each time.
+
+The effect of a loop body on the state is kept for later iterations. The body is executed once with a
+:class:`~perfmodel.counts.flow.paths.Prefix` in place of each path. Every path after it is then a prefix and the
+operations that the body appends. This holds for each iteration that finds the same cells, and in which the lengths of
+the prefixes lead to the same choices of longest paths. Without this a walk through nested loops would execute each body
+once for every iteration of all loops around it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeGuard
 
 from perfmodel.counts.flow import execution
-from perfmodel.counts.flow.execution import KEPT, LATEST, Arcs, CellValue, Position, Rules, Snapshot, State
-from perfmodel.counts.flow.memo import Body, Effect, cache_key, with_prefixes
-from perfmodel.counts.flow.paths import Cost, Path, Term, UnknownPrefixError
-from perfmodel.counts.flow.trips import Span, Trips
+from perfmodel.counts.flow.execution import KEPT, LATEST, Arcs, Cells, CellValue, Position, Rules, Snapshot, State
+from perfmodel.counts.flow.paths import START, Choices, Cost, Path, Prefix, Term, UnknownPrefixError, costlier
+from perfmodel.counts.flow.trips import FOLLOWED, Span, Trips, is_short
 from perfmodel.counts.program.program import (
     SHARED,
     Dataflow,
@@ -34,15 +34,8 @@ from perfmodel.counts.program.program import (
     instructions_in,
 )
 
-FOLLOWED = 3  # executed iterations of a long loop; a recurrence over a greater distance is not found
 WORTH_KEEPING = 8  # statements of a body from which on its effect is kept; a smaller one is executed faster
 MOST_EFFECTS = 8  # of a body with the same cells before it; beyond these it is executed
-SHORT = 256  # most executions of a body in loops of constant trips
-
-
-def is_short(span: Span | None, runs: int, unrolled: bool) -> TypeGuard[Span]:
-    """Return whether a walk executes every iteration of a loop, of whose surroundings there are ``runs`` executions."""
-    return span is not None and (unrolled or span.trips <= FOLLOWED or runs * span.trips <= SHORT)
 
 
 @dataclass(frozen=True)
@@ -52,6 +45,18 @@ class Growth:
     loop: str
     variable: str
     terms: frozenset[tuple[Term, int]]
+
+
+@dataclass(frozen=True)
+class Body:
+    """The body of a loop."""
+
+    executions: int  # statements that the walk executes in one iteration
+    stored: tuple[str, ...]  # variables that its statements store to
+    carried: tuple[str, ...]  # those that the loop may carry from iteration to iteration: it stores and reads them
+    changed: tuple[str, ...]  # variables that change: ``stored``, and shared ones at barriers
+    touched: tuple[str, ...]  # these and those that it reads
+    inames: tuple[str, ...]  # the inames on which indices of these variables depend
 
 
 @dataclass(eq=False)
@@ -64,8 +69,6 @@ class Walk:
     state: State = field(default_factory=State)
     arcs: Arcs | None = None  # dependences between statements; None if neither these nor growths are wanted
     growths: dict[Growth, int] = field(default_factory=dict)  # what loops carry, and in how many cells
-    _stored: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    _carried: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _term_costs: dict[Term, Cost] = field(default_factory=dict)
     _bodies: dict[int, Body] = field(default_factory=dict)
     _effects: dict[Hashable, list[Effect | None]] = field(default_factory=dict)
@@ -83,100 +86,77 @@ class Walk:
                     execution.execute_barrier(node.scope, self.rules, self.state)
                     self._share_cells()
             elif isinstance(node, DeviceKernel):
-                self._launch(node, at)
+                self.state.wait_for(self.state.path(LATEST))
+                self.block(node.body, Position(at.loops, at.offsets, at.runs, launched=True))
+                self._share_cells()
             else:
                 self._loop(node, at)
 
-    def _launch(self, node: DeviceKernel, at: Position) -> None:
-        self.state.wait_for(self.state.path(LATEST))
-        self.block(node.body, Position(at.loops, at.offsets, at.runs, launched=True))
-        self._share_cells()
-
     def _share_cells(self) -> None:
         # other work-items may read what was stored: a cell may be any cell that another work-item stored
-        self.state.forget_names(self.shared, frozenset(self.dataflow.parallel))
+        self.state.forget_names(self._shared, frozenset(self.dataflow.parallel))
 
     @cached_property
-    def written(self) -> frozenset[str]:
-        """The variables that statements store to; only these have cells."""
-        return frozenset(writing.variable for step in self.dataflow.steps for writing in step.writings)
-
-    @cached_property
-    def shared(self) -> frozenset[str]:
+    def _shared(self) -> frozenset[str]:
         """The variables in global and local memory that statements store to."""
         writings = (writing for step in self.dataflow.steps for writing in step.writings)
         return frozenset(writing.variable for writing in writings if writing.space in SHARED)
 
     # {{{ loops
 
-    def stored(self, loop: Loop) -> tuple[str, ...]:
-        """Return the variables that statements in a loop store to."""
-        if id(loop) not in self._stored:
-            steps = (self.dataflow.by_name.get(identifier) for identifier in instructions_in(loop))
-            writings = (writing for step in steps if step is not None for writing in step.writings)
-            self._stored[id(loop)] = tuple(dict.fromkeys(writing.variable for writing in writings))
-        return self._stored[id(loop)]
-
-    def carried(self, loop: Loop) -> tuple[str, ...]:
-        """Return the variables that a loop may carry from iteration to iteration: it stores and reads them."""
-        if id(loop) not in self._carried:
-            steps = (self.dataflow.by_name.get(identifier) for identifier in instructions_in(loop))
-            read = {reading.variable for step in steps if step is not None for reading in step.readings}
-            self._carried[id(loop)] = tuple(name for name in self.stored(loop) if name in read)
-        return self._carried[id(loop)]
-
     def _loop(self, node: Loop, at: Position) -> None:
-        span = self.trips.span(node.iname)
-        unrolled = node.iname in self.dataflow.unrolled
+        span, unrolled = self.trips.span(node.iname), node.iname in self.dataflow.unrolled
         if is_short(span, at.runs, unrolled):
-            self._all_iterations(node, span, at, unrolled)
+            body = self._body_of(node, at.runs * span.trips, at.launched)
+            self._all_iterations(node, body, span, at, unrolled)
         else:
-            self._first_iterations(node, 1 if span is None else span.step, at)
+            body = self._body_of(node, at.runs * FOLLOWED, at.launched)
+            self._first_iterations(node, body, 1 if span is None else span.step, at)
         if self.arcs is not None:
-            self.state.cap_store_times(self.stored(node), 2 * len(at.loops))
+            self.state.cap_store_times(body.stored, 2 * len(at.loops))
         self._order_iterations(unrolled)
 
-    def _all_iterations(self, node: Loop, span: Span, at: Position, unrolled: bool) -> None:
+    def _all_iterations(self, node: Loop, body: Body, span: Span, at: Position, unrolled: bool) -> None:
         before: Snapshot = {}
         for k in range(span.trips):
             if k == span.trips - 1 and self.arcs is not None:
-                before = self.state.snapshot(self.carried(node))
+                before = self.state.snapshot(body.carried)
             self._order_iterations(unrolled)
-            self._iteration(node, at.iteration(node.iname, (True, span.start + k * span.step), at.runs * span.trips), k)
+            offset = (True, span.start + k * span.step)
+            self._iteration(node, body, at.iteration(node.iname, offset, at.runs * span.trips), k)
         if span.trips > 1 and self.arcs is not None:
-            self._record_growth(node, before, self.state.snapshot(self.carried(node)))
+            self._record_growth(node, body, before, self.state.snapshot(body.carried))
 
-    def _first_iterations(self, node: Loop, step: int, at: Position) -> None:
-        names, stored = frozenset({node.iname}), self.stored(node)
+    def _first_iterations(self, node: Loop, body: Body, step: int, at: Position) -> None:
+        names = frozenset({node.iname})
         before: Snapshot = {}
         paths: dict[str, Path] = {}
         for k in range(FOLLOWED):
             if k == FOLLOWED - 1:
-                before, paths = self.state.snapshot(stored, names), dict(self.state.paths)
+                before, paths = self.state.snapshot(body.stored, names), dict(self.state.paths)
             self._order_iterations(unrolled=False)
-            self._iteration(node, at.iteration(node.iname, (False, k * step), at.runs * FOLLOWED), k)
-        after = self.state.snapshot(stored, names)
+            self._iteration(node, body, at.iteration(node.iname, (False, k * step), at.runs * FOLLOWED), k)
+        after = self.state.snapshot(body.stored, names)
         if self.arcs is not None:
-            self._record_growth(node, before, after)
+            self._record_growth(node, body, before, after)
         for name, path in self.state.paths.items():
-            self.state.paths[name] = self.prolonged(node.iname, path, paths.get(name, path))
+            self.state.paths[name] = self._prolonged_path(node.iname, path, paths.get(name, path))
         for variable, cells in after.items():
             earlier = before.get(variable, {})
             for cell, value in cells.items():
-                path = self.prolonged(node.iname, value.path, earlier.get(cell, value).path)
+                path = self._prolonged_path(node.iname, value.path, earlier.get(cell, value).path)
                 if path is not value.path:
                     cells[cell] = CellValue(path, value.sources)
             self.state.replace(variable, cells)
 
-    def _iteration(self, node: Loop, at: Position, k: int) -> None:
+    def _iteration(self, node: Loop, body: Body, at: Position, k: int) -> None:
         """Execute an iteration of a loop, or apply the kept effect of an earlier one."""
         if k and self.arcs is not None:
-            self.state.cap_store_times(self.stored(node), 2 * len(at.loops) - 1)
-        body = self.body(node, at)
+            self.state.cap_store_times(body.stored, 2 * len(at.loops) - 1)
         if body.executions < WORTH_KEEPING:
             self.block(node.body, at)
             return
-        before, paths = cache_key(self.state, body)
+        before, paths = _cache_key(self.state, body)
         key = (id(node), tuple([at.offsets.get(name) for name in body.inames]), before)
         effects = self._effects.setdefault(key, [])
         effect = next((effect for effect in effects if effect is not None and effect.holds(paths)), None)
@@ -191,31 +171,40 @@ class Walk:
     def _effect(self, node: Loop, at: Position, body: Body, paths: list[Path]) -> Effect | None:
         """Return the effect of a body on states with such paths; None where it depends on the prefixes themselves."""
         state = self.state
-        self.state, choices = with_prefixes(state, body, paths)
+        self.state, choices = _with_prefixes(state, body, paths)
         try:
             self.block(node.body, at)
-            return Effect.of(self.state, body, choices)
+            cells = {name: self.state.cells[name] for name in body.changed if name in self.state.cells}
+            return Effect(cells, self.state.paths, frozenset(self.state.ambiguous), choices)
         except UnknownPrefixError:
             return None
         finally:
             self.state = state
 
-    def body(self, node: Loop, at: Position) -> Body:
+    def _body_of(self, node: Loop, runs: int, launched: bool) -> Body:
         if id(node) not in self._bodies:
-            self._bodies[id(node)] = self._body(node, at)
+            self._bodies[id(node)] = self._body(node, runs, launched)
         return self._bodies[id(node)]
 
-    def _body(self, node: Loop, at: Position) -> Body:
+    def _body(self, node: Loop, runs: int, launched: bool) -> Body:
         steps = [step for name in instructions_in(node) if (step := self.dataflow.by_name.get(name)) is not None]
-        changed = {writing.variable for step in steps for writing in step.writings}
-        changed |= self.shared if has_barrier(node) or not at.launched else set()
+        stored = tuple(dict.fromkeys(writing.variable for step in steps for writing in step.writings))
+        read = {reading.variable for step in steps for reading in step.readings}
+        changed = {*stored, *(self._shared if has_barrier(node) or not launched else ())}
         cells = [(writing.variable, writing.cell) for step in steps for writing in step.writings]
         cells += [(reading.variable, reading.cell) for step in steps for reading in step.readings]
-        touched = changed | {variable for variable, _ in cells if variable in self.written}
+        touched = changed | {variable for variable, _ in cells if variable in self._written}
         indices = (index for variable, cell in cells if variable in touched for index in cell if index is not None)
         inames = {name for index in indices for name, _ in index[1]}
-        executions = self._executions(node.body, at.runs)
-        return Body(executions, tuple(sorted(touched)), tuple(sorted(changed)), tuple(sorted(inames)))
+        return Body(
+            self._executions(node.body, runs), stored, tuple(name for name in stored if name in read),
+            tuple(sorted(changed)), tuple(sorted(touched)), tuple(sorted(inames)),
+        )  # fmt: skip
+
+    @cached_property
+    def _written(self) -> frozenset[str]:
+        """The variables that statements store to; only these have cells."""
+        return frozenset(writing.variable for step in self.dataflow.steps for writing in step.writings)
 
     def _executions(self, nodes: tuple[Node, ...], runs: int) -> int:
         executions = 0
@@ -232,7 +221,7 @@ class Walk:
         if self.rules.in_order and not unrolled:
             self.state.wait_for(self.state.path(LATEST))
 
-    def prolonged(self, loop: str, path: Path, earlier: Path) -> Path:
+    def _prolonged_path(self, loop: str, path: Path, earlier: Path) -> Path:
         """Return a path after all iterations of a loop, from those after and before the last executed iteration.
 
         Equal arguments give the same object, so that caches by identity find it.
@@ -259,10 +248,10 @@ class Walk:
             self._term_costs[term] = self.rules.cost(term[0]) * self.trips.value(term[1])
         return self._term_costs[term]
 
-    def _record_growth(self, loop: Loop, before: Snapshot, after: Snapshot) -> None:
+    def _record_growth(self, loop: Loop, body: Body, before: Snapshot, after: Snapshot) -> None:
         """Record which paths of carried variables the last iteration prolonged, and in how many cells."""
         cells_grown = Counter[Growth]()
-        for variable in self.carried(loop):
+        for variable in body.carried:
             for cell, value in after.get(variable, {}).items():
                 earlier = before.get(variable, {}).get(cell)
                 grown = {} if earlier is None else value.path.since(earlier.path)
@@ -272,3 +261,96 @@ class Walk:
             self.growths[growth] = max(number, self.growths.get(growth, 0))
 
     # }}}
+
+
+# {{{ effects of bodies
+
+
+def _cache_key(state: State, body: Body) -> tuple[Hashable, list[Path]]:
+    """Return the state before a body with its paths replaced by numbers, and these paths."""
+    paths: list[Path] = []
+    numbers = {id(START): -1}
+
+    def number(path: Path) -> int:
+        if id(path) not in numbers:
+            numbers[id(path)] = len(paths)
+            paths.append(path)
+        return numbers[id(path)]
+
+    cells = [
+        (name in state.ambiguous, *[
+            (cell, number(value.path), *value.sources.items()) for cell, value in state.cells.get(name, {}).items()
+        ])
+        for name in body.touched
+    ]  # fmt: skip
+    longest = [(name, number(path)) for name, path in state.paths.items()]
+    return (*cells, *longest), paths
+
+
+def _with_prefixes(state: State, body: Body, paths: Sequence[Path]) -> tuple[State, Choices]:
+    """Return the state before a body with prefixes in place of its paths, and the record of choices between these."""
+    choices = Choices()
+    prefixes = {
+        id(path): Path({}, path.cost, Prefix(k, path.all_terms, path.cost, choices)) for k, path in enumerate(paths)
+    }
+    prefixes[id(START)] = START
+    result = State(paths={name: prefixes[id(path)] for name, path in state.paths.items()})
+    result.ambiguous |= state.ambiguous.intersection(body.touched)
+    for name in body.touched:
+        if name in state.cells:
+            cells = state.cells[name].items()
+            result.replace(name, {cell: CellValue(prefixes[id(value.path)], value.sources) for cell, value in cells})
+    return result, choices
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The state after a body, in paths that start with prefixes."""
+
+    cells: Mapping[str, Cells]
+    paths: Mapping[str, Path]
+    ambiguous: frozenset[str]
+    choices: Choices
+
+    def holds(self, paths: Sequence[Path]) -> bool:
+        """Return whether a walk with these paths as prefixes makes the same choices."""
+        costs = [*[path.cost for path in paths], 0]
+        for (chosen, other, strict), margin in self.choices.margins.items():
+            difference = costs[chosen] - costs[other]
+            if difference < margin or (strict and difference == margin):
+                return False
+        kept = self.choices.kept.items()
+        return all((paths[k].amount(term) + amount != 0) == present for (k, term, amount), present in kept)
+
+    def apply(self, state: State, paths: Sequence[Path]) -> None:
+        """Change a state as the body does, with these paths as prefixes."""
+        self._record_choices([*paths, START])
+        made: dict[int, Path] = {}
+
+        def path_of(path: Path) -> Path:
+            if path.prefix is None:
+                return path
+            if id(path) not in made:
+                before, cost = paths[path.prefix.number], path.cost - path.prefix.cost
+                made[id(path)] = before.plus(path.terms.items(), cost) if path.terms else before
+            return made[id(path)]
+
+        for name, cells in self.cells.items():
+            state.replace(name, {cell: CellValue(path_of(value.path), value.sources) for cell, value in cells.items()})
+        state.paths.update({name: path_of(path) for name, path in self.paths.items()})
+        state.ambiguous |= self.ambiguous
+
+    def _record_choices(self, paths: Sequence[Path]) -> None:
+        """Record the choices again in the enclosing body, where these paths have prefixes themselves."""
+        for (chosen, other, strict), margin in self.choices.margins.items():
+            if paths[chosen].prefix is not paths[other].prefix:
+                if strict:
+                    costlier(paths[chosen], paths[other], 0, margin)
+                else:
+                    costlier(paths[other], paths[chosen], margin)
+        for k, term, amount in self.choices.kept:
+            path = paths[k]
+            if path.prefix is not None:
+                path.prefix.contains(term, path.terms.get(term, 0) + amount)
+
+# }}}

@@ -1,8 +1,5 @@
 """Array indices with floors, as in ``a[j // 8, i, j % 8]``: the digits of an iname, and how these move the address.
 
-Input: an access whose index is not affine. Output: the place values of the digits of inames, and the bytes by which the
-address moves with each digit.
-
 A number ``j`` whose index uses ``j // 8`` and ``j % 8`` has the digits ``j // 8``, of place value 8, and ``j % 8``, of
 place value 1. In its digits the index is affine, so that all rules for affine addresses apply. The steps are found by
 evaluating the index, because isl takes seconds to write the pieces of some such functions.
@@ -12,9 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise
 from math import inf
 
@@ -39,12 +34,12 @@ def index_functions(access: Access) -> list[isl.PwAff]:
     return [function.get_pw_aff(axis) for axis in range(len(access.strides))]
 
 
-def indices_at(functions: Sequence[isl.PwAff], point: Mapping[int, int]) -> tuple[int, ...] | None:
+def _indices_at(functions: Sequence[isl.PwAff], point: Mapping[int, int]) -> tuple[int, ...] | None:
     """Return the indices where inames, by position, have some values and the others are 0; None if undefined there."""
-    place = isl.Point.zero(functions[0].get_domain_space())
+    inames = isl.Point.zero(functions[0].get_domain_space())
     for position, value in point.items():
-        place = place.set_coordinate_val(SET, position, isl.Val(value))
-    values = [function.eval(place) for function in functions]
+        inames = inames.set_coordinate_val(SET, position, isl.Val(value))
+    values = [function.eval(inames) for function in functions]
     return tuple(value.to_python() for value in values) if all(value.is_int() for value in values) else None
 
 
@@ -59,13 +54,11 @@ def floors(access: Access) -> Iterator[tuple[int, Fraction, int]]:
                         yield position, coefficient, quotient.get_denominator_val().to_python()
 
 
-@dataclass(frozen=True)
 class StepsByDigits:
     """How far an address moves with each iname: by one, or by the place value of one of its digits."""
 
-    access: Access
-    functions: tuple[isl.PwAff, ...]
-    names: tuple[str, ...]
+    def __init__(self, access: Access, functions: Sequence[isl.PwAff], names: tuple[str, ...]) -> None:
+        self.access, self.functions, self.names = access, functions, names
 
     @staticmethod
     def of(access: Access, domain: Domain) -> StepsByDigits | None:
@@ -73,25 +66,21 @@ class StepsByDigits:
         functions = index_functions(access)
         if not functions or any(function.involves_dims(PARAM, 0, function.dim(PARAM)) for function in functions):
             return None
-        return StepsByDigits(access, tuple(functions), domain.names)
+        return StepsByDigits(access, functions, domain.names)
 
     @property
     def start(self) -> Count:
         """The address where all inames are 0 [B]."""
-        return self._bytes(self._at(0, 0))
+        return self._bytes(_indices_at(self.functions, {}) or ())
 
     def step(self, name: str, width: int) -> Count:
         """Return the bytes by which the address moves when an iname rises by a width."""
         if name not in self.names:
             return NO_BYTES
         position = self.names.index(name)
-        indices = [self._at(position, width * k) for k in range(NEIGHBOURS + 1)]
+        indices = [_indices_at(self.functions, {position: width * k}) or () for k in range(NEIGHBOURS + 1)]
         moves = (tuple(b - a for a, b in zip(*pair, strict=True)) for pair in pairwise(indices))
         return self._bytes(Counter(moves).most_common(1)[0][0])
-
-    def _at(self, position: int, value: int) -> tuple[int, ...]:
-        point = isl.Point.zero(self.functions[0].get_domain_space()).set_coordinate_val(SET, position, isl.Val(value))
-        return tuple(int(function.eval(point).to_python()) for function in self.functions)
 
     def _bytes(self, cells: Sequence[int]) -> Count:
         total = NO_BYTES
@@ -147,7 +136,7 @@ def address_by_digits(
     pitches = [int(Fraction(access.bits, 8) * Count(stride)()) for stride in access.strides]
 
     def address_at(moved: Mapping[int, int]) -> int | None:
-        indices = indices_at(functions, {k: value + moved.get(k, 0) for k, value in enumerate(first)})
+        indices = _indices_at(functions, {k: value + moved.get(k, 0) for k, value in enumerate(first)})
         return None if indices is None else sum(p * index for p, index in zip(pitches, indices, strict=True))
 
     start = address_at({})
@@ -156,12 +145,11 @@ def address_by_digits(
     steps: dict[str, Count] = {}
     digits: dict[str, Digits] = {}
     expected = start
-    for position, name in enumerate(domain.names):
-        along = partial(_address_along, address_at, position)
-        numbers = _steps_along(along, start, extents[position], units[position])
+    for k, name in enumerate(domain.names):
+        numbers = _steps_along(lambda value: address_at({k: value}), start, extents[k], units[k])  # noqa: B023
         if numbers is None:
             return None, {}
-        expected += _distance_of(extents[position] - 1, numbers)
+        expected += _distance_of(extents[k] - 1, numbers)
         if len(numbers) > 1:
             digits[name] = tuple((unit, Count.constant(step, "byte")) for unit, step in numbers)
         elif numbers[0][1]:
@@ -169,10 +157,6 @@ def address_by_digits(
     if address_at({k: extent - 1 for k, extent in enumerate(extents)}) not in (None, expected):
         return None, {}
     return Address(Count.constant(start, "byte"), steps), digits
-
-
-def _address_along(address_at: Callable[[Mapping[int, int]], int | None], position: int, value: int) -> int | None:
-    return address_at({position: value})
 
 
 def _steps_along(

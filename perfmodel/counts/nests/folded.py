@@ -1,7 +1,6 @@
-"""The operations that remain after a compiler's constant folding, reuse of values and loop-invariant code motion.
+"""The operations of a nest that remain after constant folding, reuse of values and loop-invariant code motion.
 
-Input: the statements of a nest. Output: the remaining operations, with the loops that do not change them. Counts are of
-the generated code; quantities use the remaining operations.
+Counts are of the generated code; quantities use the remaining operations.
 
 - An operation on literals alone is folded: ``1.0/4.0``.
 - A quotient by a power of two is a product: ``x/2.0``. A quotient or remainder of an integer by a literal is a product
@@ -22,34 +21,23 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from functools import lru_cache
 from itertools import groupby, takewhile
+from typing import NamedTuple
 
-from perfmodel.counts.program.program import (
-    SHARED,
-    Computed,
-    DeviceKernel,
-    Domain,
-    Loop,
-    Node,
-    Program,
-    Run,
-    Statement,
-    Step,
-)
-from perfmodel.values import FrozenValue
+from perfmodel.counts.program import program
+from perfmodel.counts.program.program import SHARED, Computed, Domain, Statement
 
 Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
+#: operations of functions, for each component of a vector
 MADE_OF: Mapping[str, Amounts] = {
     "fma": (("mul", 1), ("add", 1)), "mad": (("mul", 1), ("add", 1)), "mix": (("mul", 1), ("add", 2)),
     "clamp": (("minmax", 2),), "step": (("minmax", 1),), "degrees": (("mul", 1),), "radians": (("mul", 1),),
 }  # fmt: skip
-"""Operations of functions, for each component of a vector."""
+#: operations of functions across a vector, in addition to the sum of products
 ACROSS: Mapping[str, Amounts] = {
     "dot": (), "length": (("sqrt", 1),), "distance": (("sqrt", 1),), "normalize": (("rsqrt", 1),),
 }  # fmt: skip
-"""Operations of functions across a vector, in addition to the sum of products."""
 COMMUTATIVE = ("add", "mul")
 AMBIGUOUS = ("minmax", "shift", "bitwise")  # kinds of several operations, of which none is known to be another
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -62,33 +50,27 @@ def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
 
     Examples
     --------
-    >>> made_of(Computed(0, "float32", "div", 1, ("a[i]", "4.0")), (None, 4.0))
-    (('mul', 1),)
     >>> made_of(Computed(0, "float64", "pow", 1, ("x", "-3")), (None, -3.0))
     (('mul', 2), ('div', 1))
     """
     kind, lanes, last = operation.kind, operation.lanes, operands[-1] if operands else None
     literal = next((value for value in operands if value is not None), None)
-    whole = "int" in operation.dtype
-    if kind == "div" and last is not None and not whole and math.frexp(abs(last))[0] == 0.5:
-        return () if abs(last) == 1 else (("mul", lanes),)
-    if kind == "div" and last and whole:
-        power = math.frexp(abs(last))[0] == 0.5
-        return () if abs(last) == 1 else (("shift", lanes),) if power else (("mul", lanes), ("shift", lanes))
+    whole, power_of_two = "int" in operation.dtype, last is not None and math.frexp(abs(last))[0] == 0.5
+    if kind == "div" and last and (whole or power_of_two):
+        if abs(last) == 1:
+            return ()
+        return (() if whole and power_of_two else (("mul", lanes),)) + ((("shift", lanes),) if whole else ())
     if literal is not None and ((kind == "mul" and abs(literal) == 1) or (kind == "add" and whole and literal == 0)):
         return ()
     real = not operation.dtype.startswith("complex")
     if kind == "pow" and real and last is not None and WHOLE.fullmatch(str(operation.operands[-1])):
-        return _power(int(last), lanes)
+        exponent = int(last)
+        products = exponent.bit_length() + exponent.bit_count() - 2 if exponent else 0
+        return ((("mul", products * lanes),) if products else ()) + ((("div", lanes),) if exponent < 0 else ())
     if kind in ACROSS:
         around = (("add", lanes),) if kind == "distance" else (("mul", lanes),) if kind == "normalize" else ()
         return (("mul", lanes), ("add", lanes - 1), *ACROSS[kind], *around)
     return tuple((part, amount * lanes) for part, amount in MADE_OF.get(kind, ((kind, 1),)))
-
-
-def _power(exponent: int, lanes: int) -> Amounts:
-    products = exponent.bit_length() + exponent.bit_count() - 2 if exponent else 0
-    return ((("mul", products * lanes),) if products else ()) + ((("div", lanes),) if exponent < 0 else ())
 
 
 def literal_of(text: str) -> float | None:
@@ -99,13 +81,13 @@ def literal_of(text: str) -> float | None:
         return None
 
 
+@lru_cache(maxsize=4096)
 def names_in(text: str) -> frozenset[str]:
     """Return the names in the text of an expression."""
     return frozenset(NAME.findall(text))
 
 
-@dataclass(frozen=True)
-class LeftOperation:
+class LeftOperation(NamedTuple):
     """A remaining operation."""
 
     dtype: str
@@ -114,38 +96,39 @@ class LeftOperation:
     names: frozenset[str] | None = None  # all that its operands depend on; None where that is not recorded
 
 
-@dataclass(frozen=True)
-class Changes(FrozenValue):
+class Writer(NamedTuple):
+    """An instruction that writes a variable."""
+
+    number: int  # in the schedule
+    loops: tuple[str, ...]  # around it
+    names: tuple[str, ...]  # on which the value depends
+    space: str
+
+
+class Changes:
     """Which loops change which values. Arrays do not overlap: Loopy's code declares it to the compiler."""
 
-    program: Program
-    known: dict[tuple[str, str], bool] = field(default_factory=dict)  # by loop and name
-
-    @cached_property
-    def runs(self) -> Mapping[str, tuple[int, tuple[str, ...]]]:
-        """By instruction: its number in the schedule, and the loops around it."""
-        runs = enumerate(_loops_around(self.program.schedule, ()))
-        return {instruction: (number, loops) for number, (instruction, loops) in runs}
-
-    @cached_property
-    def writers(self) -> Mapping[str, Sequence[tuple[int, tuple[str, ...], Step, str]]]:
-        """By variable: the instructions that write it, as in :attr:`runs`, with their steps, and the space."""
-        writers: dict[str, list[tuple[int, tuple[str, ...], Step, str]]] = defaultdict(list)
-        for step in self.program.dataflow.steps:
+    def __init__(self, whole: program.Program) -> None:
+        runs = enumerate(_loops_around(whole.schedule, ()))
+        #: by instruction: its number in the schedule, and the loops around it
+        self.runs = {instruction: (number, loops) for number, (instruction, loops) in runs}
+        self.writers: dict[str, list[Writer]] = defaultdict(list)  # by variable
+        for step in whole.dataflow.steps:
             for writing in step.writings if step.name in self.runs else ():
-                writers[writing.variable].append((*self.runs[step.name], step, writing.space))
-        return writers
+                self.writers[writing.variable].append(Writer(*self.runs[step.name], tuple(step.names), writing.space))
+        self._known: dict[tuple[str, str], bool] = {}
 
     def changes(self, loop: str, name: str) -> bool:
         """Return whether an iname, variable or argument may differ between iterations of a loop."""
         key = loop, name
-        if key not in self.known:
-            self.known[key] = True  # what depends on its own value in the iteration before
-            self.known[key] = name == loop or any(
-                space in SHARED or not step.names or any(self.changes(loop, other) for other in step.names)
-                for _, loops, step, space in self.writers.get(name, ()) if loop in loops
+        if key not in self._known:
+            self._known[key] = True  # what depends on its own value in the iteration before
+            writers = [each for each in self.writers.get(name, ()) if loop in each.loops]
+            self._known[key] = name == loop or any(
+                each.space in SHARED or not each.names or any(self.changes(loop, other) for other in each.names)
+                for each in writers
             )
-        return self.known[key]
+        return self._known[key]
 
     def unneeded(self, operation: LeftOperation, loops: Sequence[str], copies: Iterable[str]) -> frozenset[str]:
         """Return the innermost of some loops, and the inames of copies, that do not change an operation."""
@@ -159,31 +142,29 @@ class Changes(FrozenValue):
         return frozenset((*takewhile(keeps, reversed(loops)), *filter(keeps, copies)))
 
 
-@dataclass
 class Values:
     """The values known so far, while instructions are read in the order of the schedule."""
 
-    changes: Changes
-    number: int = 0  # of the instruction in the schedule
-    names: dict[str, frozenset[str]] = field(default_factory=dict)  # in the texts of operands
-    numbers: dict[object, int] = field(default_factory=dict)  # of values: equal ones have one number
-    known: set[tuple[int, Domain]] = field(default_factory=set)  # which values have been computed, and where
+    def __init__(self, changes: Changes) -> None:
+        self.changes = changes
+        self._number = 0  # of the instruction in the schedule
+        self._numbers: dict[object, int] = {}  # of values: equal ones have one number
+        self._known: set[tuple[int, Domain]] = set()  # which values have been computed, and where
 
     def left(self, statements: Iterable[Statement]) -> Iterator[LeftOperation]:
         """Yield the remaining operations of statements; if operands are not recorded, all of the generated code."""
         for (_, instruction), group in groupby(statements, key=lambda s: (s.place, s.instruction)):
             here = list(group)
-            self.number = self.changes.runs.get(instruction, (self.number, ()))[0]
+            self._number = self.changes.runs.get(instruction, (self._number, ()))[0]
             if any(statement.computed for statement in here):
                 yield from self._left(here)
             else:
                 for statement in here:
-                    for operation in statement.operations:
-                        amounts = ((operation.kind, operation.amount),)
-                        yield LeftOperation(operation.dtype, amounts, statement.domain)
+                    for each in statement.operations:
+                        yield LeftOperation(each.dtype, ((each.kind, each.amount),), statement.domain)
 
     def _left(self, statements: Sequence[Statement]) -> Iterator[LeftOperation]:
-        literals: dict[int, float] = {}
+        literals: dict[int, float] = {}  # of operations, by their numbers, as are the next two
         names: dict[int, frozenset[str]] = {}
         values: dict[int, object] = {}
         everything = {operation.number: (operation, s.domain) for s in statements for operation in s.computed}
@@ -191,7 +172,7 @@ class Values:
             constants, used, needed = [], [], frozenset[str]()
             for operand in operation.operands:
                 if isinstance(operand, str):
-                    needed |= self._names(operand)
+                    needed |= names_in(operand)
                     constants.append(literal_of(operand))
                     used.append(self._version(operand))
                 else:
@@ -202,31 +183,26 @@ class Values:
             used = sorted(used, key=str) if operation.kind in COMMUTATIVE else used
             alone = operation.kind in AMBIGUOUS or "int" in operation.dtype
             key = object() if alone else (operation.dtype, operation.kind, *used)
-            value = self.numbers.setdefault(key, len(self.numbers))
+            value = self._numbers.setdefault(key, len(self._numbers))
             names[number], values[number] = needed, value
             if constants and None not in constants:
                 literals[number] = CONSTANT
-            elif (value, domain) not in self.known:
-                self.known.add((value, domain))
+            elif (value, domain) not in self._known:
+                self._known.add((value, domain))
                 yield LeftOperation(operation.dtype, made_of(operation, constants), domain, needed)
-
-    def _names(self, text: str) -> frozenset[str]:
-        if text not in self.names:
-            self.names[text] = names_in(text)
-        return self.names[text]
 
     def _version(self, text: str) -> object:
         """Return a key of a text's current value: it changes with each write to one of its variables."""
         writers = self.changes.writers
-        written = ((name, writers[name]) for name in sorted(self._names(text)) if name in writers)
-        return text, *((name, sum(number < self.number for number, *_ in each)) for name, each in written)
+        written = ((name, writers[name]) for name in sorted(names_in(text)) if name in writers)
+        return text, *((name, sum(writer.number < self._number for writer in each)) for name, each in written)
 
 
-def _loops_around(nodes: Iterable[Node], loops: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _loops_around(nodes: Iterable[program.Node], loops: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
     for node in nodes:
-        if isinstance(node, Run):
+        if isinstance(node, program.Run):
             yield node.instruction, loops
-        elif isinstance(node, Loop):
+        elif isinstance(node, program.Loop):
             yield from _loops_around(node.body, (*loops, node.iname))
-        elif isinstance(node, DeviceKernel):
+        elif isinstance(node, program.DeviceKernel):
             yield from _loops_around(node.body, loops)

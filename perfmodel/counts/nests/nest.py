@@ -43,8 +43,7 @@ class Address(FrozenValue):
         """The start without its constant, as text: addresses with one base differ by a constant number of bytes."""
         pieces = []
         for domain, value in self.start.polynomial.get_pieces():
-            constant = isl.QPolynomial.val_on_domain(value.get_domain_space(), value.get_constant_val())
-            moving = value.sub(constant)
+            moving = value.sub(isl.QPolynomial.val_on_domain(value.get_domain_space(), value.get_constant_val()))
             pieces += [] if moving.is_zero() else [f"{domain}: {moving}"]  # a function has no piece where it is zero
         return "; ".join(sorted(pieces))
 
@@ -70,15 +69,12 @@ _addresses: WeakKeyDictionary[Domain, dict[int, tuple[Access, Address | None]]] 
 def address_of(access: Access, domain: Domain) -> Address | None:
     """Return the address of an access in the points of a domain; None if it is not affine there.
 
-    It is kept as long as the domain.
-
-    Examples
-    --------
-    An access ``a[i, j]`` to an array of ``n`` columns of 4 bytes has the steps ``4*n`` along i and 4 along j.
+    An access ``a[i, j]`` to an array of ``n`` columns of 4 bytes has the steps ``4*n`` along i and 4 along j. The
+    address is kept as long as the domain.
     """
     known = _addresses.setdefault(domain, {})
     if id(access) not in known:
-        # keeps id(access) in use
+        # the reference to the access keeps its id in use
         known[id(access)] = (access, _address(access, access.cells, domain.points))
     return known[id(access)][1]
 
@@ -91,7 +87,7 @@ def moving_address_of(access: Access, domain: Domain) -> Address | None:
     if access.moves is None:
         return address_of(access, domain)
     address = _address(access, access.moves, domain.with_loops)
-    return replace(address, drifts=access.drifts) if address is not None else None
+    return None if address is None else replace(address, drifts=access.drifts)
 
 
 def _address(access: Access, cells: isl.Map | None, points: isl.Set) -> Address | None:
@@ -139,13 +135,9 @@ def _bends(cells: isl.Map, points: isl.Set) -> bool:
 def _turns(index: isl.PwAff, k: int, on_line: list[isl.Point]) -> bool:
     if not any(form.dim(DIV) and form.involves_dims(IN, k, 1) for _, form in index.get_pieces()):
         return False
-    slope: Fraction | None = None
     values = ((point.get_coordinate_val(SET, k).to_python(), index.eval(point).to_python()) for point in on_line)
-    for (here, value), (there, next_value) in pairwise(values):
-        latest, slope = slope, Fraction(next_value - value, there - here)
-        if latest not in (None, slope):
-            return True
-    return False
+    slopes = (Fraction(value - before, there - here) for (here, before), (there, value) in pairwise(values))
+    return any(slope != other for slope, other in pairwise(slopes))
 
 
 def _distance(function: isl.PwQPolynomial) -> Count:
@@ -154,10 +146,9 @@ def _distance(function: isl.PwQPolynomial) -> Count:
 
 def _form(index: isl.PwAff) -> isl.Aff | None:
     forms = [form for _, form in index.get_pieces()]
-    first = forms[0] if forms else None
-    if first is None or first.dim(isl.dim_type.div) or any(not form.plain_is_equal(first) for form in forms[1:]):
+    if not forms or forms[0].dim(DIV) or any(not form.plain_is_equal(forms[0]) for form in forms[1:]):
         return None
-    return first
+    return forms[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +158,6 @@ class NestAccess:
     space: str  # this and the next as in AccessCount
     direction: str
     array: str
-    dtype: str
     bits: int
     count: Count  # executions by work-items
     address: Address | None  # its address; None if the index depends on data or is not affine
@@ -185,9 +175,7 @@ class NestAccess:
 class NestChain:
     """A variable that each iteration of a nest computes from its value in the iteration before."""
 
-    variable: str
-    #: the operations of the chain over all work-items; each waits for the one before
-    operations: tuple[OperationCount, ...]
+    operations: tuple[OperationCount, ...]  # of the chain over all work-items; each waits for the one before
     loads: int  # the loads on the chain in each iteration, whose address waits for the operation before
     chains: int  # independent chains of this kind, in cells of the variable
     loops: tuple[str, ...]  # the loops, sorted, that carry the variable from iteration to iteration
@@ -199,26 +187,19 @@ class Nest:
 
     launch: str  # name of the device kernel
     interval: int  # number of the barrier interval in the launch
-    #: the sequential loops around the interval, which contain barriers, and those inside it, outermost first.
-    #: Unrolled loops are left out
-    outer: tuple[str, ...]
-    inner: tuple[str, ...]
-    lanes: tuple[str, ...]  # the axes ``l.0``, ``l.1``, ... on which the instructions depend
+    outer: tuple[str, ...]  # sequential loops around the interval, outermost first; unrolled loops are left out
+    inner: tuple[str, ...]  # those inside the interval
     #: (work-item, iteration) pairs that execute at least one of the instructions, summed over the copies that an
     #: unrolled loop around the inner loops makes
     iterations: Count
     #: ``iterations`` if every work-item made all iterations of the box around the loops. It is larger if a guard, or
     #: a loop of varying bounds, leaves some out
     box: Count
-    #: entries of each inner loop, outermost first: (work-item, iteration) pairs of the loops around it
-    entered: tuple[Count, ...]
-    #: iterations of the innermost loop per entry, if they are one number at all sizes and on all lanes. A compiler
-    #: unrolls a loop of few such iterations
-    trips: int | None
+    entered: tuple[Count, ...]  # entries of each inner loop: (work-item, iteration) pairs of the loops around it
+    trips: int | None  # iterations of the innermost loop per entry, if they are one number at all sizes and lanes
     executions: Count  # as ``iterations``, with each copy of an unrolled loop counted by itself
     operations: tuple[OperationCount, ...]  # operations of the generated code
-    #: operations that remain after compilation (:mod:`perfmodel.counts.nests.folded`)
-    compiled: tuple[OperationCount, ...]
+    compiled: tuple[OperationCount, ...]  # those that remain after compilation (:mod:`perfmodel.counts.nests.folded`)
     accesses: tuple[NestAccess, ...]  # one for each expression
     #: loads and stores of private values that are live across a barrier; a device that runs work-items one after the
     #: other keeps these in memory
@@ -235,8 +216,7 @@ class Nest:
 class Move:
     """How an address moves with a group axis, a loop, or the copies of an unrolled loop."""
 
-    #: the axis ``g.0``, ``g.1``, ..., the loop's iname, or ``g.2/36``: the digit of place value 36 of a group id
-    name: str
+    name: str  # the axis ``g.0``, ..., the loop's iname, or ``g.2/36``: the digit of place value 36 of a group id
     step: Count  # bytes for each step
     values: Count  # number of values; of the last digit of a group id perhaps a fraction
     written: bool  # whether the compiled code has a copy for each value
@@ -258,8 +238,7 @@ class IssuedAccess:
     #: bytes by which the address moves along each axis of ``shape``; None if data decide. If the index is not
     #: affine, the smallest distance between neighbours along l.0, and 0 along the others
     lanes: tuple[Count, ...] | None
-    #: how it moves with group axes, loops from the outermost on, and copies. Empty if the index is not affine
-    moves: tuple[Move, ...]
+    moves: tuple[Move, ...]  # with group axes, loops from the outermost on, and copies; empty if not affine
     addressed: bool  # whether the address is affine in the inames or in digits of group and local ids
     guarded: bool  # whether a test excludes instances from the box of lanes, groups, loops and copies
     #: the share of executions that compiled code makes: copies with equal addresses access once, unless they are
@@ -275,8 +254,7 @@ class PrivateAccess:
     array: str  # this and the next as in AccessCount
     bits: int
     count: Count  # executions by sub-groups, once for all iterations of innermost loops that do not move the address
-    #: as ``count``, if registers do not hold the data: a value is not kept around code that moves the address
-    reloads: Count
+    reloads: Count  # as ``count``, if registers do not hold data around code that moves the address
     indexed: bool  # whether a loop that is not unrolled indexes it: then the array cannot be in registers
     tested: bool = False  # whether an index depends on an iname of a test around the access
 

@@ -1,9 +1,7 @@
 """The nests of a program, with counts by work-items.
 
-Input: the dataflow of a program, whose statements have schedule positions. Output: one :class:`Nest` for each set of
-statements in the same barrier interval, in the same loops and on the same lanes, in the order of the schedule.
-
-Barriers matter because a device that runs work-items one after the other loops over them in each barrier interval.
+A :class:`Nest` are the statements in the same barrier interval, in the same loops and on the same lanes. Barriers
+matter because a device that runs work-items one after the other loops over them in each barrier interval.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from math import prod
 import islpy as isl
 
 from perfmodel.counts.counters.executions import Cardinalities
-from perfmodel.counts.flow.flow import Flow, Recurrence
+from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.folded import Changes, Values
 from perfmodel.counts.nests.nest import SET, Nest, NestAccess, NestChain, moving_address_of
@@ -28,7 +26,6 @@ from perfmodel.counts.program.program import Domain, Node, Place, Statement
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount, total
 from perfmodel.errors import CountError
-from perfmodel.values import FrozenValue
 
 
 @dataclass(frozen=True)
@@ -47,9 +44,9 @@ class Surroundings:
 def surroundings(schedule: tuple[Node, ...], unrolled: Container[str]) -> Mapping[tuple[int, Place], Surroundings]:
     """Return the surroundings of each schedule position of each launch, positions before a node included."""
     return {
-        (launch, place): around
+        (launch, position): around
         for launch, device in enumerate(program.device_kernels(schedule))
-        for place, around in _Intervals(launch, unrolled).block(device.body, (), ())
+        for position, around in _Intervals(launch, unrolled).block(device.body, (), ())
     }
 
 
@@ -92,18 +89,7 @@ class _Intervals:
                 yield from self.without_barriers(node.body, 0, below, inside)
 
 
-Key = tuple[Surroundings, tuple[str, ...]]  #: the surroundings of a nest, and the axes of its lanes
-
-
-def statements_by_nest(flow: Flow) -> dict[Key, list[Statement]]:
-    """Return the statements of each nest, in the order of the schedule."""
-    places = surroundings(flow.cardinalities.program.schedule, flow.dataflow.unrolled)
-    nests: dict[Key, list[Statement]] = defaultdict(list)
-    for statement in flow.cardinalities.program.statements:
-        domain = statement.domain
-        lanes = tuple(sorted(axis for axis in domain.axes if axis.startswith("l")))
-        nests[places[domain.launch, statement.place], lanes].append(statement)
-    return dict(sorted(nests.items(), key=lambda item: (item[0][0].launch, item[0][0].interval)))
+# {{{ domains
 
 
 def rolled(statements: Sequence[Statement], around: Surroundings) -> list[Domain]:
@@ -166,14 +152,15 @@ def union_of(domains: Sequence[Domain]) -> Domain:
     return whole
 
 
-def _by_data(domains: Iterable[Domain], loop: str) -> bool:
-    return any(loop in dict(domain.means) for domain in domains)
-
-
 def line_of(points: isl.Set, position: int) -> isl.Set:
     """Return the values of one dimension of a set."""
     return points.project_out(SET, position + 1, points.dim(SET) - position - 1).project_out(SET, 0, position)
 
+
+# }}}
+
+
+# {{{ operations
 
 #: By type and kind: how many operations are made at each point of a domain without some of its inames.
 Executions = defaultdict[tuple[str, str], Counter[tuple[Domain, frozenset[str]]]]
@@ -216,34 +203,32 @@ def counted(
 
 def compiled_table(flow: Flow) -> tuple[OperationCount, ...] | None:
     """Return the remaining operations of all nests; None if all remain."""
-    changes, executions = Changes(flow.cardinalities.program), Executions(Counter)
-    nests = statements_by_nest(flow)
-    for (around, _), statements in nests.items():
-        for kind, parts in compiled(statements, around, around.inner, changes).items():
+    nests, executions = NestTable(flow), Executions(Counter)
+    for (around, _), statements in nests.statements.items():
+        for kind, parts in compiled(statements, around, around.inner, nests.changes).items():
             executions[kind].update(parts)
-    if executions == generated(statement for statements in nests.values() for statement in statements):
+    if executions == generated(statement for statements in nests.statements.values() for statement in statements):
         return None
     return counted(executions, flow.cardinalities)
 
 
-@dataclass(frozen=True)
-class NestTable(FrozenValue):
+# }}}
+
+
+class NestTable:
     """The statements of each nest of a kernel, for tables of nests by work-items and by sub-groups."""
 
-    flow: Flow
-
-    @cached_property
-    def statements(self) -> dict[Key, list[Statement]]:
-        """The statements of each nest, in the order of the schedule."""
-        return statements_by_nest(self.flow)
-
-    @property
-    def cardinalities(self) -> Cardinalities:
-        return self.flow.cardinalities
-
-    @cached_property
-    def changes(self) -> Changes:
-        return Changes(self.cardinalities.program)
+    def __init__(self, flow: Flow) -> None:
+        self.flow, self.cardinalities, self.program = flow, flow.cardinalities, flow.cardinalities.program
+        self.changes = Changes(self.program)
+        around = surroundings(self.program.schedule, flow.dataflow.unrolled)
+        nests: dict[tuple[Surroundings, tuple[str, ...]], list[Statement]] = defaultdict(list)
+        for statement in self.program.statements:
+            domain = statement.domain
+            lanes = tuple(sorted(axis for axis in domain.axes if axis.startswith("l")))
+            nests[around[domain.launch, statement.place], lanes].append(statement)
+        #: the statements of each nest by its surroundings and the axes of its lanes, in the order of the schedule
+        self.statements = dict(sorted(nests.items(), key=lambda item: (item[0][0].launch, item[0][0].interval)))
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
@@ -254,34 +239,34 @@ class NestTable(FrozenValue):
 def nests_of(flow: Flow) -> tuple[Nest, ...]:
     """Return the nests of a kernel, in the order of the schedule."""
     nests = _Nests(flow)
-    return tuple(nests.nest(around, lanes, statements) for (around, lanes), statements in nests.statements.items())
+    return tuple(nests.nest(around, statements) for (around, _), statements in nests.statements.items())
 
 
 class _Nests(NestTable):
-    def nest(self, around: Surroundings, lanes: tuple[str, ...], statements: list[Statement]) -> Nest:
+    def nest(self, around: Surroundings, statements: list[Statement]) -> Nest:
         count, turns = self.cardinalities.count, rolled(statements, around)
         together = union_of(turns)
         iterations = count(together)
         inside = [around.inner[k:] for k in range(len(around.inner))]
         entered = tuple(count(union_of([without(domain, loops) for domain in turns])) for loops in inside)
+        by_data = any(around.inner[-1] in dict(domain.means) for domain in turns) if around.inner else True
         return Nest(
-            launch=self.cardinalities.program.launches[around.launch].name,
-            interval=around.interval, outer=around.outer, inner=around.inner, lanes=lanes,
+            launch=self.program.launches[around.launch].name,
+            interval=around.interval, outer=around.outer, inner=around.inner,
             iterations=iterations, box=self._box(together), entered=entered,
-            trips=self._trips(iterations, entered[-1]) if entered and not _by_data(turns, around.inner[-1]) else None,
+            trips=None if by_data else self._trips(iterations, entered[-1]),
             executions=count(union_of(domains_of(statements))),
             operations=counted(generated(statements), self.cardinalities),
             compiled=counted(compiled(statements, around, around.inner, self.changes), self.cardinalities),
-            accesses=tuple(
-                NestAccess(
-                    a.space, a.direction, a.array, a.dtype, a.bits, count(s.domain), moving_address_of(a, s.domain),
-                    a.lane_stride, copies_of(s.domain, {*around.outer, *around.inner}),
-                )
-                for s in statements for a in s.accesses
-            ),
-            kept=self._kept(statements, around.interval),
-            chains=tuple(self._chains(around, iterations)),
+            accesses=tuple(self._access(a, s.domain, around) for s in statements for a in s.accesses),
+            kept=self._kept(statements, around.interval), chains=tuple(self._chains(around, iterations)),
         )
+
+    def _access(self, access: program.Access, domain: Domain, around: Surroundings) -> NestAccess:
+        return NestAccess(
+            access.space, access.direction, access.array, access.bits, self.cardinalities.count(domain),
+            moving_address_of(access, domain), access.lane_stride, copies_of(domain, {*around.outer, *around.inner}),
+        )  # fmt: skip
 
     def _trips(self, iterations: Count, entries: Count) -> int | None:
         """Return the iterations for each entry, if they are one integer at all sizes."""
@@ -312,13 +297,11 @@ class _Nests(NestTable):
         return intervals
 
     def _touched(self, statement: Statement) -> Iterator[tuple[str, str]]:
+        """Yield the private variables that a statement loads and stores."""
         step = self.flow.dataflow.by_name.get(statement.instruction)
-        for reading in step.readings if step is not None else ():
-            if reading.variable in self._private:
-                yield reading.variable, "load"
-        for writing in step.writings if step is not None else ():
-            if writing.space == "private":
-                yield writing.variable, "store"
+        if step is not None:
+            yield from ((each.variable, "load") for each in step.readings if each.variable in self._private)
+            yield from ((each.variable, "store") for each in step.writings if each.space == "private")
 
     @cached_property
     def _private(self) -> frozenset[str]:
@@ -335,26 +318,16 @@ class _Nests(NestTable):
         return total(max(counts, key=lambda count: float(count(**self.sizes))) for counts in touched.values())
 
     def _chains(self, around: Surroundings, iterations: Count) -> Iterator[NestChain]:
-        for recurrence in self.flow.recurrences if around.inner else ():
+        recurrences = self.flow.recurrences if around.inner else ()
+        for recurrence in recurrences:
             if recurrence.loop == around.inner[-1]:
-                amounts, loops = _chain_operations(recurrence), self._carriers[recurrence.variable]
+                amounts = Counter[program.OpKind]()
+                for (kind, _), amount in recurrence.terms:
+                    amounts[kind] += amount
+                loads = sum(amounts[space, "load"] for space in program.SHARED)
                 operations = tuple(
                     OperationCount(*kind, amount * iterations) for kind, amount in amounts.items()
                     if kind[0] not in program.SHARED
                 )  # fmt: skip
-                loads = sum([amounts.get((where, "load"), 0) for where in program.SHARED])
-                yield NestChain(recurrence.variable, operations, loads, recurrence.chains, tuple(sorted(loops)))
-
-    @cached_property
-    def _carriers(self) -> dict[str, set[str]]:
-        carriers: dict[str, set[str]] = defaultdict(set)
-        for recurrence in self.flow.recurrences:
-            carriers[recurrence.variable].add(recurrence.loop)
-        return carriers
-
-
-def _chain_operations(recurrence: Recurrence) -> dict[program.OpKind, int]:
-    amounts: dict[program.OpKind, int] = defaultdict(int)
-    for (kind, _), amount in recurrence.terms:
-        amounts[kind] += amount
-    return amounts
+                loops = sorted({other.loop for other in recurrences if other.variable == recurrence.variable})
+                yield NestChain(operations, loads, recurrence.chains, tuple(loops))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.nests.unrolling import LoopTrips
+from perfmodel.counts.nests.issues import LoopTrips
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
