@@ -1,7 +1,4 @@
-"""How many cache lines, and how many cache sets, a few references to one array touch.
-
-Input: the loops that move the references (step and extent) and their start addresses. Output: a :class:`Box` with its
-lines, and the sets of a cache that these fall into.
+"""How many cache lines, and how many cache sets, a few references to one array touch: a :class:`Box`.
 
 What the innermost loops touch without a gap is a *run* of bytes; outer loops repeat the run at a *pitch*. References
 with equal steps are one box, widened by the distances between their starts::
@@ -62,11 +59,6 @@ def lines_of_run(length: float, line: int, grid: int, start: int) -> float:
     """Return the mean number of lines L that r contiguous bytes touch: 1 + floor((s + r - 1)/a) a/L.
 
     The runs start at ``s = start mod grid``, plus any multiple of the grid a, which divides the line.
-
-    Examples
-    --------
-    >>> lines_of_run(256, 64, 64, 0), lines_of_run(256, 64, 4, 0), lines_of_run(64, 64, 64, 32)
-    (4.0, 4.9375, 2.0)
     """
     return 1.0 + floor((start % grid + length - 1) / grid) * grid / line
 
@@ -205,15 +197,7 @@ def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> f
     """Return how many sets equal runs of lines touch whose starts are one pitch from each other.
 
     If some sets receive more runs than others, it is the number of equally filled sets with the same mean square,
-    (sum n)^2/sum n^2.
-
-    Examples
-    --------
-    A cache of 64 sets: rows of 4096 bytes start in one set, of 4160 bytes in 16; rows of 1032 bytes drift, two into
-    each of 8.
-
-    >>> [round(sets_reached(pitch, 16, 1.0, 64, 64), 1) for pitch in (4096, 4160, 1032)]
-    [1.0, 16.0, 8.0]
+    (sum n)^2/sum n^2. Of 64 sets, 16 rows of 4096 bytes start in one, of 4160 bytes in 16.
     """
     cycle = sets * line
     distance = gcd(pitch, cycle)  # between neighbouring starts, after all turns around the sets
@@ -243,13 +227,6 @@ def chance_to_stay(lines: float, others: Iterable[tuple[float, float]], ways: in
 
     ``lines`` are the box's lines in each set that it touches; ``others`` has, for each other box, its lines in a set
     and its chance to touch the same set.
-
-    Examples
-    --------
-    Of three other boxes the first has a line in each set, and two have two lines in half of the sets.
-
-    >>> chance_to_stay(1, [(1, 1.0), (2, 0.5), (2, 0.5)], 4)
-    0.75
     """
     chances = {0: 1.0}  # by the lines in a set
     for added, share in ((lines, 1.0), *others):

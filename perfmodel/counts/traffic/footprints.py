@@ -1,10 +1,7 @@
 """The lines that the loops of a launch touch, at given sizes and for caches with lines of some bytes.
 
-Input: the tree of loops and its references at one size. Output: for any loop, as a whole or in one iteration, the
-touched lines of each array (its *footprint*), as boxes.
-
-The loop tree is cut at a depth: all loops from there inwards form the footprint. Row sums of 128 rows of 64 float32,
-in groups of 64 rows::
+The loop tree is cut at a depth: all loops from there inwards form the *footprint*, the touched lines of each array as
+boxes. Row sums of 128 rows of 64 float32, in groups of 64 rows::
 
     depth 0   the launch         a: 128 rows of 256 bytes, 512 lines     out: 8 lines
     depth 1   a group            a: 64 rows, 256 lines                   out: 4 lines
@@ -17,8 +14,9 @@ because the layer conditions of all caches ask for the same ones.
 
 from __future__ import annotations
 
+import functools
 from bisect import insort
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -33,19 +31,11 @@ ROUNDING = 1 + 1e-9  # a sum of parts exceeds the whole by less
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache that replaces the least recently used line.
-
-    Attributes
-    ----------
-    lines, line_bytes : int
-        Number of lines, and the bytes of one.
-    sets : int
-        Number of sets; 0 if fully associative.
-    """
+    """A cache that replaces the least recently used line."""
 
     lines: int
     line_bytes: int
-    sets: int
+    sets: int  # 0 if fully associative
 
     @property
     def bytes(self) -> int:
@@ -76,17 +66,12 @@ class ArrayLines:
 class TouchedLines:
     """The touched lines of each array; immutable."""
 
-    __slots__ = ("_half", "by_array")
-
     def __init__(self, by_array: Mapping[str, ArrayLines]) -> None:
         self.by_array = by_array
-        self._half: TouchedLines | None = None
 
-    @property
+    @cached_property
     def half(self) -> TouchedLines:
-        if self._half is None:
-            self._half = TouchedLines({name: array.part(0.5) for name, array in self.by_array.items()})
-        return self._half
+        return TouchedLines({name: array.part(0.5) for name, array in self.by_array.items()})
 
     def fits(self, cache: Cache) -> bool:
         """Return whether no set of a cache receives more lines than it has ways."""
@@ -187,20 +172,20 @@ class ReferenceMotion:
 
     def reach(self, depth: int, line: int) -> float:
         """Return the lines among which data choose in the loops from a depth inwards."""
-        lines, still = self.lines_to_choose(line), self.window_lines(line)
+        lines, still = self._lines_to_choose(line), self.window_lines(line)
         moving = self.reference.window.moving if self.reference.window else ()
         outside = [extent for extent, moves in zip(self.extents[:depth], moving, strict=False) if moves]
         return still + (lines - still) / max(prod(outside), 1.0)
 
     def window_lines(self, line: int) -> float:
         """Return the lines among which data choose in one work-item."""
-        window, lines = self.reference.window, self.lines_to_choose(line)
+        window, lines = self.reference.window, self._lines_to_choose(line)
         if window is None or window.width is None:
             return lines
         share = window.width / window.indices if window.indices else window.width * self.reference.size / line / lines
         return max(lines * min(share, 1.0), 1.0)
 
-    def lines_to_choose(self, line: int) -> float:
+    def _lines_to_choose(self, line: int) -> float:
         """Return the lines of an array that data index; one of unknown shape gets a cell for each work-item."""
         if self.reference.span is not None:
             return max(float(-(-self.reference.span // line)), 1.0)
@@ -242,10 +227,8 @@ class Footprints:
     def __init__(self, launch: LaunchReferences[float], line: int) -> None:
         self.tree, self.references, self.line = launch.tree, launch.references, line
         self._array_lines: dict[tuple[tuple[int, ...], int, bool | None], ArrayLines] = {}
-        self._touched: dict[tuple[frozenset[int], int], TouchedLines] = {}
-        self._by_loop: dict[tuple[int, bool], TouchedLines] = {}
-        self._distances: dict[int, set[int]] = {}
-        self._jump_shares: dict[tuple[int, int], float] = {}
+        self.of, self.of_loop = functools.cache(self._of), functools.cache(self._of_loop)
+        self.distances, self._jump_share = functools.cache(self._distances), functools.cache(self._jump_share_at)
 
     @cached_property
     def motions(self) -> list[ReferenceMotion]:
@@ -260,30 +243,22 @@ class Footprints:
 
     def jump_share(self, k: int, depth: int) -> float:
         """Return the share of a reference's lines, from a depth inwards, that do not follow the line before."""
-        key = k, depth if self.references[k].window else 0
-        share = self._jump_shares.get(key)
-        if share is None:
-            share = self._jump_shares[key] = self.motions[k].jump_share(self.line, depth)
-        return share
+        return self._jump_share(k, depth if self.references[k].window else 0)
 
-    def of_loop(self, loop: int, whole: bool) -> TouchedLines:
+    def _jump_share_at(self, k: int, depth: int) -> float:
+        return self.motions[k].jump_share(self.line, depth)
+
+    def _of_loop(self, loop: int, whole: bool) -> TouchedLines:
         """Return the lines that a loop touches, as a whole or in one iteration."""
-        touched = self._by_loop.get((loop, whole))
-        if touched is None:
-            tree_loop = self.tree.loops[loop]
-            touched = self._by_loop[loop, whole] = self.of(tree_loop.references, tree_loop.depth + (not whole))
-        return touched
+        tree_loop = self.tree.loops[loop]
+        return self.of(tree_loop.references, tree_loop.depth + (not whole))
 
-    def of(self, references: frozenset[int], depth: int) -> TouchedLines:
+    def _of(self, references: frozenset[int], depth: int) -> TouchedLines:
         """Return the lines that references touch in all loops from a depth inwards."""
-        key = references, depth
-        touched = self._touched.get(key)
-        if touched is None:
-            by_array = self.tree.by_array(references)
-            touched = self._touched[key] = TouchedLines({
-                array: self.array_lines(self._usual(numbers, depth), depth) for array, numbers in by_array.items()
-            })
-        return touched
+        by_array = self.tree.by_array(references)
+        return TouchedLines({
+            array: self.array_lines(self._usual(numbers, depth), depth) for array, numbers in by_array.items()
+        })
 
     def _usual(self, references: tuple[int, ...], depth: int) -> tuple[int, ...]:
         """Return the references of an array in usual iterations of the loops outside of a depth.
@@ -361,19 +336,17 @@ class Footprints:
             most = min(most, -(-int(span) // self.line))
         return array if array.lines <= most else array.part(most / array.lines)
 
-    def distances(self, k: int) -> Collection[int]:
+    def _distances(self, k: int) -> set[int]:
         """Return the distances [B] to a reference's starts from the starts of all references with the same motion.
 
         Guards split such references. Distances below a line are left out, except 0.
         """
-        if k not in self._distances:
-            reference, steps, starts = self.references[k], self.motions[k].steps, set[int]()
-            for alike, motion in zip(self.references, self.motions, strict=True):
-                if (alike.array, alike.loops, motion.steps) == (reference.array, reference.loops, steps):
-                    starts.update(motion.starts)
-            differences = (start - other for start in self.motions[k].starts for other in starts)
-            self._distances[k] = {0, *(distance for distance in differences if abs(distance) >= self.line)}
-        return self._distances[k]
+        reference, steps, starts = self.references[k], self.motions[k].steps, set[int]()
+        for alike, motion in zip(self.references, self.motions, strict=True):
+            if (alike.array, alike.loops, motion.steps) == (reference.array, reference.loops, steps):
+                starts.update(motion.starts)
+        differences = (start - other for start in self.motions[k].starts for other in starts)
+        return {0, *(distance for distance in differences if abs(distance) >= self.line)}
 
 
 def joined(parts: Sequence[TouchedLines]) -> TouchedLines:

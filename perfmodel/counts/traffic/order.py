@@ -1,7 +1,4 @@
-"""The order in which a device executes the statements of a launch.
-
-Input: the schedule, and the kind of device. Output: for each schedule position the loops around it, those over groups
-and work-items included, as the device nests them.
+"""The order in which a device executes the statements of a launch: for each schedule position the loops around it.
 
 Without barriers a device runs one work-item after another (``serial``), vectors of neighbours one after another
 (``vectors``), or all lanes along l.0 together (``lockstep``)::
@@ -45,8 +42,6 @@ def paths(
     >>> from perfmodel.counts.program.program import DeviceKernel, Launch, Loop, Run
     >>> device = DeviceKernel("sum", (Loop("k", (Run("add"),)),))
     >>> launch = Launch("sum", (8, 4), (None,), None)
-    >>> paths(device, launch, (), "serial")[0, "k", 0]
-    ('g.0', 'l.1', 'l.0', 0, 'k', 0)
     >>> paths(device, launch, (), "lockstep")[0, "k", 0]
     ('g.0', 'l.1', 0, 'k', 0, 'l.0')
     """
@@ -59,8 +54,9 @@ def paths(
     walk = _DeviceOrder(around, () if serial else axes[-1:], unrolled, serial)
     if has_barrier(device):
         return dict(walk.between_barriers(device.body, (), groups))
-    places = (place for k, node in enumerate(device.body) for place in ((2 * k - 1,), *_places(node, (2 * k,))))
-    return dict(walk.region(places, groups))
+    nodes = enumerate(device.body)
+    positions = (each for k, node in nodes for each in ((2 * k - 1,), *_positions(node, (2 * k,))))
+    return dict(walk.region(positions, groups))
 
 
 def with_digit_loops(path: Path, digits: Mapping[str, tuple[int, ...]]) -> Path:
@@ -90,30 +86,31 @@ class _DeviceOrder:
         """Yield the positions below a node that is or contains a barrier, and the loops around them."""
         region = 0
         for k, node in enumerate(nodes):
-            place = (*parent, 2 * k)
+            position = (*parent, 2 * k)
             yield from self.region(((*parent, 2 * k - 1),), (*outside, region))
             if isinstance(node, Loop) and (has_barrier(node) or (self.serial and not self._is_written_out(node))):
                 region += 2
                 below = (*outside, region - 1, node.iname)
-                yield from self.between_barriers(node.body, (*place, node.iname), below)
+                yield from self.between_barriers(node.body, (*position, node.iname), below)
             elif isinstance(node, Wait):
                 region += 2
             else:
-                yield from self.region(_places(node, place), (*outside, region))
+                yield from self.region(_positions(node, position), (*outside, region))
 
-    def region(self, places: Iterable[Place], outside: Path) -> Iterator[tuple[Place, Path]]:
+    def region(self, positions: Iterable[Place], outside: Path) -> Iterator[tuple[Place, Path]]:
         """Yield positions in one barrier interval, and the loops around them."""
-        depth = 2 * sum(isinstance(name, str) and not name.startswith("g.") for name in outside)  # entries of a place
-        return ((place, (*outside, *self.around, *place[depth:], *self.inside)) for place in places)
+        # entries of a position
+        depth = 2 * sum(isinstance(name, str) and not name.startswith("g.") for name in outside)
+        return ((each, (*outside, *self.around, *each[depth:], *self.inside)) for each in positions)
 
     def _is_written_out(self, node: Node) -> bool:
         return not isinstance(node, Loop) or (node.iname in self.unrolled and all(map(self._is_written_out, node.body)))
 
 
-def _places(node: Node, place: Place) -> Iterator[Place]:
+def _positions(node: Node, position: Place) -> Iterator[Place]:
     """Yield the positions of a node and of all nodes below it, each after the position before it."""
-    yield place
+    yield position
     if isinstance(node, Loop):
         for k, child in enumerate(node.body):
-            yield (*place, node.iname, 2 * k - 1)
-            yield from _places(child, (*place, node.iname, 2 * k))
+            yield (*position, node.iname, 2 * k - 1)
+            yield from _positions(child, (*position, node.iname, 2 * k))

@@ -1,9 +1,7 @@
 """The loop tree of a launch, and the references in it: the part of its traffic that is the same at all sizes.
 
-Input: a program and the order of the device (:mod:`~perfmodel.counts.traffic.order`). Output: a tree of loops with
-references as leaves; steps, starts and iterations are counts, to be evaluated at sizes.
-
-Row sums in groups of 64, on a device that runs one work-item after another::
+Steps, starts and iterations are counts, to be evaluated at sizes. Row sums in groups of 64, on a device that runs one
+work-item after another (:mod:`~perfmodel.counts.traffic.order`)::
 
     launch              loop 0, depth -1
         g.0             loop 1, depth 0
@@ -14,20 +12,19 @@ Row sums in groups of 64, on a device that runs one work-item after another::
 
 A *reference* is all accesses to one array with the same motion, such as ``a[i - 1]`` and ``a[i + 1]``, with one start
 for each. A loop's extent is the ratio of its iterations to the iterations around it, here n*m/n = m for j; so a
-triangular loop has its mean extent. At n = 128, m = 64 the steps of ``a`` are 16384, 256 and 4 bytes, its extents 2, 64
-and 64.
+triangular loop has its mean extent.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from itertools import pairwise, starmap
 from math import prod
-from typing import Generic, TypeVar
+from typing import Generic
 
 import islpy as isl
 
@@ -38,36 +35,34 @@ from perfmodel.counts.nests.nest import address_of, moving_address_of
 from perfmodel.counts.points.cardinality import Cardinality
 from perfmodel.counts.program.program import Access, Domain, device_kernels
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.quasipoly.distinct import DistinctCounts
+from perfmodel.counts.quasipoly.distinct import Amount, DistinctCounts
 from perfmodel.counts.traffic.order import Path, paths, with_digit_loops
 from perfmodel.values import FrozenValue
 
 SET = isl.dim_type.set
 UNIT = Cardinality(isl.PwQPolynomial("{ 1 }"))
 
-Number = TypeVar("Number", Count, float)
-
 
 @dataclass(frozen=True)
-class CoupledLoop(Generic[Number]):
+class CoupledLoop(Generic[Amount]):
     """A loop around a reference by its depth, with the iterations outside of it and in it."""
 
     depth: int
-    outside: Number
-    inside: Number
+    outside: Amount
+    inside: Amount
 
 
 @dataclass(frozen=True)
-class Window(Generic[Number]):
+class Window(Generic[Amount]):
     """Data-dependent indices: those of one work-item lie in a window, which moves with the work-items."""
 
-    width: Number | None  # None if it may be all indices
-    indices: Number | None  # of the array; None if its shape is unknown
+    width: Amount | None  # None if it may be all indices
+    indices: Amount | None  # of the array; None if its shape is unknown
     moving: tuple[bool, ...]  # whether each loop moves it: those over work-items, else the outermost
 
 
 @dataclass(frozen=True)
-class Reference(Generic[Number]):
+class Reference(Generic[Amount]):
     """Accesses with the same motion: one box for each start.
 
     If a guard couples loops, ``coupled`` has for each depth the loops from there inwards, smallest steps first; the
@@ -77,16 +72,16 @@ class Reference(Generic[Number]):
     array: str
     size: int  # bytes of one access
     loops: tuple[int, ...]  # around it, outermost first
-    iterations: tuple[Number, ...]  # executions outside of all loops, then in each loop
+    iterations: tuple[Amount, ...]  # executions outside of all loops, then in each loop
     blocks: tuple[tuple[int, int], ...]  # depths of loops over blocks, such as vectors, and of those inside blocks
-    steps: tuple[Number, ...] | None  # bytes by which each loop moves the address; None if not affine
-    coupled: tuple[tuple[CoupledLoop[Number], ...], ...] | None
-    starts: tuple[Number, ...]  # of the boxes, in bytes from the array's first cell
+    steps: tuple[Amount, ...] | None  # bytes by which each loop moves the address; None if not affine
+    coupled: tuple[tuple[CoupledLoop[Amount], ...], ...] | None
+    starts: tuple[Amount, ...]  # of the boxes, in bytes from the array's first cell
     stores: tuple[bool, ...]  # whether each start is of a store
-    span: Number | None  # bytes of the array; None if its shape is unknown
+    span: Amount | None  # bytes of the array; None if its shape is unknown
     walked: int | None  # the depth of a data-bounded loop over neighbouring cells
     paged: bool  # whether the array is in global memory and so starts on a page
-    window: Window[Number] | None  # of data-dependent indices
+    window: Window[Amount] | None  # of data-dependent indices
 
 
 @dataclass(frozen=True)
@@ -160,11 +155,11 @@ class LoopTree(FrozenValue):
 
 
 @dataclass(frozen=True)
-class LaunchReferences(Generic[Number]):
+class LaunchReferences(Generic[Amount]):
     """The loop tree of a launch and its references, in the order of the device."""
 
     tree: LoopTree
-    references: tuple[Reference[Number], ...]
+    references: tuple[Reference[Amount], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,11 +202,7 @@ class _Box:
 
 
 def references_of(
-    cardinalities: Cardinalities,
-    launch: int,
-    unrolled: Container[str],
-    order: str,
-    lanes: int,
+    cardinalities: Cardinalities, launch: int, unrolled: Container[str], order: str, lanes: int,
     spans: Mapping[str, Count],
 ) -> tuple[LaunchReferences[Count], bool]:
     """Return the references of a launch in the order of the device, and whether all of them are exact.
@@ -222,7 +213,7 @@ def references_of(
     program = cardinalities.program
     device = list(device_kernels(program.schedule))[launch]
     around = paths(device, program.launches[launch], unrolled, order, lanes)
-    frames = _Frames(cardinalities, launch, place_values(program, launch))
+    frames = _Frames(cardinalities, launch)
     alike: dict[tuple[object, ...], list[_Box]] = defaultdict(list)
     for statement in program.statements:
         domain = statement.domain
@@ -276,11 +267,9 @@ def _reference(
 ) -> Reference[Count]:
     first, access = boxes[0], boxes[0].access
     return Reference(
-        access.array, access.bits // 8, loops, first.frame.iterations,
-        first.frame.blocks, first.steps, first.coupled,
+        access.array, access.bits // 8, loops, first.frame.iterations, first.frame.blocks, first.steps, first.coupled,
         tuple(box.start for box in boxes), tuple(box.access.direction == "store" for box in boxes), span,
-        first.frame.data_loop if access.walks and first.steps is None else None, access.space == "global",
-        window,
+        first.frame.data_loop if access.walks and first.steps is None else None, access.space == "global", window,
     )  # fmt: skip
 
 
@@ -307,44 +296,31 @@ def _tree(boxes: Sequence[_Box]) -> tuple[LoopTree, list[tuple[int, ...]]]:
     return LoopTree(tuple(tree_loops), tuple(box.access.array for box in boxes)), loops_around
 
 
-@dataclass
 class _Frames:
     """The loops around the statements of one launch; kept by domain and path."""
 
-    cardinalities: Cardinalities
-    launch: int
-    digits: Mapping[str, tuple[int, ...]]
-    frames: dict[tuple[Domain, Path], _Frame] = field(default_factory=dict)
-    uncoupled: dict[Domain, bool] = field(default_factory=dict)
-    loops: dict[tuple[_Frame, tuple[int, ...]], tuple[tuple[CoupledLoop[Count], ...], ...] | None] = field(
-        default_factory=dict
-    )
-    iterations: dict[tuple[Domain, frozenset[str], int], tuple[Cardinality, Count]] = field(default_factory=dict)
+    def __init__(self, cardinalities: Cardinalities, launch: int) -> None:
+        self.cardinalities, self.number = cardinalities, launch
+        self.launch = cardinalities.program.launches[launch]
+        self.digits = place_values(cardinalities.program, launch)
+        self.of, self.is_box, self._coupled_in = cache(self._of), cache(self._is_box), cache(self._coupled_in_order)
+        self._iterations_by: dict[tuple[Domain, frozenset[str], int], tuple[Cardinality, Count]] = {}
 
-    def of(self, domain: Domain, path: Path) -> _Frame:
-        if (domain, path) not in self.frames:
-            whole = with_digit_loops(self._with_copies(domain, path), self.digits)
-            self.frames[domain, path] = self._frame(domain, whole)
-        return self.frames[domain, path]
-
-    def _host_names_of(self, domain: Domain) -> list[str]:
-        """Return the inames of loops around the launch on which a domain depends."""
-        names = self.cardinalities.program.launches[self.launch].repeats.get_var_names(SET)
-        return [name for name in names if name in domain.names]
-
-    def _with_copies(self, domain: Domain, path: Path) -> Path:
-        """Return a path with the inames that have no loop in the schedule: the code has a copy for each value."""
+    def _of(self, domain: Domain, path: Path) -> _Frame:
+        """Return the loops around a statement; an iname without a loop in the schedule has a copy for each value."""
         pairs, host = zip(domain.names, domain.axes, strict=True), self._host_names_of(domain)
         copies = [name for name, axis in pairs if not axis and name not in path and name not in host]
         last = len(path) - (path[-1] == "l.0")
-        return (*path[:last], *copies, *path[last:])
+        return self._frame(domain, with_digit_loops((*path[:last], *copies, *path[last:]), self.digits))
+
+    def _host_names_of(self, domain: Domain) -> list[str]:
+        """Return the inames of loops around the launch on which a domain depends."""
+        return [name for name in self.launch.repeats.get_var_names(SET) if name in domain.names]
 
     def _frame(self, domain: Domain, path: Path) -> _Frame:
         by_axis = {axis: name for axis, name in zip(domain.axes, domain.names, strict=True) if axis}
         inside = self._host_names_of(domain)
-        factor = UNIT
-        if not inside:
-            factor = self.cardinalities.size(self.cardinalities.program.launches[self.launch].repeats)
+        factor = UNIT if inside else self.cardinalities.size(self.launch.repeats)
         trips = domain.trips
         iterations = [self._iterations(domain, inside, factor)]
         loops, names, widths = list[Path](), list[str](), list[int]()
@@ -375,19 +351,20 @@ class _Frames:
     def _iterations(self, domain: Domain, inside: Sequence[str], factor: Cardinality) -> Count:
         """Return the number of values of the inames inside, in a domain, times a factor."""
         key = (domain, frozenset(inside), id(factor))
-        if key not in self.iterations:
+        if key not in self._iterations_by:
             number = factor
             if inside:
                 points = domain.points.project_out_except(inside, [SET]).coalesce()
                 number = self.cardinalities.size(points).times(factor)
-            self.iterations[key] = (factor, self.cardinalities.wrap(number))  # keeps id(factor) in use
-        return self.iterations[key][1]
+            # keeps id(factor) in use
+            self._iterations_by[key] = (factor, self.cardinalities.wrap(number))
+        return self._iterations_by[key][1]
 
     def _axis_extent(self, axis: str) -> isl.PwQPolynomial:
-        launch, number = self.cardinalities.program.launches[self.launch], int(axis[2:])
+        number = int(axis[2:])
         if axis.startswith("l"):
-            return isl.PwQPolynomial(f"{{ {launch.group_shape[number]} }}")
-        return isl.PwQPolynomial.from_pw_aff(launch.grid[number])
+            return isl.PwQPolynomial(f"{{ {self.launch.group_shape[number]} }}")
+        return isl.PwQPolynomial.from_pw_aff(self.launch.grid[number])
 
     def coupled(
         self, domain: Domain, frame: _Frame, steps: Sequence[Count]
@@ -395,13 +372,15 @@ class _Frames:
         """Return the coupled loops of a reference, or None if no loops of its domain are coupled."""
         if self.is_box(domain):
             return None
-        sizes = [abs(float(step(**dict.fromkeys(step.parameters, 1) | self.large_sizes))) for step in steps]
+        sizes = [abs(float(step(**dict.fromkeys(step.parameters, 1) | self._large_sizes))) for step in steps]
         moving = (k for k, name in enumerate(frame.names) if name and sizes[k])
-        order = tuple(sorted(moving, key=sizes.__getitem__))
-        if (frame, order) not in self.loops:
-            loops = tuple(self._coupled(domain, frame, order, depth) for depth in range(len(sizes) + 1))
-            self.loops[frame, order] = None if _are_nested(loops, frame.iterations) else loops
-        return self.loops[frame, order]
+        return self._coupled_in(domain, frame, tuple(sorted(moving, key=sizes.__getitem__)))
+
+    def _coupled_in_order(
+        self, domain: Domain, frame: _Frame, order: tuple[int, ...]
+    ) -> tuple[tuple[CoupledLoop[Count], ...], ...] | None:
+        loops = tuple(self._coupled(domain, frame, order, depth) for depth in range(len(frame.names) + 1))
+        return None if _are_nested(loops, frame.iterations) else loops
 
     def _coupled(
         self, domain: Domain, frame: _Frame, order: Sequence[int], depth: int
@@ -419,18 +398,16 @@ class _Frames:
                 outside = iterations
         return tuple(loops)
 
-    def is_box(self, domain: Domain) -> bool:
+    def _is_box(self, domain: Domain) -> bool:
         """Return whether no condition couples the inames of a domain."""
-        if domain not in self.uncoupled:
-            box = isl.Set("{ [] }")
-            number = len(domain.axes)
-            for k in range(number):
-                box = box.flat_product(domain.points.project_out(SET, k + 1, number - k - 1).project_out(SET, 0, k))
-            self.uncoupled[domain] = bool(box.is_equal(domain.points))
-        return self.uncoupled[domain]
+        box = isl.Set("{ [] }")
+        number = len(domain.axes)
+        for k in range(number):
+            box = box.flat_product(domain.points.project_out(SET, k + 1, number - k - 1).project_out(SET, 0, k))
+        return bool(box.is_equal(domain.points))
 
     @cached_property
-    def large_sizes(self) -> dict[str, int]:
+    def _large_sizes(self) -> dict[str, int]:
         return dict(Trips(self.cardinalities).sizes)
 
 

@@ -1,7 +1,6 @@
 """The lines that a cache fetches while a kernel runs: layer conditions for any loop nest, cache size and associativity.
 
-Input: a program, the order in which a device executes it, and a cache. Output: :class:`Traffic`, a value that is called
-with sizes and returns :class:`MovedLines`. It is a model, not an exact count.
+:class:`Traffic` is called with sizes and returns :class:`MovedLines`. It is a model, not an exact count.
 
 :func:`traffic_plan` prepares the loop tree and its references once for all sizes. At given sizes, the footprints of
 loops give what is touched between two uses of a line (:class:`ReuseDistances`); if that exceeds the cache, the line is
@@ -23,6 +22,7 @@ Loops and references are given by their numbers in the tree; ``k`` is the number
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
@@ -59,37 +59,29 @@ class ReuseDistances:
 
     def __init__(self, footprints: Footprints) -> None:
         self.footprints, self.tree = footprints, footprints.tree
-        self._between_uses: dict[tuple[int, int], tuple[TouchedLines, ...]] = {}
-        self._between_iterations: dict[tuple[int, int, int], TouchedLines] = {}
+        self.between_uses = functools.cache(self._between_uses)
+        self._in_last_gap = functools.cache(self._between_iterations)
         self.held: dict[str | None, MovedLines] = {}  # lines of a cache that holds everything, by array
 
-    def between_uses(self, loop: int, k: int) -> tuple[TouchedLines, ...]:
+    def _between_uses(self, loop: int, k: int) -> tuple[TouchedLines, ...]:
         """Return what is touched between each use of a reference's lines in a loop and the next.
 
         The last entry is between the last use in an iteration and the first use in the next.
         """
-        key = loop, k
-        if key not in self._between_uses:
-            depth = self.tree.loops[loop].depth
-            gaps = self.tree.gaps(loop, k)[:-1] if self.footprints.motions[k].steps is not None else ()
-            in_gaps = (self._in_gap(gap, loop, depth) for gap in gaps)
-            self._between_uses[key] = (*in_gaps, self._in_last_gap(loop, k, depth))
-        return self._between_uses[key]
+        depth = self.tree.loops[loop].depth
+        gaps = self.tree.gaps(loop, k)[:-1] if self.footprints.motions[k].steps is not None else ()
+        return (*(self._in_gap(gap, loop, depth) for gap in gaps), self._in_last_gap(loop, k, depth))
 
-    def _in_last_gap(self, loop: int, k: int, depth: int) -> TouchedLines:
+    def _between_iterations(self, loop: int, k: int, depth: int) -> TouchedLines:
         """Return what is touched from the last use in one iteration to the first in the next.
 
         ``depth`` is the depth of the loop, around this one, whose iterations follow one another.
         """
-        key = loop, k, depth
-        if key not in self._between_iterations:
-            if depth == self.tree.loops[loop].depth == self.footprints.references[k].walked:
-                self._between_iterations[key] = self.footprints.of_loop(loop, whole=False)
-            elif self.footprints.motions[k].steps is None:
-                self._between_iterations[key] = self._at_random(loop, k)
-            else:
-                self._between_iterations[key] = self._in_gap(self.tree.gaps(loop, k)[-1], loop, depth)
-        return self._between_iterations[key]
+        if depth == self.tree.loops[loop].depth == self.footprints.references[k].walked:
+            return self.footprints.of_loop(loop, False)
+        if self.footprints.motions[k].steps is None:
+            return self._at_random(loop, k)
+        return self._in_gap(self.tree.gaps(loop, k)[-1], loop, depth)
 
     def _at_random(self, loop: int, k: int) -> TouchedLines:
         """Return what is touched between two random choices of a line, in iterations that choose each line once."""
@@ -116,17 +108,17 @@ class ReuseDistances:
             return self.footprints.of(self.tree.below(child), depth + 1)
         motion, child_depth = self.footprints.motions[k], self.tree.loops[child].depth
         if motion.steps is None:
-            return self.footprints.of_loop(child, whole=True)
+            return self.footprints.of_loop(child, True)
         step, extent = motion.steps[child_depth], motion.extents[child_depth]
         if not step or extent <= 1 or self._shares_lines(k, step, child_depth):
             return self._in_last_gap(child, k, depth)
         return self._without_share(child, self._skipped_share(k, depth, child_depth))
 
     def _without_share(self, loop: int, share: float) -> TouchedLines:
-        whole = self.footprints.of_loop(loop, whole=True)
+        whole = self.footprints.of_loop(loop, True)
         if not share:
             return whole
-        iteration, by_array = self.footprints.of_loop(loop, whole=False), {}
+        iteration, by_array = self.footprints.of_loop(loop, False), {}
         for name, array in whole.by_array.items():
             again = min(1.0, iteration.by_array[name].lines / max(array.lines, 1.0))
             by_array[name] = array.part(1 - share * (1 - again))
@@ -165,13 +157,6 @@ def iterations_that_fill(
     """Return after how many iterations, at most ``extent``, a cache with a capacity in lines is full.
 
     Each iteration chooses a share of ``lines`` at random; each of ``others`` adds new lines up to a maximum.
-
-    Examples
-    --------
-    Each iteration chooses one of 1000 lines; after 693 iterations half of the lines were chosen.
-
-    >>> round(iterations_that_fill(500, 1000, 1e-3, [], 1e6), 1)
-    693.1
     """
     filled = 0.0
     for _ in range(STEPS):  # the number of touched lines is concave: Newton's method converges from below
@@ -192,19 +177,13 @@ class LineReuse:
         self.distances, self.cache = distances, cache
         self.footprints, self.tree = distances.footprints, distances.tree
         self.holds_everything = (not cache.sets and self.footprints.most_lines <= cache.lines) or (
-            self.footprints.of_loop(0, whole=False).fits(cache)  # all lines of the launch
+            self.footprints.of_loop(0, False).fits(cache)  # all lines of the launch
         )
-        self._shares: dict[int, list[float]] = {}
-        self._holds: dict[int, bool] = {}
+        self._shares_of, self._holds_loop = functools.cache(self._shares_by_depth), functools.cache(self._holds)
 
     def share(self, depth: int, k: int) -> float:
         """Return the share of a reference's lines that stay between iterations of a loop and of all loops inside it."""
-        if self.holds_everything:
-            return 1.0
-        shares = self._shares.get(k)
-        if shares is None:
-            shares = self._shares[k] = self._shares_by_depth(k)
-        return shares[depth]
+        return 1.0 if self.holds_everything else self._shares_of(k)[depth]
 
     def _shares_by_depth(self, k: int) -> list[float]:
         loops, extents = self.footprints.references[k].loops, self.footprints.motions[k].extents
@@ -240,11 +219,8 @@ class LineReuse:
         stay = min(-expm1(-chosen * filled), inside) if filled < motion.extents[depth] else inside
         return max(inside - (inside - stay) * choices / distinct, 0.0) if distinct else inside
 
-    def _holds_loop(self, loop: int) -> bool:
-        holds = self._holds.get(loop)
-        if holds is None:
-            holds = self._holds[loop] = self.footprints.of_loop(loop, whole=True).fits(self.cache)
-        return holds
+    def _holds(self, loop: int) -> bool:
+        return self.footprints.of_loop(loop, True).fits(self.cache)
 
     def share_among(self, k: int, depth: int, references: frozenset[int]) -> float:
         """Return the share of a reference's lines that stay while some references are executed from a depth inwards."""
@@ -369,33 +345,25 @@ class LayerConditions:
         return max(self.footprints.motions[k].iterations[depth] for k in references)
 
 
-Number = float | NDArray[np.float64]
+Lines = float | NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class MovedLines:
     """Lines between a cache and the memory behind it, over all launches.
 
-    Attributes
-    ----------
-    fetched : float or array
-        Lines that enter the cache, for loads and stores: ``streams + jumps``.
-    loads, stores : float or array
-        Lines that are loaded from, or stored to, each time that they are in the cache. Stored lines are written back.
-        A line with both counts in both, and is fetched once.
-    streams, jumps : float or array
-        Fetched lines that follow the line which the same reference fetched before, and lines that do not: the first of
-        each run.
-    stored_jumps : float or array
-        Lines of ``stores`` that do not follow the line before.
+    A line that is both loaded and stored counts in ``loads`` and ``stores``, and is fetched once.
     """
 
-    fetched: Number
-    loads: Number
-    stores: Number
-    streams: Number
-    jumps: Number
-    stored_jumps: Number
+    fetched: Lines  # lines that enter the cache, for loads and stores: ``streams + jumps``
+    loads: Lines  # lines that are loaded from each time that they are in the cache
+    stores: Lines  # lines that are stored to each time that they are in the cache; they are written back
+    streams: Lines  # fetched lines that follow the line which the same reference fetched before
+    jumps: Lines  # fetched lines that do not: the first of each run
+    stored_jumps: Lines  # lines of ``stores`` that do not follow the line before
+
+
+PARTS = tuple(part.name for part in fields(MovedLines))
 
 
 @dataclass(frozen=True)
@@ -433,21 +401,11 @@ class TrafficPlan:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The lines that a cache fetches: a model, not an exact count.
+    """The lines that a cache fetches: a model, not an exact count."""
 
-    Attributes
-    ----------
-    plan : TrafficPlan
-        The kernel's loops and references, in the order of the device.
-    cache : Cache
-        The cache.
-    array : str or None
-        The array; None for all.
-    """
-
-    plan: TrafficPlan
+    plan: TrafficPlan  # the kernel's loops and references, in the order of the device
     cache: Cache
-    array: str | None
+    array: str | None  # None for all arrays
 
     @property
     def exact(self) -> bool:
@@ -468,11 +426,9 @@ class Traffic:
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> MovedLines:
         """Return the lines at arrays of sizes, broadcast together; each number is an array of their shape."""
-        shape, names = np.broadcast_shapes(*map(np.shape, sizes.values())), [part.name for part in fields(MovedLines)]
+        shape = np.broadcast_shapes(*map(np.shape, sizes.values()))
         rows = [at.lines(self.cache, self.array) for at in self.plan.at_arrays(sizes, self.cache.line_bytes)]
-        if not rows:
-            return MovedLines(*(np.zeros(shape) for _ in names))
-        return MovedLines(*(np.array([getattr(row, name) for row in rows]).reshape(shape) for name in names))
+        return MovedLines(*(np.array([getattr(row, part) for row in rows], float).reshape(shape) for part in PARTS))
 
 
 class TrafficAt:
@@ -494,26 +450,23 @@ class TrafficAt:
         """Return the lines of a cache, of one array or of all."""
         moved = self._moved.get((cache, array))
         if moved is None:
-            moved = self._moved[cache, array] = self._lines(cache, array)
+            launches = [_of_launch(distances, cache, array) for distances in self.launches]
+            sums = (sum((getattr(lines, part) for lines in launches), 0.0) for part in PARTS)
+            moved = self._moved[cache, array] = launches[0] if len(launches) == 1 else MovedLines(*sums)
         return moved
-
-    def _lines(self, cache: Cache, array: str | None) -> MovedLines:
-        moved = [self._of_launch(distances, cache, array) for distances in self.launches]
-        if len(moved) == 1:
-            return moved[0]
-        return MovedLines(*(sum((getattr(lines, part.name) for lines in moved), 0.0) for part in fields(MovedLines)))
 
     def holds(self, cache: Cache) -> bool:
         """Return whether a cache keeps all lines until the end of each launch."""
         return all(LineReuse(distances, cache).holds_everything for distances in self.launches)
 
-    def _of_launch(self, distances: ReuseDistances, cache: Cache, array: str | None) -> MovedLines:
-        conditions = LayerConditions(distances, cache)
-        if not conditions.reuse.holds_everything:
-            return _moved(distances.footprints, conditions.fetches(array))
-        if array not in distances.held:  # for every cache that is large enough
-            distances.held[array] = _moved(distances.footprints, conditions.fetches(array))
-        return distances.held[array]
+
+def _of_launch(distances: ReuseDistances, cache: Cache, array: str | None) -> MovedLines:
+    conditions = LayerConditions(distances, cache)
+    if not conditions.reuse.holds_everything:
+        return _moved(distances.footprints, conditions.fetches(array))
+    if array not in distances.held:  # for every cache that is large enough
+        distances.held[array] = _moved(distances.footprints, conditions.fetches(array))
+    return distances.held[array]
 
 
 def _moved(footprints: Footprints, fetches: Iterator[Fetch]) -> MovedLines:
@@ -534,10 +487,8 @@ def _loaded_and_stored(footprints: Footprints, fetch: Fetch, lines: float) -> tu
     directions = set[bool]().union(*[footprints.references[k].stores for k in fetch.references])
     if len(directions) == 1:
         return (0.0, lines) if True in directions else (lines, 0.0)
-    loaded, stored = (
-        fetch.times * footprints.array_lines(fetch.references, fetch.depth, store).lines for store in (False, True)
-    )
-    return loaded, stored
+    loaded, stored = (footprints.array_lines(fetch.references, fetch.depth, store).lines for store in (False, True))
+    return fetch.times * loaded, fetch.times * stored
 
 
 def traffic_plan(cardinalities: Cardinalities, order: str, lanes: int, parameters: Collection[str]) -> TrafficPlan:
