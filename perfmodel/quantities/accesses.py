@@ -123,15 +123,7 @@ def segments_touched(
     """Return how many aligned segments one access by a sub-group touches, the mean over sub-groups and executions.
 
     The address moves by ``steps`` [B] along l.0, l.1, ..., of which a group has ``shape`` work-items. It is ``start``
-    [B] on the first lane in the first iteration; ``moves`` has for each loop and group axis its step [B] and number of
-    values.
-
-    Examples
-    --------
-    Adjacent lanes of 4 bytes from the start of a segment, and from any word on: 31 of 32 starts need two segments.
-
-    >>> segments_touched((4,), (32,), 32, 4, 128, 0), segments_touched((4,), (32,), 32, 4, 128, 0, ((4, 96),))
-    (1.0, 1.96875)
+    [B] on the first lane in the first iteration; ``moves`` has for each loop and group axis its step [B] and values.
     """
     starts = np.zeros(segment)  # how often the first lane is at each offset in a segment
     starts[start % segment] = 1

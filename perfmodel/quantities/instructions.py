@@ -36,10 +36,7 @@ def is_call(kind: str, bits: int) -> bool:
 
 
 def float_operations(case: Case) -> tuple[Any, Any]:
-    """Return the floating-point operations of up to 32 bits, and those of 64 bits.
-
-    Each counts as one, also a division or square root (Kim et al. 2012, section 4.2.4).
-    """
+    """Return the floating-point operations of up to 32 bits, and of 64 bits (Kim et al. 2012, section 4.2.4)."""
     return arithmetic(case, "float16") + arithmetic(case, "float32"), arithmetic(case, "float64")
 
 
@@ -54,10 +51,7 @@ def arithmetic_rows(case: Case) -> Iterator[OperationCount]:
 
 
 def fused_operations(case: Case) -> Any:
-    """Return all operations; of each floating-point type as many additions and products as possible are one.
-
-    This is the fused multiply-add of Karsin (2018), section 5.2.3.
-    """
+    """Return all operations, with as many fused multiply-adds as possible (Karsin 2018, section 5.2.3)."""
     values = case.features
     additions = ((name, value) for name, value in values.items() if matches(("op_float*_add",), name))
     pairs = (np.minimum(value, values.get(name.removesuffix("add") + "mul", 0.0)) for name, value in additions)

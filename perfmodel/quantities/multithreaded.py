@@ -125,8 +125,6 @@ class _Unit:
             "started": self.launches, "dealt_groups": self.dealt,
         }
 
-    # {{{ registers and groups
-
     @cached_property
     def most_registers(self) -> float:
         """Registers that a work-item can have: a work-group's share of the unit's, in steps of 8."""
@@ -174,10 +172,6 @@ class _Unit:
         held = self.items * of_item  # by a group
         return number, max(1 - self.near_capacity / held, 0.0) if held else 0.0
 
-    # }}}
-
-    # {{{ what is issued
-
     @cached_property
     def issued(self) -> dict[str, float]:
         amounts = dict.fromkeys(ISSUED, 0.0)
@@ -223,10 +217,6 @@ class _Unit:
             if self.case.knows("peak_flops_float64", "clock_hz"):
                 lanes = self.known("peak_flops_float64") / (2 * self.known("clock_hz") * self.units)
         return self.subgroup / lanes
-
-    # }}}
-
-    # {{{ what caches fetch
 
     def _moved(self) -> dict[str, float]:
         """Return the unit's share of the sectors and bytes that caches fetch, and of stored bytes."""
@@ -277,8 +267,6 @@ class _Unit:
                 else:
                     motions.append(motion)
         return [launches[launch] for launch in sorted(launches)]
-
-    # }}}
 
     def _waited(self) -> dict[str, float]:
         issues, waits = self.counts.issues, dict.fromkeys(CHAIN, 0.0)

@@ -10,10 +10,7 @@ from perfmodel.quantities.case import Case
 
 
 def cores(case: Case) -> float:
-    """Return the cores of the device, which are lanes (Kim et al. 2012, section 2.5).
-
-    They are ``compute_units`` times ``lanes_per_unit``, else times the sub-group size.
-    """
+    """Return the lanes of the device, or compute units times sub-group size (Kim et al. 2012, section 2.5)."""
     return float(case.fact("compute_units")) * float(case.known("lanes_per_unit", case.counts.subgroup_size))
 
 
@@ -64,10 +61,7 @@ def active_groups(case: Case) -> float:
 
 
 def items_held(case: Case) -> float:
-    r"""Return the work-items that the device holds at once, :math:`B_a T_r U` for U compute units.
-
-    They are :math:`\mathcal{T} P`, threads per core times cores, of Ma et al. (2014), Eq. 6.
-    """
+    """Return the work-items that the device holds at once, B_a T_r U for U compute units (Ma et al. 2014, Eq. 6)."""
     return active_groups(case) * items_per_group(case) * float(case.fact("compute_units"))
 
 
@@ -87,10 +81,7 @@ def scheduling_factor(case: Case) -> Any:
 
 
 def active_units(case: Case) -> tuple[Any, Any, float]:
-    """Return the compute units in use, the work-groups that each holds at once, and a work-group's sub-groups.
-
-    The work-groups of a launch are spread evenly over the units (Wang and Lou 2017, Eq. 18).
-    """
+    """Return the compute units in use, the groups that each holds, and a group's sub-groups (Wang and Lou, Eq. 18)."""
     per_launch = groups_per_launch(case)
     units = np.clip(per_launch, 1, float(case.fact("compute_units")))
     subgroups = -(-items_per_group(case) // case.counts.subgroup_size)

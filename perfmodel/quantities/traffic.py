@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields
-from functools import lru_cache
 from math import log2
 from typing import Any
 
 import numpy as np
 
-from perfmodel.counts import AccessCount, KernelCounts
+from perfmodel.counts import AccessCount
 from perfmodel.counts.traffic.footprints import Cache
-from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
+from perfmodel.counts.traffic.traffic import MovedLines
 from perfmodel.facts import DeviceFacts
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import active_units
 
 TRANSFER_FACTS = ("global_transaction_bytes", "l2_line_bytes", "cache_line_bytes")
 """Facts with the size of a transfer; the first known one counts."""
-UNBOUNDED = 1 << 44
-"""Capacity [B] of a cache that keeps everything and so fetches each line once."""
+UNBOUNDED = 1 << 44  # capacity [B] of a cache that keeps everything and so fetches each line once
 LAST_LEVEL = ("last_level_bytes", "l3_told_bytes", "cache_bytes", "l3_bytes")
 """Facts with the last level's capacity; the first known one counts.
 
@@ -47,7 +45,7 @@ def global_bytes(case: Case) -> Any:
     if case.knows("on_chip_bytes"):
         moved = moved_lines(case, case.fact("on_chip_bytes"))
         return (moved.loads + moved.stores) * line
-    return sum((_array_bytes(case, rows, line) for rows in _by_array(case)), 0.0)
+    return sum((_bytes(case, rows, line, least=False) for rows in _by_array(case)), 0.0)
 
 
 def least_bytes(case: Case) -> Any:
@@ -57,7 +55,7 @@ def least_bytes(case: Case) -> Any:
     because the accessed ones may be in one transfer. An array with data-dependent cells counts nothing.
     """
     line = transfer_bytes(case)
-    return sum((_least_of_array(case, rows, line) for rows in _by_array(case)), 0.0)
+    return sum((_bytes(case, rows, line, least=True) for rows in _by_array(case)), 0.0)
 
 
 def _by_array(case: Case) -> Iterable[list[AccessCount]]:
@@ -68,30 +66,22 @@ def _by_array(case: Case) -> Iterable[list[AccessCount]]:
     return arrays.values()
 
 
-def _least_of_array(case: Case, rows: list[AccessCount], line: float) -> Any:
+def _bytes(case: Case, rows: list[AccessCount], line: float, least: bool) -> Any:
+    size = rows[0].bits / 8
     cells = next((row.footprint for row in rows if row.footprint is not None), None)
-    if cells is None or any(row.indirect for row in rows):
+    if least and (cells is None or any(row.indirect for row in rows)):
         return 0.0
-    size = rows[0].bits / 8
-    line = max(line, size)
-    least = touched = case.value(cells) * size
-    for row in rows:
-        if row.filled is not None:
-            stride = np.maximum(np.abs(case.value(row.stride)), 1)
-            least = np.maximum(least, case.value(row.filled) / stride * np.minimum(stride * size, line))
-    return np.minimum(least, touched * line / size)
-
-
-def _array_bytes(case: Case, rows: list[AccessCount], line: float) -> Any:
-    size = rows[0].bits / 8
-    cells = next((row.footprint for row in rows if row.footprint is not None), None)
     if cells is None:
         return sum(case.value(row.count) for row in rows) * size
-    touched = spanned = case.value(cells)
+    touched = case.value(cells)
+    moved, line = touched * size, max(line, size)
     for row in rows:
-        if row.filled is not None:
-            spanned = np.maximum(spanned, case.value(row.filled))
-    return np.minimum(spanned * size, touched * max(line, size))
+        if row.filled is not None and least:
+            stride = np.maximum(np.abs(case.value(row.stride)), 1)
+            moved = np.maximum(moved, case.value(row.filled) / stride * np.minimum(stride * size, line))
+        elif row.filled is not None:
+            moved = np.maximum(moved, case.value(row.filled) * size)
+    return np.minimum(moved, touched * line)
 
 
 def moved_lines(case: Case, capacity: Any) -> MovedLines:
@@ -101,12 +91,11 @@ def moved_lines(case: Case, capacity: Any) -> MovedLines:
     The capacity is a number, or an array of the sizes' shape.
     """
     line = int(transfer_bytes(case))
-    arrays, at_sizes = _traffic_at(case.counts, case.parameters, line, _order(case))
-    capacities = np.broadcast_to(capacity, case.shape).ravel()
-    moved = [
-        [at.lines(_cache(int(octets), line), array) for array in arrays]
-        for at, octets in zip(at_sizes, capacities, strict=True)
-    ]
+    arrays = sorted({row.array for row in case.counts.access_table if row.space == "global"})
+    order = "serial" if case.known("lane_order") == "serial" else "vectors"
+    at_sizes = case.counts.traffic(capacity=line, line_bytes=line, order=order).plan.at_arrays(case.parameters, line)
+    caches = [Cache(max(int(size) // line, 1), line, 0) for size in np.broadcast_to(capacity, case.shape).ravel()]
+    moved = [[at.lines(cache, array) for array in arrays] for at, cache in zip(at_sizes, caches, strict=True)]
     return MovedLines(*(
         np.array([sum(getattr(lines, part.name) for lines in row) for row in moved], dtype=np.float64)
         .reshape(case.shape)[()] for part in fields(MovedLines)
@@ -114,38 +103,8 @@ def moved_lines(case: Case, capacity: Any) -> MovedLines:
 
 
 def fetched_lines(case: Case, *capacities: Any) -> tuple[Any, ...]:
-    """Return the lines of global arrays that a cache of each capacity [B] fetches, as :func:`moved_lines`.
-
-    Results for the latest sizes are kept: a fit with uncertain facts asks more than once for a kernel.
-    """
-    if case.has_arrays or any(isinstance(capacity, np.ndarray | list | tuple) for capacity in capacities):
-        return tuple(moved_lines(case, capacity).fetched for capacity in capacities)
-    sizes = tuple(sorted(case.parameters.items()))
-    return _fetched_at(case.counts, sizes, int(transfer_bytes(case)), _order(case), tuple(map(int, capacities)))
-
-
-@lru_cache(maxsize=8)
-def _fetched_at(
-    counts: KernelCounts, sizes: tuple[tuple[str, int], ...], line: int, order: str, capacities: tuple[int, ...]
-) -> tuple[float, ...]:
-    arrays, at_sizes = _traffic_at(counts, dict(sizes), line, order)
-    caches = [_cache(capacity, line) for capacity in capacities]
-    return tuple(float(sum(at.lines(cache, array).fetched for at in at_sizes for array in arrays)) for cache in caches)
-
-
-def _order(case: Case) -> str:
-    return "serial" if case.known("lane_order") == "serial" else "vectors"
-
-
-def _traffic_at(
-    counts: KernelCounts, sizes: Mapping[str, Any], line: int, order: str
-) -> tuple[list[str], list[TrafficAt]]:
-    arrays = sorted({row.array for row in counts.access_table if row.space == "global"})
-    return arrays, counts.traffic(capacity=line, line_bytes=line, order=order).plan.at_arrays(sizes, line)
-
-
-def _cache(octets: int, line: int) -> Cache:
-    return Cache(max(octets // line, 1), line, 0)
+    """Return the lines of global arrays that a cache of each capacity [B] fetches, as :func:`moved_lines`."""
+    return tuple(moved_lines(case, capacity).fetched for capacity in capacities)
 
 
 def local_bytes(case: Case) -> Any:
@@ -202,8 +161,7 @@ def row_transactions(case: Case) -> Any:
 def global_accesses(case: Case) -> tuple[Any, Any, Any]:
     """Return the executions of each access to global memory, its lane stride in accesses, and its bytes.
 
-    Executions and strides are of shape (n_accesses, and the sizes' shape). The stride of a data-dependent access is
-    infinite.
+    The first two are of shape (n_accesses, and the sizes' shape); strides of data-dependent accesses are infinite.
     """
     rows = [row for row in case.counts.access_table if row.space == "global"]
     amounts = np.array([case.value(row.count) for row in rows] or [case.total("work_groups") * 0.0])
@@ -248,7 +206,7 @@ def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
 def hit_waits(case: Case, missed: Any) -> Any:
     """Return the latencies of the first-level cache that a request waits if `missed` of it go to the second level.
 
-    It is the hit_lat of Kim et al. (2012), Eq. 4.12. Without the latencies of both caches it is 1.
+    It is the hit_lat of Kim et al. (2012), Eq. 4.12; 1 if a latency is unknown.
     """
     second = case.known("l2_latency_s", case.known("l2_load_s"))
     if second is None or not case.knows("l1_load_s"):

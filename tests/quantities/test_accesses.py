@@ -29,10 +29,6 @@ def test_neighbours_share_sectors_and_banks(step, sectors, passes):
     assert passes == access((step,)).passes(32, 32)
 
 
-def test_an_unknown_address_takes_a_sector_and_a_pass_for_each_lane():
-    assert (32, 32) == (access(None).sectors(32, 32), access(None).passes(32, 32))
-
-
 @pytest.mark.parametrize(
     ("moves", "words"),
     [
@@ -98,11 +94,6 @@ def test_neighbours_in_a_stencil_are_fetched_once():
     assert {"a": 2 * 800 * 4} == lines_fetched(rows, grid, 1, 0, 32)
 
 
-def test_two_arrays_do_not_share():
-    paths = [Motion(4, ((4, 32),), {"g.0": (128, 10)}, (), array) for array in ("a", "b")]
-    assert {"a": 40, "b": 40} == lines_fetched(paths, {"g.0": 10}, 10, 1e9, 32)
-
-
 @pytest.mark.parametrize(
     ("steps", "shape", "size", "expected"),
     [
@@ -121,20 +112,6 @@ def test_two_arrays_do_not_share():
 )
 def test_segments_of_aligned_accesses(steps, shape, size, expected):
     assert expected == segments_touched(steps, shape, 32, size, 128, 0)
-
-
-def test_sub_groups_of_a_group_differ():
-    # 48 lanes of 12 bytes: the first sub-group touches bytes 0 to 375, three lines; the second 384 to 567, two
-    assert 2.5 == segments_touched((12,), (48,), 32, 4, 128, 0)
-
-
-def test_places_follow_from_the_loops():
-    # two cells of each pair in turn: no access crosses a line
-    assert 2 == segments_touched((8,), (64,), 32, 4, 128, 0, ((4, 2), (512, 100)))
-    # a stencil's row begins one cell before a line: two lines, as from any word but the first
-    assert 2 == segments_touched((4,), (32,), 32, 4, 128, -4, ((128, 10),))
-    # rows of 33 cells: the first of 32 rows begins on a line
-    assert (1 + 31 * 2) / 32 == segments_touched((4,), (32,), 32, 4, 128, 0, ((132, 64),))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -31,11 +30,6 @@ def test_counts_at_a_number_and_at_arrays():
     assert [7.0, 7.0] == Case(COUNTS, {"n": [1, 2]}).value(count("7")).tolist()
 
 
-def test_counts_are_added():
-    case = Case(COUNTS, {"n": 10})
-    assert (30.0, 0.0) == (case.sum(count("2*n"), count("n")), case.sum())
-
-
 def test_facts_are_known_or_named_in_an_error():
     case = Case(COUNTS, {"n": 10}, FACTS, "toy_family")
     assert (32, True, False) == (case.fact("banks"), case.knows("banks"), case.knows("banks", "clock_hz"))
@@ -43,13 +37,6 @@ def test_facts_are_known_or_named_in_an_error():
     with pytest.raises(FactsError) as caught:
         case.fact("clock_hz")
     assert ("clock_hz", "toy_family") == (caught.value.key, caught.value.family)
-
-
-def test_without_a_device_no_fact_is_known():
-    case = Case(COUNTS, {"n": 10})
-    assert (False, 1) == (case.knows("banks"), case.known("banks", 1))
-    with pytest.raises(FactsError):
-        case.fact("banks")
 
 
 SIZES = np.array([[64], [128]])
@@ -70,12 +57,6 @@ class NoExceptionError(BaseException):
 
 def refuse(_):
     raise NoExceptionError("so\nthere")
-
-
-@pytest.mark.parametrize("value", [0, 3, 2.5, Fraction(1, 3), np.float64(2), np.array(2.5), True])
-def test_numbers(value):
-    found = {"waits": value, "more": "ignored"}
-    assert found == computed(lambda _: found, ["waits"], ONE)
 
 
 @pytest.mark.parametrize("value", [2.5, np.array(2.5), np.ones(SIZES.shape), SIZES, np.ones(1)])
@@ -130,12 +111,6 @@ def test_exceptions_without_a_message(kind):
 def test_arrays_of_another_shape_than_the_sizes(value):
     with pytest.raises(FamilyError, match=r"where the sizes have \(2, 1\)"):
         computed(lambda _: {"waits": value}, ["waits"], MANY)
-
-
-@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
-def test_one_bad_value_in_an_array(bad):
-    with pytest.raises(FamilyError, match="with a value that is not finite"):
-        computed(lambda _: {"waits": np.array([[1.0], [bad]])}, ["waits"], MANY)
 
 
 def test_errors_of_perfmodel_and_an_interrupt_stay_what_they_are():

@@ -29,13 +29,6 @@ def test_global_memory_is_counted_in_blocks_of_a_sub_group(index, known, words):
     assert 1024 * (words + 1) == summed(counts, **known)["memory_amount"]
 
 
-def test_double_precision_moves_two_words():
-    assumptions = "n >= 1 and n mod 64 = 0"
-    t_unit = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = a[i]", assumptions=assumptions, lang_version=(2018, 2))
-    t_unit = lp.split_iname(lp.add_dtypes(t_unit, {"a": np.float64}), "i", 64, outer_tag="g.0", inner_tag="l.0")
-    assert 4 * 1024 == summed(count(t_unit, subgroup_size=32))["memory_amount"]
-
-
 def test_an_addition_and_a_multiplication_are_one_register_operation():
     counts = counted("{[i]: 0 <= i < n}", "out[i] = a[i]*a[i] + 2*a[i] + 1 + exp(a[i])")
     # Two products and three sums are three operations, the exponential another.
@@ -140,11 +133,3 @@ def test_classes_of_nearby_multiplicities_are_merged():
                 alone = np.maximum(amounts, latency * amounts / parallel)[:, column].sum()
                 exact = n <= CLASSES or len({*parallel[:, column]}) <= CLASSES
                 assert sum(max(a, latency * w) for a, w in pairs) == pytest.approx(alone, rel=1e-12 if exact else 0.02)
-
-
-def test_what_is_not_executed_is_no_class_of_its_own():
-    classes = [Operations(np.array([k % 2, 0.0]), np.array([k % 2 / (k + 1), 0.0])) for k in range(8)]
-    assert [(1, 1 / 2), (1, 1 / 4), (1, 1 / 6), (1, 1 / 8)] == [
-        (one.amount[0], pytest.approx(one.waits[0])) for one in merged(classes)
-    ]
-    assert 0 == sum(one.amount[1] + one.waits[1] for one in merged(classes))

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, REGISTERS, TEST_CYCLES, multithreaded_resources
+from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, REGISTERS, multithreaded_resources
 from tests.models.test_threaded_manycore import GTX480, counted
 
 CACHES = {"banks": 32, "l1_bytes": 2**14, "l2_bytes": 3 * 2**18, "global_transaction_bytes": 32, "lanes_per_unit": 32}
@@ -46,18 +45,6 @@ def test_integers_are_divided_by_many_instructions(dtype, cycles):
     assert 4 * cycles == pytest.approx(resources(counts, n=30 * 64)["arithmetic"])
 
 
-@pytest.mark.parametrize(("groups", "rounds"), [(15, 1), (15 * 8, 1), (15 * 12, 1.5), (15 * 80, 10)])
-def test_rounds_repeat_the_chain(groups, rounds):
-    # a unit holds eight groups of 64
-    assert rounds == resources(counted(), n=groups * 64)["chain_loads"]
-
-
-@pytest.mark.parametrize(("index", "each"), [("i", 4), ("0*i", 1), ("2*i", 8), ("16*i", 32), ("100*i", 32)])
-def test_strides_touch_more_sectors(index, each):
-    found = resources(counted(index), n=30 * 64)
-    assert (4 * each, 16) == pytest.approx((found["sectors"], found["stored_sectors"]))
-
-
 @pytest.mark.parametrize(("waits", "far"), [(0, 0), (1, 4)])
 def test_loads_behind_a_test_wait_where_the_compiler_does_not_move_them(waits, far):
     unit = lp.make_kernel(
@@ -69,19 +56,6 @@ def test_loads_behind_a_test_wait_where_the_compiler_does_not_move_them(waits, f
     # 15 groups: each sub-group loads in one turn, which is written out, or waits for each of four loads
     found = resources(counts, device(**CACHES, guarded_loads_wait=waits), n=15 * 64)
     assert (1, far) == pytest.approx((found["chain_loads"], found.get("chain_far", 0)))
-
-
-@pytest.mark.parametrize(("n", "waits", "tests"), [(15 * 64, 1, 0), (15 * 64 - 40, 1, 2), (15 * 64 - 40, 0, 0)])
-def test_an_access_behind_a_test_issues_more_where_loads_wait(n, waits, tests):
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
-        assumptions="n >= 1" if n % 64 else "n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
-    # two sub-groups of each group, one of the last where lanes are left over: a multiplication, a load and a store
-    subgroups = -(-n // 32) / 15
-    found = resources(counts, device(**CACHES, loads_wait=waits), n=n)
-    assert subgroups * (1 + tests * TEST_CYCLES) == pytest.approx(found["arithmetic"])
 
 
 def row_sums(index):
@@ -99,13 +73,6 @@ def test_loads_that_enter_another_sector_wait_where_none_overlap(index, more):
     # a sector has 8 cells: a lane's four cells lie in one, or each in its own
     chains = [resources(row_sums(index), device(**CACHES, loads_wait=waits), n=15 * 64) for waits in (0, 1)]
     assert [1, 1 + more] == pytest.approx([found["chain_loads"] for found in chains])
-
-
-@pytest.mark.parametrize(("cache", "waits", "fetched"), [(2**14, 0, 1), (2**14, 1, 1), (2**9, 0, 1), (2**9, 1, 4)])
-def test_loads_that_wait_fetch_a_sector_again_where_the_cache_is_small(cache, waits, fetched):
-    # two lanes share a sector of 8 cells; before a sub-group loads its next cell, all of its group load theirs: 1 KiB
-    found = resources(row_sums("4*i + j"), device(**CACHES | {"l1_bytes": cache}, loads_wait=waits), n=15 * 64)
-    assert (4 * 32, fetched * 32) == pytest.approx((found["sectors"], found["near_sectors"]), rel=0.02)
 
 
 @pytest.mark.parametrize(
@@ -313,29 +280,9 @@ def test_loops_without_iterations_touch_nothing():
     assert {"started": 1, "dealt_groups": 1} == resources(counts, n=960, m=0)
 
 
-@pytest.mark.parametrize(("of_unit", "most"), [(2**15, 32), (2**12, 8)])
-def test_large_groups_without_private_data_spill_nothing(of_unit, most):
-    # 1024 work-items share the registers of a unit: fewer than the 40 that each keeps, at least one step of 8
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
-        assumptions="n >= 1 and n mod 1024 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    counts = count(lp.split_iname(unit, "i", 1024, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
-    found = resources(counts, device(**CACHES, registers_per_unit=of_unit), n=15 * 2 * 1024)
-    assert most < REGISTERS
-    assert "chain_private" not in found
-    assert 2 * 0.5 == found["chain_operations"]  # a unit holds one of its two groups
-
-
 def test_sizes_may_be_arrays():
     many = resources(counted("16*i"), n=np.array([[960], [1920]]))
     for place, n in enumerate((960, 1920)):
         few = resources(counted("16*i"), n=n)
         for name, value in many.items():
             assert few.get(name, 0) == pytest.approx(value[place, 0])
-
-
-def test_what_is_needed():
-    facts = DeviceFacts.from_mapping("toy", "none", "0", {})
-    with pytest.raises(FactsError, match="compute_units"):
-        resources(counted(), facts, n=64)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from perfmodel.errors import FactsError
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import (
     active_groups,
-    active_units,
     cores,
-    groups_held,
     groups_per_launch,
     items_held,
     launched,
@@ -44,11 +41,6 @@ def test_local_memory_limits_active_groups(tile):
     assert min(2, ACTIVE[tile]) == active_groups(Case(counts, {"n": 512}, few, ""))
 
 
-def test_registers_are_left_out_where_nobody_tells_them():
-    some = device("registers_per_unit", registers_per_work_item=10_000)
-    assert 8 == active_groups(Case(counted(), {"n": 64}, some, ""))
-
-
 def test_a_core_is_a_lane():
     assert 128 == cores(at(chain(), n=1))
     assert 4 * 32 == cores(at(chain(), facts(lanes_per_unit=None), n=1))  # the sub-group's
@@ -64,10 +56,6 @@ def test_a_launch_by_hand():
     assert 10 == groups_per_launch(case)
 
 
-def test_without_facts_nothing_limits_the_groups_held():
-    assert np.inf == groups_held(Case(counted(), {"n": 64}))
-
-
 def test_work_items_held_by_the_gtx_480():
     # 8 work-groups of 64 on each of 15 multiprocessors.
     assert 8 * 64 * 15 == items_held(Case(counted(), {"n": 64}, GTX480, ""))
@@ -78,9 +66,3 @@ def test_equation_3(groups, factor):
     # One work-group on each of 15 multiprocessors: ceil(B_r / 15) 15 / B_r.
     known = device(max_groups_per_unit=1)
     assert pytest.approx(factor) == scheduling_factor(Case(counted(), {"n": 64 * groups}, known, ""))
-
-
-@pytest.mark.parametrize(("groups", "units", "held"), [(5, 5, 1), (15, 15, 1), (30, 15, 2), (999, 15, 8)])
-def test_active_units(groups, units, held):
-    """Work-groups of two sub-groups, dealt evenly to 15 units that hold 8 each."""
-    assert (units, held, 2) == active_units(Case(counted(), {"n": 64 * groups}, GTX480, ""))

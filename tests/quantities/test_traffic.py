@@ -9,14 +9,12 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.counts import KernelCounts, count
+from perfmodel.counts import count
 from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import (
     cached_bytes,
-    fetched_lines,
-    global_accesses,
     global_bytes,
     hit_waits,
     last_cache,
@@ -24,7 +22,6 @@ from perfmodel.quantities.traffic import (
     least_local_bytes,
     local_bytes,
     miss_ratios,
-    moved_lines,
     row_transactions,
     subgroup_transactions,
     transfer_bytes,
@@ -53,17 +50,6 @@ def test_what_is_read_again_moves_once():
     assert 8 * 640 == global_bytes(case(counts, n=640))
 
 
-@pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
-@pytest.mark.parametrize(("width", "size"), [(3, 32), (16, 128)])
-def test_vectors_take_up_all_their_bytes(width, size):
-    unit = lp.make_kernel(
-        f"{{ [i, j]: 0 <= i < n and 0 <= j < {width} }}", "out[i, j] = a[i, j]",
-        [lp.GlobalArg("a, out", np.float64, shape=f"n, {width}"), ...], assumptions="n >= 1", lang_version=(2018, 2),
-    )
-    counts = count(lp.tag_inames(lp.tag_array_axes(unit, "a, out", "c, vec"), {"j": "vec"}), cache=False)
-    assert [2 * size * 640] * 2 == [function(case(counts, n=640)) for function in (global_bytes, least_bytes)]
-
-
 def gathered():
     """A load of each work-item at a place that data give."""
     t_unit = lp.make_kernel(
@@ -72,11 +58,6 @@ def gathered():
         assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
     )  # fmt: skip
     return count(lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
-
-
-def test_cells_that_depend_on_data_count_by_the_access():
-    counts = gathered()
-    assert 12 * 640 == global_bytes(case(counts, n=640))
 
 
 @pytest.mark.parametrize(
@@ -94,11 +75,6 @@ def test_a_lower_bound_of_what_moves_has_no_lines_without_a_cell(loads, cells, t
     moved = 1024 * max(4 * cells, 64 * transfers)
     assert moved + 4 * 1024 == pytest.approx(least_bytes(case(counts, n=1024)), rel=2e-3)
     assert least_bytes(case(counts, n=1024)) <= global_bytes(case(counts, n=1024)) * (1 + 1e-12)
-
-
-def test_a_gather_may_be_of_one_cell():
-    counts = gathered()
-    assert 8 * 640 == least_bytes(case(counts, n=640))
 
 
 def test_what_the_caches_of_a_device_hold_together():
@@ -168,12 +144,6 @@ def test_the_last_cache_that_is_known(known, expected):
 def test_row_transactions(index, width, each):
     found = row_transactions(Case(counted_rows(index, width), {"n": 1024}, GTX480, ""))
     assert 1024 * (each + 1 / min(width, 32)) == pytest.approx(found)  # and the store
-
-
-def test_global_accesses_of_a_strided_load_and_a_store():
-    amounts, strides, sizes = global_accesses(Case(counted_rows("2*i"), {"n": 1024}, GTX480, ""))
-    assert sorted([(1024, 2), (1024, 1)]) == sorted(zip(amounts.tolist(), strides.tolist(), strict=True))
-    assert {4.0} == set(sizes.tolist())
 
 
 @pytest.mark.parametrize(
@@ -251,21 +221,6 @@ def test_sizes_at_once_and_one_by_one_miss_alike():
     together = miss_ratios(of_product(sizes), 64.0 * sizes)
     for place, n in enumerate(sizes):
         assert pytest.approx([ratio[place] for ratio in together]) == list(miss_ratios(of_product(int(n)), 64.0 * n))
-
-
-def test_the_lines_of_sizes_asked_again_are_kept(monkeypatch):
-    """As they were computed, by another case too; another size, and arrays of sizes, are computed."""
-    capacities = 16384, 2**20
-    expected = fetched_lines(of_product(320), *capacities)
-    assert expected == tuple(moved_lines(of_product(320), capacity).fetched for capacity in capacities)
-    at_once = fetched_lines(replace(of_product(), parameters={"n": np.array([320, 384])}), *capacities)
-    assert [number[0] for number in at_once] == list(expected)
-    asked = []
-    monkeypatch.setattr(KernelCounts, "traffic", lambda self, **given: asked.append(given) or 1 / 0)
-    assert expected == fetched_lines(of_product(320, l1_bytes=1), *capacities)
-    assert [] == asked
-    with pytest.raises(ZeroDivisionError):
-        fetched_lines(of_product(448), *capacities)
 
 
 def test_facts_replace_what_is_computed_and_multiply():

@@ -1,8 +1,8 @@
 """The state of a walk through the schedule, and how a statement or a barrier changes it.
 
-The state has the longest dependence path to the value of each *cell*, an array element by its indices, and the longest
-paths of the whole kernel. A statement reads cells, appends its operations to the costliest of their paths, and stores
-the result as the path of the cells that it writes.
+The state has the longest dependence path to the value of each *cell*, an array element by its indices. A statement
+reads cells, appends its operations to the costliest of their paths, and stores the result as the path of the cells that
+it writes.
 """
 
 from __future__ import annotations
@@ -48,8 +48,6 @@ class CellValue(NamedTuple):
             return self
         return CellValue(self.path, {name: min(time, latest) for name, time in self.sources.items()})
 
-
-# {{{ cells
 
 Cells = dict[Cell, CellValue]
 
@@ -106,8 +104,6 @@ def _renamed(cells: Cells, names: frozenset[str]) -> Cells:
 
 def _add(cells: Cells, cell: Cell, value: CellValue) -> None:
     cells[cell] = cells[cell].merged(value) if cell in cells else value
-
-# }}}
 
 
 Snapshot = Mapping[str, Cells]

@@ -28,17 +28,8 @@ from perfmodel.counts.flow.execution import LATEST, Arc, Arcs, Position, Rules
 from perfmodel.counts.flow.paths import Term
 from perfmodel.counts.flow.trips import FOLLOWED, Trips, is_short
 from perfmodel.counts.flow.walk import Walk
-from perfmodel.counts.program.program import (
-    SHARED,
-    Dataflow,
-    DeviceKernel,
-    Loop,
-    Node,
-    OpKind,
-    Run,
-    Wait,
-    instructions_in,
-)
+from perfmodel.counts.program import program
+from perfmodel.counts.program.program import SHARED, Dataflow, OpKind
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.values import FrozenValue
 
@@ -72,10 +63,6 @@ class Chain:
             lambda row: row.where in SHARED and row.kind != "barrier"
             and space in (None, row.where) and direction in (None, row.kind)
         )
-
-    def barriers(self, scope: str | None = None) -> Count:
-        """Return the barriers of a scope, ``"local"`` or ``"global"``, or of both."""
-        return self._sum(lambda row: row.kind == "barrier" and scope in (None, row.where))
 
     def _sum(self, asked: Callable[[ChainRow], bool]) -> Count:
         return sum((row.count for row in self.rows if asked(row)), Count.constant(0, "chain"))
@@ -141,11 +128,7 @@ class Flow(FrozenValue):
 
     @cached_property
     def depth(self) -> Chain:
-        """The longest chain of operations, with the accesses and barriers on it.
-
-        Trips of sequential loops multiply, parallel inames count once. Accesses and barriers decide only between chains
-        with equally many arithmetic operations.
-        """
+        """The longest chain of operations; accesses and barriers decide only between chains with equally many."""
         return self._chain(self._by_operations.state.path(LATEST).terms)
 
     @cached_property
@@ -221,24 +204,22 @@ class Flow(FrozenValue):
             counts[operation] = counts[operation] + part if operation in counts else part
         return Chain(tuple(ChainRow(*operation, count) for operation, count in counts.items()))
 
-    # {{{ operations without a walk: their number does not depend on dependences
-
-    def _add_work(self, nodes: tuple[Node, ...], terms: Counter[Term], runs: int, launched: bool) -> None:
+    def _add_work(self, nodes: tuple[program.Node, ...], terms: Counter[Term], runs: int, launched: bool) -> None:
         """Add the operations of sibling nodes, whose loops a walk executes ``runs`` times."""
         for node in nodes:
-            if isinstance(node, Run):
+            if isinstance(node, program.Run):
                 step = self.dataflow.by_name.get(node.instruction)
                 for operation, amount in () if step is None else step.operations:
                     terms[operation, ()] += amount
-            elif isinstance(node, Wait):
+            elif isinstance(node, program.Wait):
                 if launched:
                     terms[(node.scope, "barrier"), ()] += 1
-            elif isinstance(node, DeviceKernel):
+            elif isinstance(node, program.DeviceKernel):
                 self._add_work(node.body, terms, runs, launched=True)
             else:
                 self._add_loop(node, terms, runs, launched)
 
-    def _add_loop(self, node: Loop, terms: Counter[Term], runs: int, launched: bool) -> None:
+    def _add_loop(self, node: program.Loop, terms: Counter[Term], runs: int, launched: bool) -> None:
         """Add the operations of a loop: of a short one of constant trips times these, else in the loop's nest."""
         body, span = Counter[Term](), self._trips.span(node.iname)
         short = is_short(span, runs, node.iname in self.dataflow.unrolled)
@@ -250,17 +231,17 @@ class Flow(FrozenValue):
             else:
                 terms[operation, (node.iname, *nest)] += amount
 
-    def _before_access(self, nodes: tuple[Node, ...], launched: bool) -> tuple[Counter[Term], bool]:
+    def _before_access(self, nodes: tuple[program.Node, ...], launched: bool) -> tuple[Counter[Term], bool]:
         """Return the operations of sibling nodes before the access, and whether one of the nodes has the access."""
         terms = Counter[Term]()
         for node in nodes:
             accesses, added = False, Counter[Term]()
-            if isinstance(node, DeviceKernel):
+            if isinstance(node, program.DeviceKernel):
                 added = self._before_access(node.body, launched=True)[0]
-            elif isinstance(node, Loop) and not launched:
+            elif isinstance(node, program.Loop) and not launched:
                 inside = self._before_access(node.body, launched=False)[0]
                 added.update({(operation, (node.iname, *nest)): amount for (operation, nest), amount in inside.items()})
-            elif isinstance(node, Loop) and self._has_access(node):
+            elif isinstance(node, program.Loop) and self._has_access(node):
                 added, accesses = self._before_access(node.body, launched=True)
             else:
                 accesses = self._has_access(node)
@@ -274,9 +255,7 @@ class Flow(FrozenValue):
                 return terms, True
         return terms, False
 
-    def _has_access(self, node: Node) -> bool:
-        steps = (self.dataflow.by_name.get(name) for name in instructions_in(node))
+    def _has_access(self, node: program.Node) -> bool:
+        steps = (self.dataflow.by_name.get(name) for name in program.instructions_in(node))
         kinds = (kind for step in steps if step for kind, _ in step.operations)
         return any(where == "global" and kind != "barrier" for where, kind in kinds)
-
-    # }}}

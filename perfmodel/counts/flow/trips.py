@@ -157,10 +157,7 @@ class Trips:
 
 
 def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tuple[isl.Set, int]:
-    """Return the points over the nest and the inames on which its bounds may depend, and the number of these inames.
-
-    These inames are the hardware axes and the loops around the nest. Inner loops are projected out.
-    """
+    """Return the points over the nest and the hardware axes and loops around it, and the number of these others."""
     common = set(domains[0].names).intersection(*(domain.names for domain in domains))
     parallel = {name for domain in domains for name, axis in zip(domain.names, domain.axes, strict=True) if axis}
     outer = sorted((common - set(nest)) & (parallel | around))

@@ -22,17 +22,8 @@ from perfmodel.counts.flow import execution
 from perfmodel.counts.flow.execution import KEPT, LATEST, Arcs, Cells, CellValue, Position, Rules, Snapshot, State
 from perfmodel.counts.flow.paths import START, Choices, Cost, Path, Prefix, Term, UnknownPrefixError, costlier
 from perfmodel.counts.flow.trips import FOLLOWED, Span, Trips, is_short
-from perfmodel.counts.program.program import (
-    SHARED,
-    Dataflow,
-    DeviceKernel,
-    Loop,
-    Node,
-    Run,
-    Wait,
-    has_barrier,
-    instructions_in,
-)
+from perfmodel.counts.program import program
+from perfmodel.counts.program.program import SHARED, Dataflow
 
 WORTH_KEEPING = 8  # statements of a body from which on its effect is kept; a smaller one is executed faster
 MOST_EFFECTS = 8  # of a body with the same cells before it; beyond these it is executed
@@ -74,18 +65,18 @@ class Walk:
     _effects: dict[Hashable, list[Effect | None]] = field(default_factory=dict)
     _prolonged: dict[tuple[str, int, int], tuple[Path, Path, Path]] = field(default_factory=dict)
 
-    def block(self, nodes: tuple[Node, ...], at: Position) -> None:
+    def block(self, nodes: tuple[program.Node, ...], at: Position) -> None:
         """Execute sibling nodes of the schedule."""
         for node in nodes:
-            if isinstance(node, Run):
+            if isinstance(node, program.Run):
                 step = self.dataflow.by_name.get(node.instruction)
                 if step is not None:
                     execution.execute(step, at, self.rules, self.state, self.arcs)
-            elif isinstance(node, Wait):
+            elif isinstance(node, program.Wait):
                 if at.launched:  # outside of launches the next launch waits anyway
                     execution.execute_barrier(node.scope, self.rules, self.state)
                     self._share_cells()
-            elif isinstance(node, DeviceKernel):
+            elif isinstance(node, program.DeviceKernel):
                 self.state.wait_for(self.state.path(LATEST))
                 self.block(node.body, Position(at.loops, at.offsets, at.runs, launched=True))
                 self._share_cells()
@@ -102,9 +93,7 @@ class Walk:
         writings = (writing for step in self.dataflow.steps for writing in step.writings)
         return frozenset(writing.variable for writing in writings if writing.space in SHARED)
 
-    # {{{ loops
-
-    def _loop(self, node: Loop, at: Position) -> None:
+    def _loop(self, node: program.Loop, at: Position) -> None:
         span, unrolled = self.trips.span(node.iname), node.iname in self.dataflow.unrolled
         if is_short(span, at.runs, unrolled):
             body = self._body_of(node, at.runs * span.trips, at.launched)
@@ -116,7 +105,7 @@ class Walk:
             self.state.cap_store_times(body.stored, 2 * len(at.loops))
         self._order_iterations(unrolled)
 
-    def _all_iterations(self, node: Loop, body: Body, span: Span, at: Position, unrolled: bool) -> None:
+    def _all_iterations(self, node: program.Loop, body: Body, span: Span, at: Position, unrolled: bool) -> None:
         before: Snapshot = {}
         for k in range(span.trips):
             if k == span.trips - 1 and self.arcs is not None:
@@ -127,7 +116,7 @@ class Walk:
         if span.trips > 1 and self.arcs is not None:
             self._record_growth(node, body, before, self.state.snapshot(body.carried))
 
-    def _first_iterations(self, node: Loop, body: Body, step: int, at: Position) -> None:
+    def _first_iterations(self, node: program.Loop, body: Body, step: int, at: Position) -> None:
         names = frozenset({node.iname})
         before: Snapshot = {}
         paths: dict[str, Path] = {}
@@ -149,7 +138,7 @@ class Walk:
                     cells[cell] = CellValue(path, value.sources)
             self.state.replace(variable, cells)
 
-    def _iteration(self, node: Loop, body: Body, at: Position, k: int) -> None:
+    def _iteration(self, node: program.Loop, body: Body, at: Position, k: int) -> None:
         """Execute an iteration of a loop, or apply the kept effect of an earlier one."""
         if k and self.arcs is not None:
             self.state.cap_store_times(body.stored, 2 * len(at.loops) - 1)
@@ -168,7 +157,7 @@ class Walk:
         else:
             effect.apply(self.state, paths)
 
-    def _effect(self, node: Loop, at: Position, body: Body, paths: list[Path]) -> Effect | None:
+    def _effect(self, node: program.Loop, at: Position, body: Body, paths: list[Path]) -> Effect | None:
         """Return the effect of a body on states with such paths; None where it depends on the prefixes themselves."""
         state = self.state
         self.state, choices = _with_prefixes(state, body, paths)
@@ -181,16 +170,17 @@ class Walk:
         finally:
             self.state = state
 
-    def _body_of(self, node: Loop, runs: int, launched: bool) -> Body:
+    def _body_of(self, node: program.Loop, runs: int, launched: bool) -> Body:
         if id(node) not in self._bodies:
             self._bodies[id(node)] = self._body(node, runs, launched)
         return self._bodies[id(node)]
 
-    def _body(self, node: Loop, runs: int, launched: bool) -> Body:
-        steps = [step for name in instructions_in(node) if (step := self.dataflow.by_name.get(name)) is not None]
+    def _body(self, node: program.Loop, runs: int, launched: bool) -> Body:
+        names = (name for name in program.instructions_in(node) if name in self.dataflow.by_name)
+        steps = [self.dataflow.by_name[name] for name in names]
         stored = tuple(dict.fromkeys(writing.variable for step in steps for writing in step.writings))
         read = {reading.variable for step in steps for reading in step.readings}
-        changed = {*stored, *(self._shared if has_barrier(node) or not launched else ())}
+        changed = {*stored, *(self._shared if program.has_barrier(node) or not launched else ())}
         cells = [(writing.variable, writing.cell) for step in steps for writing in step.writings]
         cells += [(reading.variable, reading.cell) for step in steps for reading in step.readings]
         touched = changed | {variable for variable, _ in cells if variable in self._written}
@@ -206,12 +196,12 @@ class Walk:
         """The variables that statements store to; only these have cells."""
         return frozenset(writing.variable for step in self.dataflow.steps for writing in step.writings)
 
-    def _executions(self, nodes: tuple[Node, ...], runs: int) -> int:
+    def _executions(self, nodes: tuple[program.Node, ...], runs: int) -> int:
         executions = 0
         for node in nodes:
-            if isinstance(node, Run):
+            if isinstance(node, program.Run):
                 executions += node.instruction in self.dataflow.by_name
-            elif isinstance(node, Loop):
+            elif isinstance(node, program.Loop):
                 span = self.trips.span(node.iname)
                 followed = span.trips if is_short(span, runs, node.iname in self.dataflow.unrolled) else FOLLOWED
                 executions += followed * self._executions(node.body, runs * followed)
@@ -222,10 +212,7 @@ class Walk:
             self.state.wait_for(self.state.path(LATEST))
 
     def _prolonged_path(self, loop: str, path: Path, earlier: Path) -> Path:
-        """Return a path after all iterations of a loop, from those after and before the last executed iteration.
-
-        Equal arguments give the same object, so that caches by identity find it.
-        """
+        """Return a path after all iterations of a loop, from those after and before the last executed iteration."""
         if path is earlier:
             return path
         key = (loop, id(path), id(earlier))
@@ -248,7 +235,7 @@ class Walk:
             self._term_costs[term] = self.rules.cost(term[0]) * self.trips.value(term[1])
         return self._term_costs[term]
 
-    def _record_growth(self, loop: Loop, body: Body, before: Snapshot, after: Snapshot) -> None:
+    def _record_growth(self, loop: program.Loop, body: Body, before: Snapshot, after: Snapshot) -> None:
         """Record which paths of carried variables the last iteration prolonged, and in how many cells."""
         cells_grown = Counter[Growth]()
         for variable in body.carried:
@@ -259,11 +246,6 @@ class Walk:
                     cells_grown[Growth(loop.iname, variable, frozenset(grown.items()))] += 1
         for growth, number in cells_grown.items():
             self.growths[growth] = max(number, self.growths.get(growth, 0))
-
-    # }}}
-
-
-# {{{ effects of bodies
 
 
 def _cache_key(state: State, body: Body) -> tuple[Hashable, list[Path]]:
@@ -352,5 +334,3 @@ class Effect:
             path = paths[k]
             if path.prefix is not None:
                 path.prefix.contains(term, path.terms.get(term, 0) + amount)
-
-# }}}

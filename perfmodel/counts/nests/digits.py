@@ -129,8 +129,8 @@ def address_by_digits(
 ) -> tuple[Address | None, Mapping[str, Digits]]:
     """Return the address of an access, and the steps of its digits, if the index is affine in the digits.
 
-    Each iname has a first value, an extent and the place values of its digits (``units``). The steps are differences of
-    addresses at the digits' values; the result is checked at :data:`SAMPLES` other values.
+    Each iname has a first value, an extent and the place values of its digits (``units``). The result is checked at
+    :data:`SAMPLES` other values.
     """
     functions = index_functions(access)
     pitches = [int(Fraction(access.bits, 8) * Count(stride)()) for stride in access.strides]

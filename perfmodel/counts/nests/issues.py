@@ -22,19 +22,7 @@ import numpy as np
 
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.digits import Digits, address_by_digits, hardware_place_values
-from perfmodel.counts.nests.nest import (
-    IN,
-    NO_BYTES,
-    OUT,
-    PARAM,
-    SET,
-    Address,
-    Issue,
-    IssuedAccess,
-    Move,
-    PrivateAccess,
-    address_of,
-)
+from perfmodel.counts.nests.nest import NO_BYTES, Address, Issue, IssuedAccess, Move, PrivateAccess, address_of
 from perfmodel.counts.nests.nests import (
     NestTable,
     Surroundings,
@@ -53,6 +41,7 @@ from perfmodel.counts.nests.nests import (
 from perfmodel.counts.program.program import Access, Domain, Statement
 from perfmodel.counts.quasipoly.count import Count
 
+IN, OUT, SET, PARAM = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set, isl.dim_type.param
 FAR = 2**40  # bytes: more than between any two addresses of an array
 WRITTEN = 2**15
 """The most operations and accesses of an unrolled loop: beyond it a compiler keeps even loops with small bodies."""
@@ -108,8 +97,6 @@ class _Issues(NestTable):
         if len(inside) == len(written):
             return Count.constant(0)
         return self.count(union_of([without(d, inside | set(written_out(d, loops))) for d in domains_of(statements)]))
-
-    # {{{ accesses
 
     def _issued(
         self, domain: Domain, access: Access, loops: tuple[str, ...], copied: Mapping[str, int]
@@ -221,8 +208,6 @@ class _Issues(NestTable):
                 distance *= values if move.tested else 1
         return offsets
 
-    # }}}
-
     def _private(
         self, access: Access, domain: Domain, loops: tuple[str, ...], left: tuple[str, ...]
     ) -> PrivateAccess:
@@ -255,9 +240,6 @@ def _unmoving(loops: tuple[str, ...], domain: Domain, address: Address | None, s
     return unmoving
 
 
-# {{{ unrolled loops
-
-
 @dataclass(frozen=True)
 class LoopTrips:
     """All trip counts of a loop that occur; empty if nothing bounds them, or if they vary up to many."""
@@ -287,8 +269,8 @@ class LoopTrips:
 def written_loops(around: Surroundings, statements: Sequence[Statement]) -> dict[str, LoopTrips]:
     """Return the loops of a nest that a compiler unrolls, innermost first.
 
-    The code stays short. No loop of varying trips is unrolled around a long one of varying trips, and no long one
-    around statements of which the code has several copies.
+    No loop of varying trips is unrolled around a long one of varying trips, and no long one around statements of which
+    the code has several copies.
     """
     written: dict[str, LoopTrips] = {}
     loops = {*around.outer, *around.inner}
@@ -374,6 +356,3 @@ def _edge_lanes(domain: Domain) -> bool:
     lanes = without(domain, {name for name, axis in zip(domain.names, domain.axes, strict=True) if not axis})
     axes = [k for k, axis in enumerate(lanes.axes) if axis.startswith("l")]
     return not all(takes_each(lanes.points, k, *bounds(lanes.points, k)) for k in axes)
-
-
-# }}}

@@ -80,10 +80,7 @@ def address_of(access: Access, domain: Domain) -> Address | None:
 
 
 def moving_address_of(access: Access, domain: Domain) -> Address | None:
-    """Return the address of an access, including how data-bounded loops move it.
-
-    The start is the address at 0, even if data decide where the loop starts.
-    """
+    """Return the address of an access, including how loops move it whose bounds data decide; its start is that at 0."""
     if access.moves is None:
         return address_of(access, domain)
     address = _address(access, access.moves, domain.with_loops)

@@ -89,9 +89,6 @@ class _Intervals:
                 yield from self.without_barriers(node.body, 0, below, inside)
 
 
-# {{{ domains
-
-
 def rolled(statements: Sequence[Statement], around: Surroundings) -> list[Domain]:
     """Return the domains of statements without the inames of loops that the code unrolls in the innermost loop."""
     loops = {*around.outer, *around.inner, *around.repeated}
@@ -140,10 +137,7 @@ def without(domain: Domain, names: Container[str]) -> Domain:
 
 
 def union_of(domains: Sequence[Domain]) -> Domain:
-    """Return the union of domains with the same inames, or the domain with the most inames.
-
-    Tests on data make some domains less likely: the result is as likely as the most likely one.
-    """
+    """Return the union of the domains with the most inames, as likely as the most likely one."""
     whole = max(domains, key=lambda domain: (len(domain.names), domain.factor))
     for domain in domains:
         if domain.names == whole.names and domain is not whole and not domain.points.is_subset(whole.points):
@@ -156,11 +150,6 @@ def line_of(points: isl.Set, position: int) -> isl.Set:
     """Return the values of one dimension of a set."""
     return points.project_out(SET, position + 1, points.dim(SET) - position - 1).project_out(SET, 0, position)
 
-
-# }}}
-
-
-# {{{ operations
 
 #: By type and kind: how many operations are made at each point of a domain without some of its inames.
 Executions = defaultdict[tuple[str, str], Counter[tuple[Domain, frozenset[str]]]]
@@ -210,9 +199,6 @@ def compiled_table(flow: Flow) -> tuple[OperationCount, ...] | None:
     if executions == generated(statement for statements in nests.statements.values() for statement in statements):
         return None
     return counted(executions, flow.cardinalities)
-
-
-# }}}
 
 
 class NestTable:

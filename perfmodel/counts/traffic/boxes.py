@@ -56,9 +56,9 @@ class Interval(NamedTuple):
 
 
 def lines_of_run(length: float, line: int, grid: int, start: int) -> float:
-    """Return the mean number of lines L that r contiguous bytes touch: 1 + floor((s + r - 1)/a) a/L.
+    """Return the mean number of lines L that r bytes touch: 1 + floor((s mod a + r - 1)/a) a/L.
 
-    The runs start at ``s = start mod grid``, plus any multiple of the grid a, which divides the line.
+    The runs start at ``start`` s plus any multiple of the grid a, which divides the line.
     """
     return 1.0 + floor((start % grid + length - 1) / grid) * grid / line
 
@@ -196,8 +196,8 @@ def _union(starts: set[int], length: float, gap: int) -> list[Interval]:
 def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> float:
     """Return how many sets equal runs of lines touch whose starts are one pitch from each other.
 
-    If some sets receive more runs than others, it is the number of equally filled sets with the same mean square,
-    (sum n)^2/sum n^2. Of 64 sets, 16 rows of 4096 bytes start in one, of 4160 bytes in 16.
+    If some sets receive more runs than others, it is the number of equally filled sets with the same mean square, (sum
+    n)^2/sum n^2.
     """
     cycle = sets * line
     distance = gcd(pitch, cycle)  # between neighbouring starts, after all turns around the sets
@@ -225,8 +225,7 @@ def mean_sets(first_lines: Sequence[int] | npt.NDArray[np.int64], run: float, se
 def chance_to_stay(lines: float, others: Iterable[tuple[float, float]], ways: int) -> float:
     """Return the share of a box's lines whose sets receive no more lines than they have ways.
 
-    ``lines`` are the box's lines in each set that it touches; ``others`` has, for each other box, its lines in a set
-    and its chance to touch the same set.
+    ``lines`` are in each set that it touches; ``others`` are other boxes: their lines in a set, and the chance to meet.
     """
     chances = {0: 1.0}  # by the lines in a set
     for added, share in ((lines, 1.0), *others):

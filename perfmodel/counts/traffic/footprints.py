@@ -137,10 +137,7 @@ class ReferenceMotion:
         return self._sweeps[depth]
 
     def extent(self, depth: int, level: int) -> float:
-        """Return the extent of a loop among those from a depth inwards.
-
-        If a guard cuts off the last group, lanes count as in a full group, and the groups are fewer.
-        """
+        """Return the extent of a loop among those from a depth inwards; lanes that a guard cuts off count."""
         for loop in self.reference.coupled[depth] if self.reference.coupled is not None else ():
             if loop.depth == level and loop.outside:
                 return self._coupled_extent(loop)
@@ -157,10 +154,7 @@ class ReferenceMotion:
         return extent
 
     def lines_at_random(self, depth: int, line: int) -> float:
-        """Return the lines of data-dependent accesses: one each, or one for a line's length of neighbouring cells.
-
-        a accesses to any of L lines touch :math:`L (1 - (1 - 1/L)^a)` lines.
-        """
+        """Return the lines of data-dependent accesses: a accesses to any of L lines touch L (1 - (1 - 1/L)^a)."""
         extents, walked = list(self.extents), self.reference.walked
         if walked is not None and depth <= walked:
             extents[walked] = max(extents[walked] * self.reference.size / line, min(1.0, extents[walked]))
@@ -196,8 +190,8 @@ class ReferenceMotion:
     def jump_share(self, line: int, depth: int) -> float:
         """Return the share of lines that do not follow the line before: the first of each run.
 
-        A run continues as long as each loop starts where the loops inside it end. For data-dependent indices, the lines
-        that a window reaches as it moves on follow one another.
+        A run continues as long as each loop starts where the loops inside it end, or as a window of data-dependent
+        indices moves on.
         """
         run = float(self.reference.size)
         if self.steps is None:
@@ -337,9 +331,9 @@ class Footprints:
         return array if array.lines <= most else array.part(most / array.lines)
 
     def _distances(self, k: int) -> set[int]:
-        """Return the distances [B] to a reference's starts from the starts of all references with the same motion.
+        """Return the distances [B], 0 or at least a line, from the starts of all references with the same motion.
 
-        Guards split such references. Distances below a line are left out, except 0.
+        Guards split such references.
         """
         reference, steps, starts = self.references[k], self.motions[k].steps, set[int]()
         for alike, motion in zip(self.references, self.motions, strict=True):

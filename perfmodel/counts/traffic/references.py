@@ -18,7 +18,7 @@ triangular loop has its mean extent.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property, reduce
@@ -37,7 +37,6 @@ from perfmodel.counts.program.program import Access, Domain, device_kernels
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import Amount, DistinctCounts
 from perfmodel.counts.traffic.order import Path, paths, with_digit_loops
-from perfmodel.values import FrozenValue
 
 SET = isl.dim_type.set
 UNIT = Cardinality(isl.PwQPolynomial("{ 1 }"))
@@ -104,54 +103,40 @@ class Gap:
     between: frozenset[int]
 
 
-@dataclass(frozen=True, eq=False)
-class LoopTree(FrozenValue):
+class LoopTree:
     """The loops of a launch, of which the first is the launch itself, and the arrays of its references."""
 
-    loops: tuple[TreeLoop, ...]
-    arrays: tuple[str, ...]
+    def __init__(self, loops: tuple[TreeLoop, ...], arrays: tuple[str, ...]) -> None:
+        self.loops, self.arrays = loops, arrays
+        self.by_array, self.gaps = cache(self._by_array), cache(self._gaps)
 
     def below(self, child: int) -> frozenset[int]:
         """Return the references below a child of a loop."""
         return frozenset((~child,)) if child < 0 else self.loops[child].references
 
-    def by_array(self, references: frozenset[int]) -> Mapping[str, tuple[int, ...]]:
+    def _by_array(self, references: frozenset[int]) -> Mapping[str, tuple[int, ...]]:
         """Return references by their arrays."""
-        if references not in self._by_array:
-            by_array: dict[str, list[int]] = defaultdict(list)
-            for k in sorted(references):
-                by_array[self.arrays[k]].append(k)
-            self._by_array[references] = {array: tuple(numbers) for array, numbers in by_array.items()}
-        return self._by_array[references]
+        by_array: dict[str, list[int]] = defaultdict(list)
+        for k in sorted(references):
+            by_array[self.arrays[k]].append(k)
+        return {array: tuple(numbers) for array, numbers in by_array.items()}
 
-    def gaps(self, loop: int, k: int) -> tuple[Gap, ...]:
+    def _gaps(self, loop: int, k: int) -> tuple[Gap, ...]:
         """Return the gaps between uses of reference k's array in a loop; the last is the gap to the next iteration."""
-        key = loop, k
-        if key not in self._gaps:
-            self._gaps[key] = tuple(self._make_gaps(self.loops[loop].children, k))
-        return self._gaps[key]
-
-    def _make_gaps(self, children: Sequence[int], k: int) -> Iterator[Gap]:
-        users = [
-            (position, user) for position, child in enumerate(children) if (user := self._user(child, k)) is not None
-        ]
+        children = self.loops[loop].children
+        each_user = ((position, self._user(child, k)) for position, child in enumerate(children))
+        users = [(position, user) for position, user in each_user if user is not None]
+        gaps = []
         for (before, user_before), (after, user_after) in zip(users, [*users[1:], users[0]], strict=True):
             passed = children[before + 1:after] if after > before else (*children[before + 1:], *children[:after])
             between = frozenset(j for child in passed for j in self.below(child))
-            yield Gap(children[before], user_before, children[after], user_after, between)
+            gaps.append(Gap(children[before], user_before, children[after], user_after, between))
+        return tuple(gaps)
 
     def _user(self, child: int, k: int) -> int | None:
         """Return the reference itself, else another one to the same array, if it is below a child."""
         below, array = self.below(child), self.arrays[k]
         return k if k in below else next((j for j in sorted(below) if self.arrays[j] == array), None)
-
-    @cached_property
-    def _gaps(self) -> dict[tuple[int, int], tuple[Gap, ...]]:
-        return {}
-
-    @cached_property
-    def _by_array(self) -> dict[frozenset[int], Mapping[str, tuple[int, ...]]]:
-        return {}
 
 
 @dataclass(frozen=True)
@@ -205,10 +190,9 @@ def references_of(
     cardinalities: Cardinalities, launch: int, unrolled: Container[str], order: str, lanes: int,
     spans: Mapping[str, Count],
 ) -> tuple[LaunchReferences[Count], bool]:
-    """Return the references of a launch in the order of the device, and whether all of them are exact.
+    """Return the references of a launch in the order of the device, and whether no executions are only bounded.
 
-    Private arrays are left out (registers). ``spans`` are the bytes of each array, if known. A reference is not exact
-    if its executions are only bounded.
+    Private arrays are left out (registers). ``spans`` are the bytes of each array, if known.
     """
     program = cardinalities.program
     device = list(device_kernels(program.schedule))[launch]
@@ -224,7 +208,7 @@ def references_of(
     groups = sorted(alike.values(), key=lambda boxes: [(isinstance(step, str), step) for step in boxes[0].frame.path])
     tree, loops_around = _tree([boxes[0] for boxes in groups])
     references = tuple(
-        _reference(boxes, loops, spans.get(boxes[0].access.array), _window(cardinalities, boxes[0]))
+        _reference(cardinalities, boxes, loops, spans.get(boxes[0].access.array))
         for boxes, loops in zip(groups, loops_around, strict=True)
     )
     return LaunchReferences(tree, references), all(boxes[0].exact for boxes in groups)
@@ -263,13 +247,14 @@ def _window(cardinalities: Cardinalities, box: _Box) -> Window[Count] | None:
 
 
 def _reference(
-    boxes: Sequence[_Box], loops: tuple[int, ...], span: Count | None, window: Window[Count] | None
+    cardinalities: Cardinalities, boxes: Sequence[_Box], loops: tuple[int, ...], span: Count | None
 ) -> Reference[Count]:
     first, access = boxes[0], boxes[0].access
     return Reference(
         access.array, access.bits // 8, loops, first.frame.iterations, first.frame.blocks, first.steps, first.coupled,
         tuple(box.start for box in boxes), tuple(box.access.direction == "store" for box in boxes), span,
-        first.frame.data_loop if access.walks and first.steps is None else None, access.space == "global", window,
+        first.frame.data_loop if access.walks and first.steps is None else None, access.space == "global",
+        _window(cardinalities, first),
     )  # fmt: skip
 
 

@@ -283,8 +283,7 @@ class LayerConditions:
     """The lines that a cache fetches in a launch at given sizes.
 
     For each reference it finds the outermost loop between whose iterations the lines stay; the loop's lines are fetched
-    once per execution of the loop. Sets receive different numbers of lines, so that in a share of them lines stay in a
-    loop further out than in the others.
+    once per execution of the loop. Sets receive different numbers of lines, so that this loop differs between sets.
     """
 
     def __init__(self, distances: ReuseDistances, cache: Cache) -> None:
@@ -409,7 +408,7 @@ class Traffic:
 
     @property
     def exact(self) -> bool:
-        """Whether all addresses and executions are known: no index depends on data or is not affine.
+        """Whether all addresses and executions are known.
 
         Otherwise each execution chooses a line of its array, or of its window, at random; a data-bounded loop along a
         row needs the lines of the row.
@@ -492,10 +491,7 @@ def _loaded_and_stored(footprints: Footprints, fetch: Fetch, lines: float) -> tu
 
 
 def traffic_plan(cardinalities: Cardinalities, order: str, lanes: int, parameters: Collection[str]) -> TrafficPlan:
-    """Prepare the traffic of a program for an order of the work-items in vectors of ``lanes``.
-
-    ``parameters`` are the sizes that counts depend on; a size that only an array's extent has is not needed.
-    """
+    """Prepare the traffic for an order of the work-items; only sizes in ``parameters`` are asked for."""
     program = cardinalities.program
     unrolled = program.dataflow.unrolled
     spans = {

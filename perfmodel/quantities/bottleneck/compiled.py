@@ -25,21 +25,16 @@ from perfmodel.counts.nests.nest import NO_BYTES, Nest, NestAccess, NestChain, c
 from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
 from perfmodel.quantities.instructions import is_call
 
-MOST_COPIES = 64
-"""Most copies of an access whose addresses are compared; no rule needs more streams."""
-WIDEST_STRIDE = 4
-"""Most cells from one lane to the next that a compiler loads in vectors and shuffles, if all of them are needed."""
+MOST_COPIES = 64  # of an access whose addresses are compared; no rule needs more streams
+WIDEST_STRIDE = 4  # cells from one lane to the next that a compiler loads in vectors and shuffles, if all are needed
 MOST_ADDRESSES = 4
 """Rows of one matrix beyond which PoCL's compiler vectorises the computation of their addresses instead of work-items.
 
 Without a limit, left-out groups are predicted worse on PoCL (44.8 instead of 41.4 %).
 """
-FEWEST_ITEMS = 16
-"""Work-items along the first axis below which PoCL's compiler unrolls the loop over them."""
-WRITTEN_OUT = 16
-"""Most trips of a loop of constant trips that a compiler unrolls."""
-INTEGER, LOAD = "integer_", "load"
-"""Prefix of the kinds of integer operations on a chain, and the kind of loads there."""
+FEWEST_ITEMS = 16  # along the first axis, below which PoCL's compiler unrolls the loop over work-items
+WRITTEN_OUT = 16  # most trips of a loop of constant trips that a compiler unrolls
+INTEGER, LOAD = "integer_", "load"  # prefix of the kinds of integer operations on a chain, and the kind of loads there
 
 
 @dataclass(frozen=True)
@@ -332,7 +327,7 @@ def _starts(access: NestAccess) -> Iterator[Fraction | None]:
 def _separate_addresses(accesses: Iterable[NestAccess]) -> int:
     """Return the most expressions of global addresses of one matrix that differ by more than a constant.
 
-    Arrays with more axes do not count: PoCL's compiler does not vectorise their addresses.
+    PoCL's compiler does not vectorise addresses of arrays with more axes.
     """
     bases: dict[str, set[str]] = defaultdict(set)
     for access in accesses:

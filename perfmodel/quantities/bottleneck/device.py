@@ -42,11 +42,7 @@ POCL = "Portable Computing Language"
 
 @dataclass(frozen=True)
 class DeviceUnits(FrozenValue):
-    """The device as the quantities see it.
-
-    Its order is ``serial`` (work-items of a group run one after another, a compiler vectorises some nests) or
-    ``lockstep`` (neighbouring lanes run together).
-    """
+    """The device as the quantities see it; its order is ``serial`` or ``lockstep``, as in :mod:`.work`."""
 
     order: str
     odd_pitches: bool  # whether vectors access local arrays with odd pitches
@@ -105,8 +101,8 @@ def _device(facts: DeviceFacts | None, subgroup_size: int) -> DeviceUnits:
 def _level(size: int, ways: int, line: int, most_sets: int) -> Cache:
     """Return a cache level of whole lines; it is fully associative if its ways do not divide its lines.
 
-    The system places pages anywhere, so that only the address bits within a page decide which lines share a set: a page
-    has lines for ``most_sets`` sets, and the other sets count as further ways.
+    The system places pages anywhere, so that only address bits within a page decide which lines share a set: a page has
+    lines for ``most_sets`` sets, and the other sets count as further ways.
     """
     lines = max(size // line, 1)
     return Cache(lines, line, min(lines // ways, most_sets) if gcd(lines, ways) == ways else 0)

@@ -15,14 +15,9 @@ from numpy.typing import NDArray
 from perfmodel.quantities.bottleneck.compiled import INTEGER, LOAD, CompiledLaunch, CompiledNest
 from perfmodel.quantities.instructions import SIMPLE
 
-# {{{ vectors
-
-WRITTEN_CODE = 300
-"""Instructions up to which the compiler unrolls the loop over a row's work-items: it then makes no vectors of it."""
-LOOP_CODE, ADDRESS_CODE, TEST_CODE = 3, 2, 3
-"""Instructions of a loop, of each address that is computed, and of a guard, in addition to operations and accesses."""
-FEWEST_TRIPS = 4
-"""Fewest iterations of a loop of known trips that become a vector."""
+WRITTEN_CODE = 300  # instructions up to which the compiler unrolls the loop over a row's work-items, without vectors
+LOOP_CODE, ADDRESS_CODE, TEST_CODE = 3, 2, 3  # additional instructions of a loop, of a computed address, of a guard
+FEWEST_TRIPS = 4  # fewest iterations of a loop of known trips that become a vector
 
 
 def writes_rows_out(launch: CompiledLaunch[float]) -> bool:
@@ -39,8 +34,8 @@ def writes_rows_out(launch: CompiledLaunch[float]) -> bool:
 def loop_lanes(nest: CompiledNest[float], width: float) -> float:
     """Return the iterations of the innermost loop for each instruction, in vectors of a width and scalars for the rest.
 
-    For a loop of few known trips the compiler makes narrower vectors; fewer than :data:`FEWEST_TRIPS` trips stay
-    scalar. A loop over 17 cells of float32 is two vectors of 8 and a scalar: 17 iterations in 3 instructions.
+    For a loop of few known trips the compiler makes narrower vectors. A loop over 17 cells of float32 is two vectors of
+    8 and a scalar: 17 iterations in 3 instructions.
     """
     trips = nest.iterations / nest.entries
     if nest.written_out:
@@ -48,10 +43,6 @@ def loop_lanes(nest: CompiledNest[float], width: float) -> float:
     vectors = trips // width
     return trips / (vectors + trips - vectors * width)
 
-# }}}
-
-
-# {{{ chains
 
 WINDOW = 160.0
 """Instructions that an out-of-order core looks ahead.
@@ -68,8 +59,7 @@ VECTOR_LATENCY: Mapping[str, float] = {**INTEGER_LATENCY, f"{INTEGER}mul": 2.5}
 
 An x86 core adds integers in 1 cycle, loads in 5, and adds float32 in 4.
 """
-FUNCTION_LATENCY = 5.0
-"""Simple operations that a division or function counts for where chains are compared."""
+FUNCTION_LATENCY = 5.0  # simple operations that a division or function counts for where chains are compared
 
 
 def waiting_share(instructions: float, runs: float) -> float:
@@ -93,13 +83,8 @@ def integer_latency(operations: Mapping[str, float], vectors: bool) -> float:
     latencies = VECTOR_LATENCY if vectors else INTEGER_LATENCY
     return sum(amount * latencies.get(kind, 0.0) for kind, amount in operations.items())
 
-# }}}
 
-
-# {{{ load imbalance
-
-MOST_GROUPS = 1 << 14
-"""Most groups of a launch whose work is evaluated one by one; more are taken to be equal."""
+MOST_GROUPS = 1 << 14  # of a launch whose work is evaluated one by one; more are taken to be equal
 FEW, MANY = 32, 256
 """Most groups that PoCL gives at once to one of U units, over U: ``MANY`` while more than ``256*U*U`` are left."""
 
@@ -124,5 +109,3 @@ def busiest_over_mean(work: NDArray[np.float64], units: int, in_shares: bool) ->
 def rounds_over_mean(groups: float, units: int) -> float:
     r"""Return the same ratio for equal groups, :math:`\lceil g/U \rceil U / g`."""
     return ceil(groups / units) * units / groups if groups else 1.0
-
-# }}}

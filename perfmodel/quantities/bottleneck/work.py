@@ -11,19 +11,14 @@ A nest may run in *vectors*: V neighbouring work-items execute each instruction 
 Nests run in vectors if the device or the compiler runs neighbouring work-items together:
 
 - ``lockstep``: all work-items that fill vectors along the first axis of the group; the rest run one by one.
-- ``serial``, kernel without barriers: if the kernel has no loop, because then the loop over the work-items is innermost
-  (:attr:`~perfmodel.quantities.bottleneck.compiled.CompiledLaunch.packs_items`), unless the compiler unrolls it
-  (:func:`~perfmodel.quantities.bottleneck.execution.writes_rows_out`). Accesses with larger lane strides are gathered,
-  unless all cells between are accessed too.
+- ``serial``, kernel without barriers: if the kernel has no loop, because then the loop over the work-items is
+  innermost. Accesses with larger lane strides are gathered, unless all cells between are accessed too.
 - ``serial``, kernel with barriers: if nothing is guarded and all work-items make the same iterations, because the loop
   over the work-items is then inside all loops. Accesses there are gathered element by element.
 
-On a ``serial`` device the iterations of a loop may run in vectors instead if the loop carries nothing
-(:attr:`NestWork.along_loop`), and so may the cells that a work-item sums independently (:attr:`NestWork.packed`). These
-rules follow from the machine code of random kernels (docs/lab/families.md).
-
-Integer operations are instructions too, unless they only compute an address. Carried values for which a core has no
-registers are loaded and stored in each iteration. All amounts are multiplied by the load imbalance.
+On a ``serial`` device the iterations of a loop may run in vectors instead if the loop carries nothing, and so may the
+cells that a work-item sums independently. These rules follow from the machine code of random kernels
+(docs/lab/families.md). All amounts are multiplied by the load imbalance.
 """
 
 from __future__ import annotations
@@ -56,15 +51,12 @@ PACKED_MINMAX = 2.0
 OpenCL's fmin and fmax ignore NaN. The machine code of PoCL 3.1 has a maximum and a masked move for one value, and two
 comparisons to masks, their union and a masked move for a vector.
 """
-VECTOR_PRODUCT = 2
-"""Instructions of a vector product of 32-bit integers: vpmulld is two of an x86 core."""
+VECTOR_PRODUCT = 2  # instructions of a vector product of 32-bit integers: vpmulld is two of an x86 core
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
 }
-INTEGER_SLOW = ("div", "pow")
-"""Integer operations that take much longer than an instruction."""
-UNFUSED = SIMPLE - {"add", "mul", "minmax"}
-"""Simple operations of one instruction each that never join another."""
+INTEGER_SLOW = ("div", "pow")  # integer operations that take much longer than an instruction
+UNFUSED = SIMPLE - {"add", "mul", "minmax"}  # simple operations of one instruction each that never join another
 CALLED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("exp", "exp2", "exp10", "expm1"), "exponential"),
     **dict.fromkeys(("log", "log2", "log10", "log1p"), "logarithm"),
@@ -75,14 +67,11 @@ Quantities = defaultdict[str, float]
 
 
 class LaunchWork:
-    """A launch of a kernel at given sizes on a device.
-
-    ``group_work`` is the work of each group; None where all do the same, or there are very many.
-    """
+    """A launch of a kernel at given sizes on a device."""
 
     def __init__(
         self, launch: CompiledLaunch[float], kernel: CompiledKernel[float], device: DeviceUnits,
-        group_work: NDArray[np.float64] | None = None,
+        group_work: NDArray[np.float64] | None = None,  # of each group; None where all do the same, or of very many
     ) -> None:
         self.launch, self.kernel, self.device = launch, kernel, device
         self.lockstep = device.order == "lockstep"  # whether the device, not a compiler, runs work-items together
@@ -111,7 +100,8 @@ class NestWork:
 
     def add(self) -> None:
         """Add the quantities of the nest."""
-        instructions = self._add_operations() + self._add_loops() + self._add_accesses() + self._add_spills()
+        instructions = self._add_operations() + self._add_loops()
+        instructions += sum(map(self._add_access, self.nest.accesses)) + self._add_spills()
         self._add("instructions", instructions)
         self._add_chains(instructions)
 
@@ -201,8 +191,8 @@ class NestWork:
     def _add_integers(self, operation: CompiledOperation[float]) -> float:
         """Add integer operations, and return their instructions: no two are fused.
 
-        Divisions and remainders of 32 bits are vectors on devices in lockstep, by code, since no unit divides vectors
-        of integers. A data-dependent power is a loop of products, which takes about as long.
+        Divisions and remainders of 32 bits are vectors on devices in lockstep, by code. A data-dependent power is a
+        loop of products, which takes about as long.
         """
         amount, lanes = operation.executions * self.masked, self.lanes(operation.bits)
         if operation.kind in INTEGER_SLOW:
@@ -239,9 +229,6 @@ class NestWork:
             self._add("again_stored", arrays * nest.iterations / lanes * conflicting)
         self._add("kept_values", kept / lanes)
         return 2 * turns
-
-    def _add_accesses(self) -> float:
-        return sum(self._add_access(access) for access in self.nest.accesses)
 
     def _add_spills(self) -> float:
         """Add loads and stores of carried values that do not fit in registers; return the instructions."""
@@ -283,10 +270,7 @@ class NestWork:
         return near and not self.serial_region and not hidden
 
     def _share_loaded_inside(self, access: CompiledAccess[float]) -> float:
-        """Return the share of a load's iterations that load it: a compiler moves an invariant load before its loop.
-
-        If it unrolls the innermost loop, the same holds for the loop around it.
-        """
+        """Return the share of a load's iterations that load it: a compiler moves an invariant load before its loop."""
         share, nest = 1.0, self.nest
         if access.invariant:
             share = min(nest.entries / nest.iterations, 1.0)
@@ -338,8 +322,7 @@ def conflicting_share(arrays: int, pitch: int, cache: Cache) -> float:
 
     A runtime that loops over the work-items of a group keeps each long-lived value in an array with an element per
     work-item. Arrays of P bytes, one after another, start in :math:`S L / \gcd(P, S L)` different sets of a cache of S
-    sets of lines of L bytes. The loop goes through all arrays together, so that a set with more arrays than ways has
-    none of their lines at the next access.
+    sets of lines of L bytes. A set with more arrays than ways has none of their lines at the next access.
     """
     if not cache.sets or not arrays:
         return 0.0

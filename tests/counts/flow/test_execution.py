@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from perfmodel.counts.flow.execution import (
     ACCESSED,
     FENCE,
@@ -18,10 +16,9 @@ from perfmodel.counts.flow.execution import (
     State,
     execute,
     execute_barrier,
-    may_be_equal,
 )
 from perfmodel.counts.flow.paths import Path
-from perfmodel.counts.program.program import Cell, OpKind, Reading, Step, Writing
+from perfmodel.counts.program.program import OpKind, Reading, Step, Writing
 
 LOAD: OpKind = ("global", "load")
 STORE: OpKind = ("local", "store")
@@ -106,22 +103,6 @@ I0, I1 = (0, (("i", 1),)), (1, (("i", 1),))
 ONE, TWO = Path({}, 1.0), Path({}, 2.0)
 
 
-def test_a_sure_store_replaces_and_an_unsure_one_merges() -> None:
-    state = State()
-    state.write("a", (I0,), CellValue(TWO), certain=True)
-    state.write("a", (I0,), CellValue(ONE), certain=False)
-    assert [TWO] == [value.path for value in state.read("a", (I0,))]
-    state.write("a", (I0,), CellValue(ONE), certain=True)
-    assert [ONE] == [value.path for value in state.read("a", (I0,))]
-
-
-def test_a_store_to_a_cell_that_is_not_known_may_leave_the_old_value() -> None:
-    state = State()
-    state.write("a", (None,), CellValue(TWO), certain=True)
-    state.write("a", (None,), CellValue(ONE), certain=True)
-    assert [TWO] == [value.path for value in state.read("a", (I0,))]
-
-
 def test_a_read_finds_every_cell_that_it_may_be() -> None:
     state = State()
     state.write("a", (I0,), CellValue(ONE), certain=True)
@@ -129,36 +110,3 @@ def test_a_read_finds_every_cell_that_it_may_be() -> None:
     assert [ONE] == [value.path for value in state.read("a", (I0,))]
     assert [ONE, TWO] == [value.path for value in state.read("a", (None,))]
     assert [] == list(state.read("b", ()))
-
-
-def test_a_read_at_constants_finds_that_cell_unless_others_may_be_it() -> None:
-    first, second = ((0, ()),), ((1, ()),)
-    state = State()
-    state.write("a", first, CellValue(ONE), certain=True)
-    state.write("a", second, CellValue(TWO), certain=True)
-    assert [TWO] == [value.path for value in state.read("a", second)]
-    assert [] == state.read("a", ((2, ()),))
-    assert [ONE, TWO] == [value.path for value in state.read("a", ())]  # a C instruction names no cell
-    state.write("a", (None,), CellValue(ONE), certain=True)
-    assert [TWO, ONE] == [value.path for value in state.read("a", second)]
-
-
-def test_a_read_looks_only_at_cells_whose_first_index_may_be_equal(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[tuple[Cell, Cell]] = []
-
-    def noted(left: Cell, right: Cell) -> bool:
-        looked.append((left, right))
-        return may_be_equal(left, right)
-
-    monkeypatch.setattr("perfmodel.counts.flow.execution.may_be_equal", noted)
-    state, n = State(), (0, (("n", 1),))
-    paths = [Path({}, float(k)) for k in range(200)]
-    for k, path in enumerate(paths):
-        state.write("a", ((k, ()), None), CellValue(path), certain=True)
-    state.write("a", (n, None), CellValue(ONE), certain=True)
-    assert [paths[7], ONE] == [value.path for value in state.read("a", ((7, ()), I0))]
-    assert 2 == len(looked)
-    state.write("a", (None, I0), CellValue(TWO), certain=True)  # what is stored later is found too, in order
-    assert [paths[7], ONE, TWO] == [value.path for value in state.read("a", ((7, ()), I0))]
-    assert [*paths, ONE, TWO] == [value.path for value in state.read("a", (None, I0))]
-    assert [*paths, ONE, TWO] == [value.path for value in state.read("a", (n, I0))]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import pickle
 from fractions import Fraction
 
 import loopy as lp
@@ -12,8 +10,8 @@ import numpy as np
 import pytest
 
 from measurement_kernels import arithmetic, matmul_naive, matmul_tiled
-from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.flow.flow import Chain, ChainRow, Parallelism
+from perfmodel.counts import count
+from perfmodel.counts.flow.flow import Chain, ChainRow
 from perfmodel.counts.program.program import SHARED
 from perfmodel.counts.quasipoly.count import Count
 from tests.corpus import CorpusKernel, kernels
@@ -142,15 +140,6 @@ def test_bounds_on_every_kernel(subject: CorpusKernel) -> None:
 
 # {{{ stored counts
 
-def test_dataflow_is_stored_with_the_counts() -> None:
-    counts = counted(matmul_tiled.KERNEL.build())
-    again = KernelCounts.from_json(json.loads(json.dumps(counts.to_json())))
-    assert counts.flow.dataflow == again.flow.dataflow
-    sizes = {"n": 64, "m": 256, "l": 32}
-    assert at(counts.flow.depth, **sizes) == at(again.flow.depth, **sizes)
-    assert at(counts.flow.depth, **sizes) == at(pickle.loads(pickle.dumps(counts)).flow.depth, **sizes)
-
-
 # }}}
 
 
@@ -165,33 +154,11 @@ def test_counts_with_other_spans_walk_once() -> None:
     assert counts.depth() == counts.least_local.depth()
 
 
-def test_parallelism_at_arrays_of_sizes() -> None:
-    parallel = flow_of(matmul_naive.KERNEL.build()).instruction_parallelism
-    n = np.array([16, 32, 256])
-    np.testing.assert_allclose((4 * n + 1) / (n + 3), parallel.evaluate({"n": n}), rtol=1e-12)
-
-
 N = Count.from_text("[n] -> { n }", granularity="chain")
 CHAIN = Chain((
     ChainRow("float32", "add", N), ChainRow("float32", "mul", 2 * N), ChainRow("int32", "add", 3 * N),
     ChainRow("global", "load", 5 * N), ChainRow("local", "load", 7 * N), ChainRow("local", "barrier", 11 * N),
 ))  # fmt: skip
-
-
-def test_sums_over_a_chain() -> None:
-    # the factors are primes (and 1): a sum shows which rows are in it
-    operations = [{}, {"dtype": "float32"}, {"kind": "add"}, {"dtype": "int32", "kind": "mul"}]
-    assert [60, 30, 40, 0] == [CHAIN.operations(**given)(n=10) for given in operations]
-    accesses = [{}, {"space": "local"}, {"direction": "load"}, {"direction": "store"}]
-    assert [120, 70, 120, 0] == [CHAIN.accesses(**given)(n=10) for given in accesses]
-    assert [110, 0] == [CHAIN.barriers(**given)(n=10) for given in ({}, {"scope": "global"})]
-    assert [True] * 3 + [False] * 3 == [row.is_operation for row in CHAIN.rows]
-
-
-def test_where_nothing_is_done_the_ratio_is_one() -> None:
-    ratio = Parallelism(3 * N + Count.constant(1, "chain"), N)
-    assert (Fraction(10, 3), 1) == (ratio(n=3), ratio(n=0))
-    np.testing.assert_array_equal([1.0, 4.0, 3.5], ratio.evaluate({"n": [0, 1, 2]}))
 
 
 def test_a_private_temporary_passes_its_value_on() -> None:

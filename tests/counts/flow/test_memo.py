@@ -125,23 +125,6 @@ def test_walks_with_and_without_kept_effects_agree(
     assert kept > 200
 
 
-def test_iterations_that_do_alike_are_walked_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    # 16 sums in registers, of which each iteration of k adds to all
-    cell: Cell = ((0, (("u", 1),)),)
-    readings = (Reading("q", cell, (OPERATIONS[0],)), Reading("a", (), (("global", "load"), OPERATIONS[0])))
-    add = Step("add", readings, (Writing("q", cell, "private"),), ())
-
-    def executions(trips: int) -> int:
-        hand: Any = ByHand({"k": trips, "u": 16}, frozenset("ku"))
-        walk = Walk(Dataflow((add,), ("u",)), hand, Rules(lambda operation: COSTS[operation[1]]))
-        executions = followed(walk, Loop("k", (Loop("u", (Run("add"),)),)), monkeypatch)
-        load, additions = 5, 2 * trips
-        assert {load + additions} == {value.path.cost for value in walk.state.cells["q"].values()}
-        return executions
-
-    assert executions(20) == executions(200) <= 4 * 16
-
-
 def test_iterations_that_fetch_anew_are_walked_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
     # each iteration of k fetches two tiles, and 4 sums read them from registers: no new value follows from an old one
     total: Cell = ((0, (("r", 1),)),)

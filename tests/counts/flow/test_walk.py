@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import loopy as lp
-import numpy as np
-import pytest
 
-from perfmodel.counts.flow.execution import Snapshot, State
-from perfmodel.counts.flow.paths import Path
 from tests.counts.flow.small_kernels import ADD, FLOAT, LOAD, MUL, RSQRT, STORE, at, counted, flow_of, in_lanes, kernel
 
 
@@ -73,51 +67,3 @@ def test_launches_follow_one_another() -> None:
         unit = lp.split_iname(unit, iname, 16, outer_tag="g.0", inner_tag="l.0")
     flow = flow_of(unit)
     assert {LOAD: 2, RSQRT: 1, ADD: 1, STORE: 2} == at(flow.depth, n=64)
-
-
-def test_a_loop_looks_at_what_it_stores_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loop copies only the cells that it stores, not those stored before it."""
-
-    def cells_looked_at(others: int) -> int:
-        before = "\n".join(f"p{k}[0] = {k} {{id=p{k}}}" for k in range(others))
-        unit = lp.make_kernel(
-            "{[i, j, k]: 0 <= i, j, k < n}",
-            f"{before}\nout[i, j] = reduce(sum, k, a[i, k]*b[k, j]) {{dep=p*}}",
-            [lp.GlobalArg("a, b, out", np.float32, shape=("n", "n")),
-             *(lp.GlobalArg(f"p{k}", np.float32, shape=(1,)) for k in range(others)), ...],
-            assumptions="n >= 1", lang_version=(2018, 2),
-        )
-        looked: list[int] = []
-        taken = State.snapshot
-
-        def snapshot(state: State, *arguments: Any) -> Snapshot:
-            found = taken(state, *arguments)
-            looked.append(sum(map(len, found.values())))
-            return found
-
-        with monkeypatch.context() as patch:
-            patch.setattr(State, "snapshot", snapshot)
-            assert {ADD: 9, MUL: 1, LOAD: 1, STORE: 1} == at(flow_of(unit).depth, n=9)
-        return sum(looked)
-
-    assert 0 < cells_looked_at(1) == cells_looked_at(40)
-
-
-def test_a_walk_makes_the_paths_of_one_iteration_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Iterations that do the same make no paths of their own, however many of them are followed."""
-
-    def paths_made(rows: int) -> int:
-        unit = kernel(f"{{[i, j]: 0 <= i < {rows} and 0 <= j < n}}", "out[i] = sum(j, a[i, j]*b[j])")
-        made: list[Path] = []
-        plus = Path.plus
-
-        def noted(path: Path, *arguments: Any) -> Path:
-            made.append(plus(path, *arguments))
-            return made[-1]
-
-        with monkeypatch.context() as patch:
-            patch.setattr(Path, "plus", noted)
-            assert {ADD: 9, MUL: 1, LOAD: 1, STORE: 1} == at(flow_of(unit).depth, n=9)
-        return len(made)
-
-    assert 0 < paths_made(20) == paths_made(80)

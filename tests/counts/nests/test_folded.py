@@ -112,11 +112,6 @@ def test_what_a_loop_does_not_change(text: str, expected: dict[str, int]) -> Non
     assert expected == left(text)
 
 
-def test_copies_of_a_loop_share_what_it_does_not_change() -> None:
-    assert {"exp": N, "mul": 4 * N} == left("out[i, u] = exp(a[i])*b[u]", u="unr")
-    assert {"exp": N, "mul": 4 * N} == left("out[i, u] = exp(a[i])*b[u]", u="ilp")
-
-
 @pytest.mark.parametrize(
     ("kind", "expected"),
     [
@@ -137,16 +132,3 @@ def test_operations_on_vectors_of_four(kind: str, expected: dict[str, int]) -> N
     for part, amount in made_of(Computed(0, "float32", kind, 4, ("x[i]", "y[i]")), (None, None)):
         numbers[part] = numbers.get(part, 0) + amount
     assert expected == numbers
-
-
-def test_counts_stored_before_operands_were_recorded_are_left_as_they_are() -> None:
-    unit = lp.make_kernel("{ [i]: 0 <= i < n }", "out[i] = a[i]/2.0", lang_version=(2018, 2), assumptions="n >= 1")
-    counts = count(lp.add_dtypes(unit, {"a": np.float32}), cache=False)
-    document = counts.to_json()
-    again = type(counts).from_json(document)
-    assert [("mul", 9)] == [(row.kind, row.count(n=9)) for row in again.compiled.operation_table]
-    for statement in document["source"]["statements"]:
-        statement.pop("computed", None)
-    old = type(counts).from_json(document)
-    assert old is old.compiled
-    assert [("div", 9)] == [(row.kind, row.count(n=9)) for nest in old.nests for row in nest.compiled]

@@ -44,19 +44,6 @@ def test_how_far_addresses_move() -> None:
     assert [("g.0", 64 * 12, 10)] == [(move.name, move.step(n=640), move.values(n=640)) for move in load.moves]
 
 
-def test_turns_of_loops_inside_and_outside_of_unrolled_ones() -> None:
-    unit = lp.make_kernel(
-        "{ [i, k, u]: 0 <= i, k < n and 0 <= u < 4 }", "c[i] = sum((k, u), a[i, k, u])",
-        [lp.GlobalArg("a", np.float32, shape="n, n, 4"), lp.GlobalArg("c", np.float32, shape="n"), ...],
-        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
-    unit = lp.prioritize_loops(lp.tag_inames(unit, {"u": "unr"}), "k,u")
-    (issue,) = [one for one in count(unit, subgroup_size=32, cache=False).issues if one.operations]
-    # n/32 sub-groups make n turns each; each turn has four additions
-    assert (("k",), 640 * 20, 4 * 640 * 20) == (issue.loops, issue.turns(n=640), issue.operations[0].count(n=640))
-
-
 def tiled(width: int, bound: str, unrolled: bool = False) -> KernelCounts:
     """Count work-items that add a row of `width` cells, all but those behind `bound`, to cells of their own."""
     unit = lp.make_kernel(

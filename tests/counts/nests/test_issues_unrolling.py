@@ -7,21 +7,11 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.nests.issues import LoopTrips
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-
-
-@pytest.mark.parametrize(
-    ("numbers", "steps", "long"),
-    [({16}, 1, False), ({8, 16}, 2, True), ({24, 32}, 4, True), ({12, 15}, 15, True), ({3, 4}, 4, False)],
-)
-def test_steps_that_all_numbers_of_trips_have_in_common(numbers: set[int], steps: int, long: bool) -> None:
-    trips = LoopTrips(frozenset(numbers))
-    assert (steps, long) == (trips.steps, trips.long)
 
 
 def tile(
@@ -68,12 +58,6 @@ def test_a_loop_of_varying_trips_is_written_out_in_common_steps() -> None:
 
 def test_a_loop_whose_trips_have_no_step_in_common_stays() -> None:
     assert (True, 0) == added(tile("16*o + j < 85"))  # 16 trips, then 5: sixteen steps of 1
-
-
-def test_tests_stand_around_constant_loops_inside() -> None:
-    # r varies from 1 to 4, three trips at the last o; the 16 iterations of j inside are constant
-    indexed, tests = added(tile("2*o + r < 13", outer="0 <= o < 6", repeated=4))
-    assert (False, 5 * 4 + 3) == (indexed, tests)
 
 
 def test_a_loop_of_varying_trips_around_a_long_one_stays() -> None:

@@ -33,16 +33,6 @@ def test_steps_and_start_are_functions_of_the_sizes() -> None:
     )
 
 
-def test_a_base_is_shared_by_starts_a_constant_apart() -> None:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "b[i] = a[i] + a[i + 1] + a[i + n] + a[i + n + 7]",
-        [lp.GlobalArg("a, b", np.float32, shape=lp.auto), ...], assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
-    loads = [address_of(a, d) for d, a in count(unit, cache=False).access_maps if a.array == "a"]
-    bases = {str(one.start): one.base for one in loads if one is not None}
-    assert bases["0"] == bases["4"] != bases["4*n"] == bases["4*n + 28"]
-
-
 @pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
 def test_every_affine_address_is_that_of_the_cell(kernel: CorpusKernel) -> None:
     sizes = kernel.cases[0]

@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.nests.nest import Nest
-from perfmodel.counts.nests.nests import Surroundings, surroundings
+from perfmodel.counts.nests.nests import surroundings
 from perfmodel.counts.program.program import DECISIONS, DeviceKernel, Loop, Run, Wait
 from tests.corpus import CorpusKernel, kernels
 from tests.corpus.made import counted
@@ -128,15 +128,6 @@ def test_a_triangle_fills_half_of_its_box() -> None:
     assert (55, 100, 10) == (nest.iterations(n=10), nest.box(n=10), nest.entries(n=10))
 
 
-def test_a_load_that_a_loop_does_not_move() -> None:
-    (update,) = [nest for nest in matmul().nests if nest.chains]
-    steps = {access.array: access.step("k_inner") for access in update.accesses}
-    # a's tile is read along its rows of 4-byte cells, b's tile down its columns of 16 cells
-    assert {"a_fetch": 4, "b_fetch": 64} == {array: step() for array, step in steps.items() if step is not None}
-    lane = {access.array: access.step("j_inner") for access in update.accesses}
-    assert {"a_fetch": 0, "b_fetch": 4} == {array: step() for array, step in lane.items() if step is not None}
-
-
 @pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
 def test_nests_of_every_kernel_add_up_to_its_tables(kernel: CorpusKernel) -> None:
     for sizes in kernel.cases[:1]:
@@ -167,22 +158,6 @@ def test_nests_of_every_kernel_add_up_to_its_tables(kernel: CorpusKernel) -> Non
             assert counts.accesses(space, granularity="subgroup")(**given) == sum(parts)
 
 
-def test_a_launch_without_barriers_is_one_interval() -> None:
-    body = (Run("start"), Loop("k", (Loop("u", (Run("update"),)),)), Run("store"))
-    found = surroundings((DeviceKernel("f", body),), {"u"})
-    assert Surroundings(0, 0, (), (), ()) == found[0, (0,)] == found[0, (4,)]
-    # u is unrolled: its copies belong to the loop over k
-    assert Surroundings(0, 0, (), ("k",), (2, "k")) == found[0, (2, "k", 0, "u", 0)]
-
-
-def test_an_unrolled_loop_repeats_the_loops_inside_of_it() -> None:
-    body = (Loop("u", (Run("start"), Loop("k", (Run("update"), Loop("v", (Run("step"),)))))),)
-    found = surroundings((DeviceKernel("f", body),), {"u", "v"})
-    assert () == found[0, (0, "u", 0)].repeated  # its copies follow each other in one nest
-    inside = (0, "u", 2, "k")
-    assert {("u",)} == {found[0, place].repeated for place in ((*inside, 0), (*inside, 2, "v", 0))}
-
-
 def test_a_loop_with_barriers_is_around_its_intervals() -> None:
     body = (
         Run("start"),
@@ -195,15 +170,3 @@ def test_a_loop_with_barriers_is_around_its_intervals() -> None:
     assert 4 == len(set(intervals))
     assert (("k",), ("j",)) == (found[0, (2, "k", 4, "j", 0)].outer, found[0, (2, "k", 4, "j", 0)].inner)
     assert () == found[0, (4,)].outer
-
-
-def test_a_test_stands_before_its_node() -> None:
-    found = surroundings((Loop("step", (DeviceKernel("f", (Run("a"), Wait("local"), Run("b"))),)),), ())
-    assert found[0, (0,)] == found[0, (-1,)]
-    assert found[0, (4,)] == found[0, (3,)]
-    assert found[0, (0,)].interval < found[0, (4,)].interval
-
-
-def test_launches_are_numbered() -> None:
-    found = surroundings((DeviceKernel("f", (Run("a"),)), DeviceKernel("g", (Run("b"),))), ())
-    assert [0, 1] == [found[launch, (0,)].launch for launch in (0, 1)]

@@ -78,11 +78,3 @@ def test_lanes_beside_a_loop_from_a_known_start_have_their_stride():
     text = RAGGED.format("a[0, r] = sum(j, v[j])")
     ragged = made([f"{{[r]: 0 <= r < {N}}}", "{[j]: lo <= j < hi}"], text, lanes=16)
     assert [True] == [row.indirect for row in ragged.access_table if row.array == "v"]
-
-
-def test_counts_of_data_loops_survive_json():
-    data = made([f"{{[r]: 0 <= r < {N}}}", "{[j]: 0 <= j < m}"], ROWS.format("a[r, j] = b[r, j + 1]"))
-    again = KernelCounts.from_json(data.to_json())
-    assert () == data.gathered == again.gathered
-    assert data.hash == again.hash
-    assert data.traffic("b", 1024)() == again.traffic("b", 1024)()

@@ -57,13 +57,6 @@ def test_a_power_of_two_pitch_reaches_few_sets() -> None:
         )
 
 
-def test_a_part_of_the_lines_reaches_no_more_sets_than_it_has_lines() -> None:
-    box = box_of((Sweep(4, 16), Sweep(4160, 16)), (0,), 4, LINE, LINE)
-    part = BoxLines(box, box.lines).part(0.25)
-    assert (4.0, 4.0, 1.0) == (part.lines, part.sets_reached(64), part.lines_per_set(64))
-    assert 4 / 2 == part.lines_per_set(2)
-
-
 @pytest.mark.parametrize("pitch", [64, 192, 256, 1024, 1032, 1088, 4096, 5000])
 def test_sets_reached_by_single_lines(pitch: int) -> None:
     runs = [k * pitch % 4096 // LINE for k in range(16)]

@@ -51,13 +51,6 @@ def test_blocks_move_the_lines_that_a_cache_moves(blocks: str, order: str) -> No
         assert not traffic.exact
 
 
-@pytest.mark.parametrize("bound", ["m", "i + 1"])
-def test_a_loop_may_be_shorter_than_a_block(bound: str) -> None:
-    """The index wraps around after 100 cells; 64 work-items read at most 64 cells, or 32 in the mean."""
-    lines = row_sums("j % 100", "100", bound).traffic("a", 4096)(n=64, m=64)
-    assert (4 if bound == "m" else 3) == lines.fetched
-
-
 def test_an_index_that_sizes_take_apart_stays_a_bound() -> None:
     unit = lp.make_kernel(
         "{ [i]: 0 <= i < n }", "out[i] = a[(n - i) // 8]",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import loopy as lp
 import numpy as np
 import pytest
@@ -84,15 +82,6 @@ def test_an_array_whose_slowest_extent_is_not_known_is_as_long_as_it_is_touched(
         assert expected == counted(found, case).traffic(capacity=1 << 30, order=order)(**case).fetched
 
 
-def test_a_copy_fetches_and_writes_each_line_once() -> None:
-    counts = kernel("[n] -> { [i]: 0 <= i < n }", "out[i] = a[i]", "a: n; out: n", i=(64, "g.0", "l.0"))
-    both = counts.traffic(capacity=1024)(n=1024)
-    # 1024 floats are 64 lines, in each of two arrays
-    assert (128, 64, 64) == (both.fetched, both.loads, both.stores)
-    assert (128, 0) == (both.streams, both.jumps)
-    assert (64, 0) == (counts.traffic("a", 1024)(n=1024).loads, counts.traffic("a", 1024)(n=1024).stores)
-
-
 def test_a_column_is_kept_until_its_neighbour_is_read_if_its_lines_fit() -> None:
     counts = column_walk()
     fetched = [counts.traffic("a", lines * LINE)(n=64, p=64).fetched for lines in (32, 60, 80)]
@@ -107,21 +96,6 @@ def test_rows_a_power_of_two_apart_fall_into_few_sets() -> None:
     assert 64 * 64 == counts.traffic("a", **cache)(n=64, p=256).fetched
     assert 64 * 4 == counts.traffic("a", **cache)(n=64, p=272).fetched
     assert 64 * 4 == counts.traffic("a", 32768)(n=64, p=256).fetched  # without sets the pitch does not matter
-
-
-def test_a_stencil_reads_three_rows_unless_it_keeps_them() -> None:
-    traffic = [stencil().traffic("u", lines * LINE)(n=256).fetched for lines in (16, 128)]
-    # rows of 16 lines: each of 254 iterations reads three, or one new row in addition to the first two
-    assert [254 * 3 * 16, 256 * 16] == traffic
-
-
-def test_each_row_of_a_transpose_s_group_is_a_run_of_one_line() -> None:
-    counts = transpose()
-    load, store = (counts.traffic(array, 32768)(n=256) for array in ("a", "out"))
-    assert (0, 4096, 0) == (load.streams, load.jumps, load.stored_jumps)
-    assert (0, 4096, 4096) == (store.streams, store.jumps, store.stored_jumps)
-    # 8 lines can't hold the 16 that a row of the group's work-items stores to
-    assert 256 * 256 == counts.traffic("out", 512)(n=256).stores
 
 
 @pytest.mark.parametrize(("width", "jumps"), [(16, 1.0), (64, 0.25), (256, 0.0625)])
@@ -151,14 +125,6 @@ def test_lanes_in_lockstep_share_lines_that_serial_ones_fetch_again() -> None:
     # 128 rows of 8 lines; a work-item reads a line of each row, and 64 lines can't hold those for its neighbour
     assert 128 * 128 == counts.traffic("a", 4096)(n=128).fetched
     assert 128 * 8 == counts.traffic("a", 4096, order="lockstep")(n=128).fetched
-
-
-def test_a_vector_walks_its_rows_before_the_next_vector_does() -> None:
-    """Rows of 128 cells are 8 lines; a cache of 32 lines holds one of each row of a vector, and not of 64 rows."""
-    domain, code = "[n] -> { [i, k]: 0 <= i, k < n }", "out[i] = sum(k, a[i, k])"
-    counts = replace(kernel(domain, code, "a: n, n; out: n", i=(64, "g.0", "l.0")), subgroup_size=16)
-    orders = {"serial": 128 * 8, "vectors": 128 * 8, "lockstep": 128 * 128}
-    assert orders == {order: counts.traffic("a", 2048, order=order)(n=128).fetched for order in orders}
 
 
 def test_a_line_that_is_loaded_and_stored_to_is_fetched_once() -> None:

@@ -85,14 +85,6 @@ def test_a_span_of_one_is_a_stream_and_one_of_all_indices_is_what_nothing_stated
     assert stream.most_local is stream
 
 
-def test_spans_survive_json() -> None:
-    counts = product_with_rows(**{"x:span": 100})
-    again = KernelCounts.from_json(counts.to_json())
-    assert counts.hash == again.hash
-    assert counts.traffic("x", 4096)(n=ROWS, k=ENTRIES) == again.traffic("x", 4096)(n=ROWS, k=ENTRIES)
-    assert [("x:span", 100.0, 64.0)] == [*again.outside({"n": 64, "k": 1})]
-
-
 def test_iterations_that_fill_a_cache_by_bisection() -> None:
     """The capacity is what so many iterations touch: 300 lines chosen at random, and two streams, one of which ends."""
     others = [(0.5, 1e9), (2.0, 50.0)]

@@ -5,34 +5,12 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.quantities.bottleneck.compiled import compiled_kernel
-from tests.counts.nests.test_nests import matmul
-from tests.quantities.bottleneck.by_hand import copy, kernel, row_sums
+from tests.quantities.bottleneck.by_hand import kernel
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-
-
-def test_a_kernel_is_compiled_once() -> None:
-    counts = copy()
-    assert compiled_kernel(counts) is compiled_kernel(counts)
-
-
-def test_equal_counts_are_evaluated_once() -> None:
-    kernel = compiled_kernel(copy())  # n items load and store n cells: all of them are one count
-    (nest,) = kernel.tree.launches[0].nests
-    items = {str(count) for count in (nest.iterations, nest.box, nest.entries)}
-    assert items == {str(access.executions) for access in nest.accesses}
-    texts = [(count.granularity, str(count)) for count in kernel.counts]
-    assert sorted(set(texts)) == sorted(texts)
-
-
-def test_barriers_and_loops_of_a_launch() -> None:
-    launches = [launch for counts in (copy(), row_sums(), matmul()) for launch in compiled_kernel(counts).tree.launches]
-    assert [(False, False, 64), (False, True, 64), (True, True, 256)] == [
-        (launch.barriers, launch.loops, launch.group_items) for launch in launches
-    ]
 
 
 def test_addresses_a_constant_apart_are_computed_together() -> None:
@@ -77,23 +55,3 @@ def test_a_loop_along_a_row_is_contiguous_and_one_along_a_column_is_not() -> Non
     assert [(True, False), (True, True), (False, True)] == sorted(
         ((access.load, access.contiguous) for access in loop.accesses), key=lambda pair: (not pair[0], pair[1])
     )
-
-
-def test_a_value_that_is_read_twice_is_loaded_once() -> None:
-    square, product = (
-        kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = a[i]*{other}", "a: n + 1; out: n")
-        for other in ("a[i]", "a[i + 1]")
-    )
-    nests = [compiled_kernel(counts).tree.launches[0].nests[0] for counts in (square, product)]
-    assert [[True, False], [True, True, False]] == [
-        sorted((access.load for access in nest.accesses), reverse=True) for nest in nests
-    ]
-
-
-@pytest.mark.parametrize(("trips", "written_out"), [(16, True), (17, False)])
-def test_short_loops_of_constant_trips_are_written_out(trips: int, written_out: bool) -> None:
-    counts = kernel(
-        f"[n] -> {{ [i, j]: 0 <= i < n and 0 <= j < {trips} }}", "out[i] = sum(j, a[i, j])", f"a: n, {trips}; out: n"
-    )
-    (loop,) = [nest for nest in compiled_kernel(counts).tree.launches[0].nests if nest.loops]
-    assert written_out is loop.written_out

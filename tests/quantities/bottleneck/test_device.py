@@ -45,25 +45,6 @@ def test_facts_count_more_than_what_is_assumed() -> None:
     assert [4.0, 2.0, 8.0, 1.0] == [device.lanes_of(bits) for bits in (32, 64, 16, 256)]
 
 
-def test_what_opencl_says_of_the_last_level_counts_more_than_a_measured_one() -> None:
-    facts = of(cache_bytes=1 << 20, l3_bytes=3 << 20)
-    assert 1 << 20 == device_of(Case(copy(), {"n": 64}, facts)).levels[2].bytes
-    reported = facts.updated({"l3_told_bytes": Fact(1 << 25, "B", "sysfs")})
-    assert 1 << 25 == device_of(Case(copy(), {"n": 64}, reported)).levels[2].bytes
-
-
-@pytest.mark.parametrize(
-    ("facts_order", "order"), [("serial", "serial"), ("lockstep", "lockstep"), ("multithreaded", "lockstep")]
-)
-def test_lanes_of_many_threads_run_in_lockstep(facts_order: str, order: str) -> None:
-    assert order == device_of(Case(copy(), {"n": 64}, of(lane_order=facts_order))).order
-
-
-def test_ways_that_do_not_divide_the_lines_leave_no_sets() -> None:
-    facts = of(l1_bytes=65536, l1_ways=12)
-    assert Cache(65536 // 64, 64, 0) == device_of(Case(copy(), {"n": 64}, facts)).levels[0]
-
-
 def test_arrays_that_stay_in_the_caches_cost_no_line_behind_them() -> None:
     small = quantities(copy(), "serial", n=4096)  # 32 KiB of 1 MiB
     assert not {name for name in small if name.startswith(("second", "memory"))}
@@ -90,11 +71,6 @@ def test_lines_share_a_set_by_their_places_in_a_page() -> None:
     assert 1024 == device_of(Case(copy(), {"n": 64}, of(**level, page_told_bytes=1 << 21))).levels[1].sets
     gpu = device_of(Case(copy(), {"n": 64}, of(**level, device_type="gpu")))
     assert (1024, None) == (gpu.levels[1].sets, gpu.pages)
-
-
-def test_what_a_probe_tells_of_pages_counts_more_than_what_the_system_tells() -> None:
-    facts = of(page_told_bytes=1 << 21, page_bytes=4096, tlb_pages=1536)
-    assert Cache(1536, 4096, 0) == device_of(Case(copy(), {"n": 64}, facts)).pages
 
 
 @pytest.mark.parametrize(("known", "walks"), [(128, 1023 * 256), (512, 0)])

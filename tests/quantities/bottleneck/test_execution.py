@@ -7,13 +7,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.quantities.bottleneck.execution import (
-    busiest_over_mean,
-    chain_latency,
-    integer_latency,
-    rounds_over_mean,
-    waiting_share,
-)
+from perfmodel.quantities.bottleneck.execution import busiest_over_mean, integer_latency, rounds_over_mean
 from tests.quantities.bottleneck.by_hand import LANES, kernel, quantities
 
 pytestmark = [
@@ -54,10 +48,6 @@ def test_what_vectors_along_a_loop_leave_over_runs_one_by_one(trips: str, instru
     assert 128 * expected == pytest.approx(quantities(counts, "serial", **sizes)["stores"])
 
 
-def test_a_chain_waits_as_far_as_the_next_runs_do_not_fill_it() -> None:
-    assert [1.0, 0.5, 0.0] == [waiting_share(instructions, 10.0) for instructions in (3200.0, 800.0, 0.0)]
-
-
 @pytest.mark.parametrize(("operations", "alone", "vectors"), [
     ({"add": 3.0, "mul": 1.0}, 0.0, 0.0),  # of floats nothing
     ({"integer_add": 4.0}, 1.0, 1.0),  # 1 cycle each, of the 4 of an addition of float32
@@ -66,17 +56,6 @@ def test_a_chain_waits_as_far_as_the_next_runs_do_not_fill_it() -> None:
 ])  # fmt: skip
 def test_integers_and_loads_in_cycles(operations, alone, vectors):
     assert (alone, vectors) == tuple(integer_latency(operations, vectors=each) for each in (False, True))
-
-
-def test_the_longest_chain_is_that_of_the_slowest_operations():
-    assert 2.0 + 5.0 + 1.25 == chain_latency({"add": 2.0, "div": 1.0, "load": 1.0})
-
-
-def test_three_equal_groups_on_two_units_take_as_long_as_four() -> None:
-    assert [4 / 3] * 3 == [
-        rounds_over_mean(3, 2),
-        *(busiest_over_mean(np.ones(3), 2, in_shares=in_shares) for in_shares in (False, True)),
-    ]
 
 
 @pytest.mark.parametrize("units", [1, 2, 3, 8])
@@ -100,9 +79,3 @@ def test_many_groups_are_taken_in_pieces() -> None:
     assert 1.0 == busiest_over_mean(work, 2, in_shares=False)
     # of 1024 groups it takes 64 at a time
     assert 1.0 == busiest_over_mean(work[:1024], 2, in_shares=True)
-
-
-def test_nothing_to_do_waits_for_nothing() -> None:
-    assert [1.0, 1.0, 1.0] == [
-        rounds_over_mean(0, 2), busiest_over_mean(np.zeros(0), 2, False), busiest_over_mean(np.zeros(3), 2, True)
-    ]  # fmt: skip

@@ -9,7 +9,6 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.quantities.bottleneck.work import conflicting_share
-from tests.counts.nests.test_nests import matmul
 from tests.quantities.bottleneck.by_hand import LANES, copy, kernel, quantities, row_sums
 
 pytestmark = [
@@ -102,12 +101,6 @@ def test_integers_are_divided_apart_from_floats(operator: str, dtype: type, bits
     assert not {"divide_32", "divide_64", f"int_divide_{96 - bits}"} & {*values}
 
 
-@pytest.mark.parametrize("step", ["a[i, j] // 7", "a[i, j] % 8", "(a[i, j] + b[j]) // 16", "a[i, j] % 100"])
-def test_integers_are_not_divided_by_literals(step: str) -> None:
-    values = quantities(integers(f"out[i] = sum(j, {step} + b[j])", "a: n, k; b: k; out: n"), "serial", n=128, k=64)
-    assert not {"int_divide_32", "int_divide_64"} & {*values}
-
-
 def test_what_registers_do_not_hold_is_loaded_and_stored_in_each_step() -> None:
     unit = lp.make_kernel(
         "{ [i, j, c]: 0 <= i < n and 0 <= j < k and 0 <= c < 32 }", "out[c, i] = sum(j, a[j, i]*b[j, c])",
@@ -135,20 +128,6 @@ def test_values_that_a_loop_does_not_change_are_loaded_once() -> None:
     # the product is added in one instruction, which waits for 32*(1 + 2 + 1) + 1 of the 160 that a core looks ahead
     assert 128 * 32 * 129 / 160 == pytest.approx(values["chain_multiply_add"])
     assert "chain_add" not in values
-
-
-def test_between_barriers_work_items_are_inside_of_the_loop() -> None:
-    n, half = 64, LANES / 2
-    values = quantities(matmul(), "serial", n=n)
-    # both factors of each update are gathered from local memory, and so is the fetched cell of either tile
-    assert 2 * n**3 + 2 * n**3 / 16 == values["gathers"]
-    # an update for four lanes, two of its loop, and two gathered factors; and the tiles are filled
-    updates = 3 * n**3 / half + 2 * n**3
-    assert updates <= values["instructions"] <= updates + 12 * n**3 / 16
-    assert "chain_add" not in values  # other work-items come between two updates of a sum
-    # the sum is loaded and stored for the barriers, and for the loop over the work-items
-    assert 4 * n**3 / half <= values["kept_values"] <= 4 * n**3 / half + 2 * n**2
-    assert n**2 * 2 * n / 16 == values["waiting_items"]  # two barriers in each of n/16 steps
 
 
 def test_lanes_that_loop_longer_hold_the_others_back() -> None:
@@ -237,16 +216,6 @@ def test_a_loop_around_one_that_is_written_out_keeps_what_it_does_not_move() -> 
 
 
 @pytest.mark.parametrize(
-    ("call", "name"),
-    [("exp(a[i])", "exponential_32"), ("log(a[i])", "logarithm_32"), ("cos(a[i])", "circular_32"),
-     ("tanh(a[i])", "function_32"), ("a[i]**2.5", "power")],
-)  # fmt: skip
-def test_functions_have_prices_of_their_own(call: str, name: str) -> None:
-    values = quantities(kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {call}", "a: n; out: n"), "lockstep", n=128)
-    assert 128 / LANES == values[name]
-
-
-@pytest.mark.parametrize(
     ("call", "name", "dtype", "in_vectors"),
     [
         ("exp(a[i])", "inlined_32", np.float32, True), ("exp(a[i])", "inlined_64", np.float64, True),
@@ -281,24 +250,6 @@ def test_arrays_of_kept_values_drive_each_other_out_of_their_sets(arrays: int, i
     again = arrays * items * (1 - item / line)
     share = conflicting_share(arrays, item * items, Cache(sets * ways, line, sets))
     assert share == pytest.approx(missed / again)
-
-
-@pytest.mark.parametrize(("dtype", "again"), [(np.float32, 0), (np.float64, 1)])
-def test_arrays_of_wide_values_share_sets_sooner(dtype: type, again: int) -> None:
-    """Sums of 64 items, in 72 arrays: of 4 bytes they begin in 16 places of a way, 5 in each; of 8 bytes 9 in each."""
-    unit = lp.make_kernel(
-        ["{ [g, l]: 0 <= g < n/64 and 0 <= l < 64 }", "{ [i, c, t]: 0 <= i < 64 and 0 <= c < 36 and 0 <= t < 32 }"],
-        ["tile[l] = a[64*g + l] {id=fill}", "out[64*g + i, c] = sum(t, tile[t]*(c + 1)) {dep=fill}"],
-        [
-            lp.GlobalArg("a", dtype, shape="n"), lp.GlobalArg("out", dtype, shape="n, 36"), lp.ValueArg("n", np.int32),
-            lp.TemporaryVariable("tile", dtype, shape=64, address_space=lp.AddressSpace.LOCAL),
-        ],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    unit = lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "i": "l.0", "c": "ilp"})
-    values = quantities(count(unit, cache=False), "serial", n=128)
-    turns = 128 * 32 / (LANES / 2)  # work-items, t; half as many lanes, because of 64-bit indices
-    assert 72 * turns * again == pytest.approx(values.get("again_stored", 0), abs=0.01 * 72 * turns)
 
 
 @pytest.mark.parametrize("order", ["serial", "lockstep"])
