@@ -4,7 +4,7 @@
 
 :func:`traffic_plan` prepares the loop tree and its references once for all sizes. At given sizes, the footprints of
 loops give what is touched between two uses of a line (:class:`ReuseDistances`); if that exceeds the cache, the line is
-evicted (:class:`LineReuse`). For each reference there is an outermost loop between whose iterations its lines stay;
+evicted. For each reference there is an outermost loop between whose iterations its lines stay;
 what it touches in that loop as a whole is fetched once per execution of the loop (:class:`LayerConditions`). This
 extends the layer condition of stencil codes (Stengel et al. 2015), and is much faster than a simulation.
 
@@ -170,8 +170,27 @@ def iterations_that_fill(
     return min(filled, extent)
 
 
-class LineReuse:
-    """The share of each reference's lines that stay in a cache between iterations of each loop."""
+def _repeat_alike(here: BoxSets, there: BoxSets) -> bool:
+    """Return whether boxes repeat in the sets of a cache as pages do, in the same directions."""
+    if not there.period or PAGE % there.period or here.period % there.period:
+        return False
+    return there.pitches in ((), here.pitches[:1])
+
+
+class Fetch(NamedTuple):
+    """References, a depth, and how often their lines from there inwards are fetched."""
+
+    references: tuple[int, ...]
+    depth: int
+    times: float
+
+
+class LayerConditions:
+    """The lines that a cache fetches in a launch at given sizes.
+
+    For each reference it finds the outermost loop between whose iterations the lines stay; the loop's lines are fetched
+    once per execution of the loop. Sets receive different numbers of lines, so that this loop differs between sets.
+    """
 
     def __init__(self, distances: ReuseDistances, cache: Cache) -> None:
         self.distances, self.cache = distances, cache
@@ -181,7 +200,7 @@ class LineReuse:
         )
         self._shares_of, self._holds_loop = functools.cache(self._shares_by_depth), functools.cache(self._holds)
 
-    def share(self, depth: int, k: int) -> float:
+    def _share(self, depth: int, k: int) -> float:
         """Return the share of a reference's lines that stay between iterations of a loop and of all loops inside it."""
         return 1.0 if self.holds_everything else self._shares_of(k)[depth]
 
@@ -222,7 +241,7 @@ class LineReuse:
     def _holds(self, loop: int) -> bool:
         return self.footprints.of_loop(loop, True).fits(self.cache)
 
-    def share_among(self, k: int, depth: int, references: frozenset[int]) -> float:
+    def _share_among(self, k: int, depth: int, references: frozenset[int]) -> float:
         """Return the share of a reference's lines that stay while some references are executed from a depth inwards."""
         if self.holds_everything:
             return 1.0
@@ -263,33 +282,6 @@ class LineReuse:
         loops = zip(motion.steps or (), other_motion.steps or (), motion.extents[:depth], strict=False)
         return all((step - other_step) % period == 0 for step, other_step, extent in loops if extent > 1)
 
-
-def _repeat_alike(here: BoxSets, there: BoxSets) -> bool:
-    """Return whether boxes repeat in the sets of a cache as pages do, in the same directions."""
-    if not there.period or PAGE % there.period or here.period % there.period:
-        return False
-    return there.pitches in ((), here.pitches[:1])
-
-
-class Fetch(NamedTuple):
-    """References, a depth, and how often their lines from there inwards are fetched."""
-
-    references: tuple[int, ...]
-    depth: int
-    times: float
-
-
-class LayerConditions:
-    """The lines that a cache fetches in a launch at given sizes.
-
-    For each reference it finds the outermost loop between whose iterations the lines stay; the loop's lines are fetched
-    once per execution of the loop. Sets receive different numbers of lines, so that this loop differs between sets.
-    """
-
-    def __init__(self, distances: ReuseDistances, cache: Cache) -> None:
-        self.tree, self.footprints = distances.tree, distances.footprints
-        self.reuse = LineReuse(distances, cache)
-
     def fetches(self, array: str | None = None) -> Iterator[Fetch]:
         """Yield the fetches of an array, or of all arrays."""
         for name, references in self.tree.by_array(self.tree.loops[0].references).items():
@@ -299,7 +291,7 @@ class LayerConditions:
     def _of_loop(self, loop: int, references: tuple[int, ...], least: float, most: float) -> Iterator[Fetch]:
         """Yield the fetches of a loop into a part of the sets, between two shares; the fullest sets come first."""
         depth = self.tree.loops[loop].depth
-        shares = {k: min(self.reuse.share(depth, k), most) for k in references}
+        shares = {k: min(self._share(depth, k), most) for k in references}
         if max(shares.values()) - least < LEAST <= most - least:  # the usual case
             yield from self._of_iterations(loop, references, least, most)
             return
@@ -334,7 +326,7 @@ class LayerConditions:
         for child in tree_loop.children[1:]:
             together = reduce(or_, map(self.tree.below, (*clusters[-1], child)))
             users = [k for k in references if k in together]
-            if users and self.reuse.share_among(users[0], tree_loop.depth + 1, together) >= HALF:
+            if users and self._share_among(users[0], tree_loop.depth + 1, together) >= HALF:
                 clusters[-1].append(child)
             else:
                 clusters.append([child])
@@ -456,12 +448,12 @@ class TrafficAt:
 
     def holds(self, cache: Cache) -> bool:
         """Return whether a cache keeps all lines until the end of each launch."""
-        return all(LineReuse(distances, cache).holds_everything for distances in self.launches)
+        return all(LayerConditions(distances, cache).holds_everything for distances in self.launches)
 
 
 def _of_launch(distances: ReuseDistances, cache: Cache, array: str | None) -> MovedLines:
     conditions = LayerConditions(distances, cache)
-    if not conditions.reuse.holds_everything:
+    if not conditions.holds_everything:
         return _moved(distances.footprints, conditions.fetches(array))
     if array not in distances.held:  # for every cache that is large enough
         distances.held[array] = _moved(distances.footprints, conditions.fetches(array))

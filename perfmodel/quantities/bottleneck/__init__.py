@@ -32,24 +32,15 @@ class Quantity:
     counted: str = ""
 
 
-def _chains(**words: str) -> dict[str, Quantity]:
-    return {
-        f"chain_{kind}": Quantity("operation", f"{operation} that waits for the one before", "op")
-        for kind, operation in words.items()
-    }
+def _table(unit: str, counted: str, words: str, **operations: str) -> dict[str, Quantity]:
+    return {name: Quantity(unit, words.format(operation), counted) for name, operation in operations.items()}
 
 
-def _functions(**words: str) -> dict[str, Quantity]:
-    return {
-        f"{kind}_{bits}": Quantity("operation", f"{operation} of float{bits}", "op")
-        for kind, operation in words.items() for bits in (32, 64)
-    }  # fmt: skip
-
-
-def _lines(**words: str) -> dict[str, Quantity]:
-    return {name: Quantity("access", f"a cache line {origin}", "line") for name, origin in words.items()}
-
-
+FUNCTIONS = {
+    "divide": "a division", "root": "a square root", "inverse_root": "an inverse square root",
+    "exponential": "an exponential", "logarithm": "a logarithm", "circular": "a sine, cosine or tangent",
+    "function": "another function", "inlined": "a function, of a vector that a compiler made,",
+}  # fmt: skip
 RESOURCES: Mapping[str, Mapping[str, Quantity]] = {
     "overhead": {
         "runs": Quantity("launch", "a run of the kernel, whatever it does,"),
@@ -59,22 +50,17 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = {
         "region_entries": Quantity("work-group", "a part between barriers, for each work-group,"),
         "varied_entries": Quantity("operation", "an entry into a loop whose trips differ between work-items"),
     },
-    "chain": _chains(
-        add="an addition", multiply="a product", multiply_add="a multiply-add", minmax="a minimum or maximum",
-        divide="a division", root="a square root", power="a power",
+    "chain": _table(
+        "operation", "op", "{} that waits for the one before",
+        chain_add="an addition", chain_multiply="a product", chain_multiply_add="a multiply-add",
+        chain_minmax="a minimum or maximum", chain_divide="a division", chain_root="a square root",
+        chain_power="a power",
     ),
-    "special": {
-        **_functions(
-            divide="a division", root="a square root", inverse_root="an inverse square root",
-            exponential="an exponential", logarithm="a logarithm", circular="a sine, cosine or tangent",
-            function="another function", inlined="a function, of a vector that a compiler made,",
-        ),
-        "power": Quantity("operation", "a power", "op"),
-        **{
-            f"int_divide_{bits}": Quantity("operation", f"a division or remainder of integers of {bits} bits", "op")
-            for bits in (32, 64)
-        },
-    },
+    "special": _table("operation", "op", "{}", **{
+        **{f"{name}_{bits}": f"{words} of float{bits}" for name, words in FUNCTIONS.items() for bits in (32, 64)},
+        "power": "a power",
+        **{f"int_divide_{bits}": f"a division or remainder of integers of {bits} bits" for bits in (32, 64)},
+    }),
     "issue": {
         "instructions": Quantity("operation", "an instruction, whatever it does,", "instruction"),
         "minmax": Quantity("operation", "a minimum or maximum, in addition to the instruction,"),
@@ -86,7 +72,8 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = {
         "split": Quantity("access", "a vector access over the border of two lines", "instruction"),
         "kept_values": Quantity("access", "a private value that is kept across a barrier", "value"),
     },
-    "near": _lines(
+    "near": _table(
+        "access", "line", "a cache line {}",
         again_loaded="loaded into the first-level cache again",
         again_stored="stored to again after it left the first-level cache",
         first_loaded="loaded into the first-level cache for the first time, next to the one before,",
@@ -94,7 +81,8 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = {
         first_stored="stored to for the first time, next to the one before,",
         first_stored_jumping="stored to for the first time, away from the one before,",
     ),
-    "far": {**_lines(
+    "far": {**_table(
+        "access", "line", "a cache line {}",
         second_level_streams="that the second-level cache fetches, next to the one before,",
         second_level_jumps="that the second-level cache fetches, away from the one before,",
         memory_streams="that the last-level cache fetches, next to the one before,",
