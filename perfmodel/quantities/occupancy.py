@@ -75,9 +75,14 @@ def scheduling_factor(case: Case) -> Any:
     filled, requested = 0.0, 0.0
     for row in case.counts.launch_table:
         launches, groups = case.value(row.launches), case.value(row.work_groups)
-        filled += np.ceil(groups / np.maximum(launches, 1) / places) * places * launches
+        filled += places_filled(groups / np.maximum(launches, 1), places) * launches
         requested += groups
     return np.where(requested > 0, filled / np.maximum(requested, 1), 1.0)[()]
+
+
+def places_filled(groups: Any, places: float) -> Any:
+    r"""Return the places of the rounds that a launch's work-groups take, :math:`\lceil B_r/B \rceil B` for B places."""
+    return np.ceil(groups / places) * places
 
 
 def active_units(case: Case) -> tuple[Any, Any, float]:
