@@ -62,25 +62,19 @@ MULTITHREADED_UNITS: Mapping[str, str] = {
 def multithreaded_resources(case: Case) -> dict[str, Any]:
     """Return the work of the busiest unit, over all launches.
 
-    - ``started``, ``dealt_groups``: launches, and work-groups of the unit.
     - ``arithmetic``: cycles in which the unit issues the operations of sub-groups at its peak. An addition and a
       multiplication of one nest and type are one operation, a function is :data:`FUNCTIONS` of them, float64 has its
       own rate; if loads wait, the test before an access takes :data:`TEST_CYCLES`. ``turns``: iterations of loops that
       are not unrolled.
-    - ``sectors``: touched by loads from global memory, and from constant memory if lanes load different cells (an equal
-      cell is an operand). ``near_sectors``: fetched by the first-level cache, and those of private arrays that tests
-      keep in memory (``guarded_loads_wait``). ``stored_sectors``: touched by stores.
+    - ``sectors``: touched by loads from global memory, and from constant memory if lanes load different cells.
+      ``near_sectors``: fetched by the first-level cache, and those of private arrays that tests keep in memory
+      (``guarded_loads_wait``). ``stored_sectors``: touched by stores.
     - ``wavefronts``: accesses to local memory times their bank conflicts, at least as long as the unit takes to issue
-      them (``load_store_lanes``); a pass takes two cycles if half the banks serve a cycle
-      (``local_bandwidth_bytes_per_s``).
-    - ``memory_bytes``, ``stored_bytes``: bytes that the last cache fetches for loads and writes for stores, shared
-      evenly by the units.
-    - ``chain_*``: what one sub-group waits for in sequence, times the rounds: loop iterations with loads from global
-      memory, and with loads from local memory; accesses to private data in memory, and those beyond the first-level
-      cache; barriers; iterations; tests of unrolled loops (if loads wait, they are in ``arithmetic``); operations
-      (:data:`SHORTER`). If the compiler does not move loads over tests (``guarded_loads_wait``), a sub-group waits for
-      each load behind a test as for far private data. If a load is issued only where its value is needed
-      (``loads_wait``), ``chain_loads`` has each load that enters a new sector.
+      them (``load_store_lanes``); a pass takes two cycles if half the banks serve a cycle.
+    - ``memory_bytes``, ``stored_bytes``: the unit's share of the last cache's loads and stores.
+    - ``chain_*``: what one sub-group waits for in sequence, times the rounds. If the compiler does not move loads over
+      tests (``guarded_loads_wait``), a sub-group waits for each load behind a test as for far private data. If a load
+      is issued only where its value is needed (``loads_wait``), ``chain_loads`` has each load that enters a sector.
     """
     if not case.shape:
         return _Unit(case).resources()

@@ -103,20 +103,7 @@ GLOBAL_LOAD: OpKind = ("global", "load")
 
 @dataclass(frozen=True, eq=False)
 class Flow(FrozenValue):
-    """The dataflow of a kernel.
-
-    Examples
-    --------
-    >>> import loopy as lp, numpy as np
-    >>> from perfmodel.counts import count
-    >>> dot = lp.make_kernel("{ [i]: 0 <= i < n }", "out = sum(i, a[i]*b[i])",
-    ...                      lang_version=(2018, 2), assumptions="n >= 1")
-    >>> flow = count(lp.add_dtypes(dot, {"a": np.float32, "b": np.float32})).flow
-    >>> [(row.kind, str(row.count)) for row in flow.depth.rows]
-    [('load', '1'), ('mul', '1'), ('add', 'n'), ('store', '1')]
-    >>> flow.memory_parallelism(n=1000)
-    Fraction(2, 1)
-    """
+    """The dataflow of a kernel."""
 
     dataflow: Dataflow
     cardinalities: Cardinalities

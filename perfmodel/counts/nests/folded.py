@@ -46,13 +46,7 @@ CONSTANT = math.nan  # a constant that no rule looks at
 
 
 def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
-    """Return the operations that remain of one; operands that are not literals are None.
-
-    Examples
-    --------
-    >>> made_of(Computed(0, "float64", "pow", 1, ("x", "-3")), (None, -3.0))
-    (('mul', 2), ('div', 1))
-    """
+    """Return the operations that remain of one; operands that are not literals are None."""
     kind, lanes, last = operation.kind, operation.lanes, operands[-1] if operands else None
     literal = next((value for value in operands if value is not None), None)
     whole, power_of_two = "int" in operation.dtype, last is not None and math.frexp(abs(last))[0] == 0.5

@@ -282,17 +282,17 @@ class _Nests(NestTable):
                     intervals[variable].add(around.interval)
         return intervals
 
+    @cached_property
+    def _private(self) -> frozenset[str]:
+        steps = self.flow.dataflow.steps
+        return frozenset(w.variable for step in steps for w in step.writings if w.space == "private")
+
     def _touched(self, statement: Statement) -> Iterator[tuple[str, str]]:
         """Yield the private variables that a statement loads and stores."""
         step = self.flow.dataflow.by_name.get(statement.instruction)
         if step is not None:
             yield from ((each.variable, "load") for each in step.readings if each.variable in self._private)
             yield from ((each.variable, "store") for each in step.writings if each.space == "private")
-
-    @cached_property
-    def _private(self) -> frozenset[str]:
-        steps = self.flow.dataflow.steps
-        return frozenset(w.variable for step in steps for w in step.writings if w.space == "private")
 
     def _kept(self, statements: Sequence[Statement], interval: int) -> Count:
         touched: dict[tuple[str, str], list[Count]] = defaultdict(list)

@@ -9,18 +9,6 @@ with equal steps are one box, widened by the distances between their starts::
 
 Sets matter because a power-of-two pitch puts all runs into few of them: a cache then holds far fewer lines than its
 capacity. A line stays as long as its set receives no more lines than it has ways (:func:`chance_to_stay`).
-
-Examples
---------
-A tile of 16 rows of 64 bytes, one every 4096 bytes, is 16 lines, which all fall into one of 64 sets; with rows of
-4160 bytes they fall into 16.
-
->>> row = Sweep(4, 16)
->>> for pitch in (4096, 4160):
-...     tile = box_of((row, Sweep(pitch, 16)), (0,), size=4, line=64, grid=64)
-...     print(tile.lines, tile.in_sets(64).reached)
-16.0 1.0
-16.0 16.0
 """
 
 from __future__ import annotations

@@ -222,7 +222,8 @@ class Footprints:
         self.tree, self.references, self.line = launch.tree, launch.references, line
         self._array_lines: dict[tuple[tuple[int, ...], int, bool | None], ArrayLines] = {}
         self.of, self.of_loop = functools.cache(self._of), functools.cache(self._of_loop)
-        self.distances, self._jump_share = functools.cache(self._distances), functools.cache(self._jump_share_at)
+        self.distances = functools.cache(self._distances)
+        self._jump_share = functools.cache(lambda k, depth: self.motions[k].jump_share(line, depth))
 
     @cached_property
     def motions(self) -> list[ReferenceMotion]:
@@ -238,9 +239,6 @@ class Footprints:
     def jump_share(self, k: int, depth: int) -> float:
         """Return the share of a reference's lines, from a depth inwards, that do not follow the line before."""
         return self._jump_share(k, depth if self.references[k].window else 0)
-
-    def _jump_share_at(self, k: int, depth: int) -> float:
-        return self.motions[k].jump_share(self.line, depth)
 
     def _of_loop(self, loop: int, whole: bool) -> TouchedLines:
         """Return the lines that a loop touches, as a whole or in one iteration."""

@@ -36,14 +36,6 @@ def paths(
     ``"lockstep"``: all lanes along l.0 execute each statement together; loops over the other local axes are as far
     outside as barriers permit. ``"vectors"``: the same for ``lanes`` neighbours along l.0; loops over vectors are as
     far outside.
-
-    Examples
-    --------
-    >>> from perfmodel.counts.program.program import DeviceKernel, Launch, Loop, Run
-    >>> device = DeviceKernel("sum", (Loop("k", (Run("add"),)),))
-    >>> launch = Launch("sum", (8, 4), (None,), None)
-    >>> paths(device, launch, (), "lockstep")[0, "k", 0]
-    ('g.0', 'l.1', 0, 'k', 0, 'l.0')
     """
     groups = tuple(f"g.{axis}" for axis in reversed(range(len(launch.grid))))
     axes = tuple(f"l.{axis}" for axis in reversed(range(len(launch.group_shape))))

@@ -357,7 +357,7 @@ class _Frames:
         """Return the coupled loops of a reference, or None if no loops of its domain are coupled."""
         if self.is_box(domain):
             return None
-        sizes = [abs(float(step(**dict.fromkeys(step.parameters, 1) | self._large_sizes))) for step in steps]
+        sizes = [abs(float(step(**{**dict.fromkeys(step.parameters, 1), **self._large_sizes}))) for step in steps]
         moving = (k for k, name in enumerate(frame.names) if name and sizes[k])
         return self._coupled_in(domain, frame, tuple(sorted(moving, key=sizes.__getitem__)))
 
@@ -392,8 +392,8 @@ class _Frames:
         return bool(box.is_equal(domain.points))
 
     @cached_property
-    def _large_sizes(self) -> dict[str, int]:
-        return dict(Trips(self.cardinalities).sizes)
+    def _large_sizes(self) -> Mapping[str, int]:
+        return Trips(self.cardinalities).sizes
 
 
 def _are_nested(loops_by_depth: Sequence[Sequence[CoupledLoop[Count]]], iterations: Sequence[Count]) -> bool:

@@ -8,15 +8,6 @@ evicted. For each reference there is an outermost loop between whose iterations 
 what it touches in that loop as a whole is fetched once per execution of the loop (:class:`LayerConditions`). This
 extends the layer condition of stencil codes (Stengel et al. 2015), and is much faster than a simulation.
 
-A matrix of 64 rows that is read column by column::
-
-    j               16 columns in each line of a row
-        i           64 rows: between two uses of a line, a column is touched, 64 lines
-            a[i, j]
-
-A cache of 128 lines holds a column: the loop j fetches what it touches, 256 lines, once. In a cache of 32 lines no line
-stays, and each of 4096 accesses fetches one.
-
 Loops and references are given by their numbers in the tree; ``k`` is the number of a reference.
 """
 
@@ -198,13 +189,13 @@ class LayerConditions:
         self.holds_everything = (not cache.sets and self.footprints.most_lines <= cache.lines) or (
             self.footprints.of_loop(0, False).fits(cache)  # all lines of the launch
         )
-        self._shares_of, self._holds_loop = functools.cache(self._shares_by_depth), functools.cache(self._holds)
-
-    def _share(self, depth: int, k: int) -> float:
-        """Return the share of a reference's lines that stay between iterations of a loop and of all loops inside it."""
-        return 1.0 if self.holds_everything else self._shares_of(k)[depth]
+        self._shares_of = functools.cache(self._shares_by_depth)
+        self._holds_loop = functools.cache(lambda loop: self.footprints.of_loop(loop, True).fits(cache))
 
     def _shares_by_depth(self, k: int) -> list[float]:
+        """Return the share of a reference's lines that stay between iterations of each loop and of all inside it."""
+        if self.holds_everything:
+            return [1.0] * len(self.footprints.references[k].loops)
         loops, extents = self.footprints.references[k].loops, self.footprints.motions[k].extents
         share, shares, at_random = 1.0, [1.0] * len(loops), self.footprints.motions[k].at_random
         # from the outermost loop on that fits the cache as a whole, everything stays
@@ -237,15 +228,6 @@ class LayerConditions:
         filled = iterations_that_fill(self.cache.lines, lines, chosen, others, motion.extents[depth])
         stay = min(-expm1(-chosen * filled), inside) if filled < motion.extents[depth] else inside
         return max(inside - (inside - stay) * choices / distinct, 0.0) if distinct else inside
-
-    def _holds(self, loop: int) -> bool:
-        return self.footprints.of_loop(loop, True).fits(self.cache)
-
-    def _share_among(self, k: int, depth: int, references: frozenset[int]) -> float:
-        """Return the share of a reference's lines that stay while some references are executed from a depth inwards."""
-        if self.holds_everything:
-            return 1.0
-        return self._share_staying(k, depth, self.footprints.of(references, depth))
 
     def _share_staying(self, k: int, depth: int, touched: TouchedLines) -> float:
         """Return the share of a reference's lines that stay while some lines, its own included, are touched."""
@@ -291,7 +273,7 @@ class LayerConditions:
     def _of_loop(self, loop: int, references: tuple[int, ...], least: float, most: float) -> Iterator[Fetch]:
         """Yield the fetches of a loop into a part of the sets, between two shares; the fullest sets come first."""
         depth = self.tree.loops[loop].depth
-        shares = {k: min(self._share(depth, k), most) for k in references}
+        shares = {k: min(self._shares_of(k)[depth], most) for k in references}
         if max(shares.values()) - least < LEAST <= most - least:  # the usual case
             yield from self._of_iterations(loop, references, least, most)
             return
@@ -325,12 +307,15 @@ class LayerConditions:
         clusters = [[tree_loop.children[0]]]
         for child in tree_loop.children[1:]:
             together = reduce(or_, map(self.tree.below, (*clusters[-1], child)))
-            users = [k for k in references if k in together]
-            if users and self._share_among(users[0], tree_loop.depth + 1, together) >= HALF:
+            user = next((k for k in references if k in together), None)
+            if user is not None and (self.holds_everything or self._stays(user, tree_loop.depth + 1, together)):
                 clusters[-1].append(child)
             else:
                 clusters.append([child])
         return clusters
+
+    def _stays(self, k: int, depth: int, references: frozenset[int]) -> bool:
+        return self._share_staying(k, depth, self.footprints.of(references, depth)) >= HALF
 
     def _executions(self, references: tuple[int, ...], depth: int) -> float:
         return max(self.footprints.motions[k].iterations[depth] for k in references)

@@ -130,9 +130,8 @@ def moved_lines(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], device
     }
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=8)  # for devices that differ in one level
 def _traffic(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], line: int, order: str) -> TrafficAt:
-    """Return the traffic at sizes, kept for devices that differ in one level."""
     return counts.traffic(line_bytes=line, order=order).at(dict(sizes))
 
 
