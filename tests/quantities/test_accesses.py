@@ -75,11 +75,6 @@ def test_a_cache_of_everything_fetches_each_line_once():
     assert {"a": 256 * 256 / 8, "b": 256 * 256 / 8} == product(256, 16, 16, 1e9)
 
 
-def test_a_cache_of_one_iteration_fetches_for_each_group():
-    # each group loads 16 lines of a for 8 steps, whose reuse fits, and 2 lines of b for each step; 256 groups
-    assert {"a": 256 * 16 * 256 / 8, "b": 256 * 2 * 256} == product(256, 16, 1, 1024)
-
-
 def test_groups_of_a_wave_share_rows():
     # 16 groups of a row of tiles run together: rows of a are fetched once for all of them, b once for each wave
     assert {"a": 256 * 256 / 8, "b": 16 * 256 * 256 / 8} == product(256, 16, 16, 4096)

@@ -107,12 +107,6 @@ def test_exceptions_without_a_message(kind):
     assert isinstance(caught.value.__cause__, kind)
 
 
-@pytest.mark.parametrize("value", [np.ones(2), np.ones((1, 2)), np.ones((2, 2))])
-def test_arrays_of_another_shape_than_the_sizes(value):
-    with pytest.raises(FamilyError, match=r"where the sizes have \(2, 1\)"):
-        computed(lambda _: {"waits": value}, ["waits"], MANY)
-
-
 def test_errors_of_perfmodel_and_an_interrupt_stay_what_they_are():
     with pytest.raises(FactsError):
         computed(lambda case: {"waits": case.fact("banks")}, ["waits"], ONE)

@@ -17,14 +17,12 @@ from perfmodel.quantities.instructions import (
     float_operations,
     fused_operations,
     instruction_parallelism,
-    instructions,
     memory_parallelism,
     work,
 )
 from tests.models.test_roofline import counted
 from tests.models.test_work_depth import case, chain, counted as counted_serial, tree
 from tests.quantities.bottleneck.by_hand import device
-from tests.quantities.tiles import tile
 
 #: Two products, three sums and an exponential for each of n work-items, with 4 loads and a store.
 MIXED = "out[i] = a[i]*b[i] + 2*c[i] + 1 + exp(d[i])"
@@ -33,13 +31,6 @@ MIXED = "out[i] = a[i]*b[i] + 2*c[i] + 1 + exp(d[i])"
 def test_an_addition_and_a_multiplication_are_fused():
     # Of two products and three sums two pairs are fused: 3 + 1 exponential.
     assert 4 * 640 == fused_operations(Case(counted("{[i]: 0 <= i < n}", MIXED), {"n": 640}))
-
-
-def test_barriers_are_instructions():
-    # Each work-item: two global and two local accesses with their addresses, and a barrier between
-    # the local ones, unless each work-item loads what it stored itself.
-    assert 9 * 640 == instructions(Case(tile(4), {"n": 640}))
-    assert 8 * 640 == instructions(Case(tile(1), {"n": 640}))
 
 
 @pytest.mark.parametrize(("dtype", "expected"), [(np.float32, (6 * 640, 0)), (np.float64, (0, 6 * 640))])
@@ -76,14 +67,6 @@ def test_figure_2_3_has_31_nodes_of_which_5_are_on_the_critical_path():
 def test_a_tree_is_as_deep_as_its_height(leaves):
     found = case(tree(leaves))
     assert (2 * leaves - 1, 1 + math.log2(leaves)) == (work(found), critical_path(found))
-
-
-@pytest.mark.parametrize("n", [16, 1000])
-def test_a_sequential_sum_is_as_deep_as_long(n):
-    # A load and n additions to an accumulator that begins with zero: figure 2.2.
-    found = case(chain(), n=n)
-    assert (2 * n, n + 1) == (work(found), critical_path(found))
-    assert work(found) / critical_path(found) < 2
 
 
 @pytest.mark.parametrize("n", [32, 320])

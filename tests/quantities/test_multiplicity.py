@@ -61,13 +61,6 @@ def test_oversubscription_is_what_fits(known, groups):
     assert found["barrier_amount"] / (64 * groups * 64 / 32) == pytest.approx(found["barrier_waits"])
 
 
-@pytest.mark.parametrize("known", [{"device_type": "cpu"}, {"oversubscription": 0}])
-def test_where_oversubscription_hides_nothing_only_the_work_item_s_own_parallelism_counts(known):
-    counts = counted("{[i]: 0 <= i < n}", "out[i] = a[i] + b[i]", more=("b",))
-    found = summed(counts, **known)
-    assert found["memory_amount"] / 64 / 2 == found["memory_waits"]  # two independent loads
-
-
 def test_the_busiest_core_counts():
     counts = counted("{[i]: 0 <= i < n}", "out[i] = a[i]")
     amounts = [summed(counts, n)["memory_amount"] for n in (64, 128, 192, 256)]

@@ -123,28 +123,6 @@ def test_bank_conflicts_repeat_an_access(stride, each):
     assert (2 * 2 * each, 1) == (found["wavefronts"], found["chain_local"])
 
 
-@pytest.mark.parametrize(
-    ("lanes", "bytes_per_cycle", "stride", "each"),
-    [(16, 128, 1, 2), (16, 128, 2, 2), (16, 128, 4, 4), (32, 128, 1, 1), (32, 64, 1, 2), (16, 64, 2, 4), (8, 64, 1, 4)],
-)
-def test_an_access_takes_as_long_as_issuing_it_or_as_its_passes(lanes, bytes_per_cycle, stride, each):
-    # 32 lanes are issued `lanes` a cycle, and each of `stride` passes moves 128 bytes
-    rate = bytes_per_cycle * 15 * 1.4e9
-    facts = device(**CACHES, load_store_lanes=lanes, local_bandwidth_bytes_per_s=rate, clock_hz=1.4e9)
-    assert 2 * 2 * each == pytest.approx(resources(through_a_tile(stride), facts, n=960)["wavefronts"])
-
-
-@pytest.mark.parametrize(("index", "sectors"), [("0", 16), ("l", 32)])
-def test_constant_memory_that_all_lanes_read_alike_is_an_operand(index, sectors):
-    unit = lp.make_kernel(
-        "{ [g, l]: 0 <= l < 32 and 0 <= 32*g + l < n }", f"out[32*g + l] = a[32*g + l]*factor[{index}]",
-        [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ConstantArg("factor", np.float32, shape=32), ...],
-        assumptions="n >= 1 and n mod 32 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    counts = count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32)
-    assert sectors == resources(counts, n=15 * 4 * 32)["sectors"]  # four sub-groups on each unit
-
-
 def product():
     """Square tiles of 16*16 work-items, each of which sums a row times a column."""
     unit = lp.make_kernel(
@@ -268,16 +246,6 @@ def test_private_data_in_memory_wait_and_more_so_beyond_the_first_level_cache():
     accesses, held = 20000 + 4 * 20000 + 1, 64 * 20000 * 4
     missed = 1 - 2**14 / held
     assert (accesses, accesses * missed) == pytest.approx((found["chain_private"], found["chain_far"]))
-
-
-def test_loops_without_iterations_touch_nothing():
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i] = sum(j, a[i, j])",
-        [lp.GlobalArg("a", np.float64, shape="n, m"), lp.GlobalArg("out", np.float64, shape="n"), ...],
-        assumptions="n >= 1 and m >= 0 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
-    assert {"started": 1, "dealt_groups": 1} == resources(counts, n=960, m=0)
 
 
 def test_sizes_may_be_arrays():

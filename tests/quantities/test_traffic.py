@@ -16,7 +16,6 @@ from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import (
     cached_bytes,
     global_bytes,
-    hit_waits,
     last_cache,
     least_bytes,
     least_local_bytes,
@@ -43,11 +42,6 @@ from tests.quantities.tiles import tile
 def test_gaps_are_moved_as_far_as_a_line_spans_them(index, moved):
     counts = counted("{[i]: 0 <= i < n}", f"out[i] = a[{index}]", a=lp.auto)
     assert moved(1024) + 4 * 1024 == pytest.approx(global_bytes(case(counts, n=1024)), rel=2e-3)
-
-
-def test_what_is_read_again_moves_once():
-    counts = counted("{[i, k]: 0 <= i < n and 0 <= k < 50}", "out[i] = sum(k, a[i] * a[i])")
-    assert 8 * 640 == global_bytes(case(counts, n=640))
 
 
 def gathered():
@@ -228,12 +222,6 @@ def test_facts_replace_what_is_computed_and_multiply():
     unknown = tuple(fact for fact in C2050.facts if fact[0] not in ("l1_bytes", "l2_bytes", "cache_bytes"))
     bare = Case(row_sums(), {"n": 64}, replace(C2050, facts=unknown), "gpuperf")
     assert (1, 1) == miss_ratios(bare, 4096.0)  # no size is known
-
-
-def test_hit_latencies_of_both_levels():
-    assert 1 + 0.25 * 4 == hit_waits(of_product(l1_load_s=1e-8, l2_load_s=4e-8), 0.25)
-    assert 1 + 0.25 * 5 == hit_waits(of_product(l1_load_s=1e-8, l2_load_s=4e-8, l2_latency_s=5e-8), 0.25)
-    assert 1 == hit_waits(of_product(l2_latency_s=4e-8), 0.25)  # of one the latency is not known
 
 
 @pytest.mark.parametrize("on_chip", [1024, 8192, 2**20])

@@ -10,7 +10,6 @@ from perfmodel.counts.flow.execution import (
     LATEST,
     Arc,
     Arcs,
-    CellValue,
     Position,
     Rules,
     State,
@@ -101,12 +100,3 @@ def test_an_arc_names_the_outermost_loop_between_writer_and_reader() -> None:
 
 I0, I1 = (0, (("i", 1),)), (1, (("i", 1),))
 ONE, TWO = Path({}, 1.0), Path({}, 2.0)
-
-
-def test_a_read_finds_every_cell_that_it_may_be() -> None:
-    state = State()
-    state.write("a", (I0,), CellValue(ONE), certain=True)
-    state.write("a", (I1,), CellValue(TWO), certain=True)
-    assert [ONE] == [value.path for value in state.read("a", (I0,))]
-    assert [ONE, TWO] == [value.path for value in state.read("a", (None,))]
-    assert [] == list(state.read("b", ()))

@@ -9,11 +9,8 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from measurement_kernels import arithmetic, matmul_naive, matmul_tiled
-from perfmodel.counts import count
-from perfmodel.counts.flow.flow import Chain, ChainRow
+from measurement_kernels import arithmetic, matmul_tiled
 from perfmodel.counts.program.program import SHARED
-from perfmodel.counts.quasipoly.count import Count
 from tests.corpus import CorpusKernel, kernels
 from tests.counts.flow.small_kernels import (
     ADD,
@@ -54,14 +51,6 @@ def test_an_indirect_load_waits_for_its_index() -> None:
 
 
 # {{{ reductions and recurrences
-
-
-def test_naive_matmul() -> None:
-    flow = flow_of(matmul_naive.KERNEL.build())
-    n = 256
-    assert {LOAD: 1, MUL: 1, ADD: n, STORE: 1} == at(flow.depth, n=n)
-    assert 2 == flow.memory_parallelism(n=n)
-    assert Fraction(4 * n + 1, n + 3) == flow.instruction_parallelism(n=n)
 
 
 def test_tiled_matmul() -> None:
@@ -141,24 +130,6 @@ def test_bounds_on_every_kernel(subject: CorpusKernel) -> None:
 # {{{ stored counts
 
 # }}}
-
-
-def test_counts_with_other_spans_walk_once() -> None:
-    types = {"a": np.float32, "x": np.int32, "out": np.float32}
-    unit = lp.make_kernel("{ [i]: 0 <= i < n }", "out[i] = a[x[i]]", lang_version=(2018, 2), assumptions="n >= 1")
-    counts = count(lp.add_dtypes(unit, types), cache=False)
-    first, second = counts.most_local.flow, counts.least_local.flow
-    assert first is not second
-    assert counts.flow.recurrences == ()
-    assert first._by_operations is second._by_operations is counts.flow._by_operations
-    assert counts.depth() == counts.least_local.depth()
-
-
-N = Count.from_text("[n] -> { n }", granularity="chain")
-CHAIN = Chain((
-    ChainRow("float32", "add", N), ChainRow("float32", "mul", 2 * N), ChainRow("int32", "add", 3 * N),
-    ChainRow("global", "load", 5 * N), ChainRow("local", "load", 7 * N), ChainRow("local", "barrier", 11 * N),
-))  # fmt: skip
 
 
 def test_a_private_temporary_passes_its_value_on() -> None:

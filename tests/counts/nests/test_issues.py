@@ -10,10 +10,7 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
 
 def doubled(index: str = "i", width: int = 64) -> KernelCounts:
@@ -125,16 +122,6 @@ def test_lanes_that_the_code_arranges_anew(width: int) -> None:
     places = np.arange(32)  # of a group as wide as `width`
     assert (4 * (48 * (places // width) + places % width)).tolist() == addresses.tolist()
     assert [("g.0", 4 * 48 * 32, 5)] == [(move.name, move.step(), move.values()) for move in load.moves]
-
-
-@pytest.mark.parametrize("divisor", [3, 12])
-def test_lanes_of_which_no_digits_give_the_address(divisor: int) -> None:
-    unit = lp.make_kernel(
-        "{ [x, y]: 0 <= x < 8 and 0 <= y < 4 }", f"out[8*y + x] = a[(x + 8*y) // {divisor}]",
-        [lp.GlobalArg("a, out", np.float32, shape=32), ...], lang_version=(2018, 2),
-    )  # fmt: skip
-    counts = count(lp.tag_inames(unit, {"x": "l.0", "y": "l.1"}), subgroup_size=32, cache=False)
-    assert {"a": False, "out": True} == {one.array: one.addressed for issue in counts.issues for one in issue.accesses}
 
 
 @pytest.mark.parametrize(("bound", "each"), [("n mod 64 = 0", 7), ("n >= 1", 16)])

@@ -8,10 +8,7 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
 
 def tile(
@@ -54,10 +51,6 @@ def added(counts: KernelCounts) -> tuple[bool, float]:
 def test_a_loop_of_varying_trips_is_written_out_in_common_steps() -> None:
     # 88 cells in tiles of 16: five times 16 trips, then 8; each iteration of the loop ends with a test
     assert (False, 88) == added(tile("16*o + j < 88"))
-
-
-def test_a_loop_whose_trips_have_no_step_in_common_stays() -> None:
-    assert (True, 0) == added(tile("16*o + j < 85"))  # 16 trips, then 5: sixteen steps of 1
 
 
 def test_a_loop_of_varying_trips_around_a_long_one_stays() -> None:

@@ -13,10 +13,7 @@ from tests.corpus import CorpusKernel, kernels
 from tests.corpus.made import counted
 from tests.counts.enumerated import enumerate_points, fixed
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
 
 def test_steps_and_start_are_functions_of_the_sizes() -> None:

@@ -15,10 +15,7 @@ from perfmodel.counts.program.program import DECISIONS, DeviceKernel, Loop, Run,
 from tests.corpus import CorpusKernel, kernels
 from tests.corpus.made import counted
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
 
 def matmul(tile: int = 16) -> KernelCounts:

@@ -14,10 +14,7 @@ from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import with_digit_loops
 from tests.counts.traffic.simulation import simulated
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 CACHES = (Cache(16, 64, 0), Cache(64, 64, 0), Cache(4096, 64, 0))
 
 

@@ -8,10 +8,7 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
 ROWS, TRIPS = 65536, 16
 

@@ -7,15 +7,11 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.errors import ArgumentError, SizeError, UnknownNameError
 from tests.corpus import kernels
 from tests.corpus.made import counted
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 LINE = 64
 
 
@@ -87,15 +83,6 @@ def test_a_column_is_kept_until_its_neighbour_is_read_if_its_lines_fit() -> None
     fetched = [counts.traffic("a", lines * LINE)(n=64, p=64).fetched for lines in (32, 60, 80)]
     # 64 rows: a line each for 64 columns, or for each 16 of them
     assert [64 * 64, 64 * 64, 64 * 4] == fetched
-
-
-def test_rows_a_power_of_two_apart_fall_into_few_sets() -> None:
-    cache = {"capacity": 32768, "sets": 64}  # 8 ways
-    counts = column_walk()
-    # pitch 1024 B: 64 lines in 4 of the 64 sets, 16 in each; with 64 B more they are in all sets
-    assert 64 * 64 == counts.traffic("a", **cache)(n=64, p=256).fetched
-    assert 64 * 4 == counts.traffic("a", **cache)(n=64, p=272).fetched
-    assert 64 * 4 == counts.traffic("a", 32768)(n=64, p=256).fetched  # without sets the pitch does not matter
 
 
 @pytest.mark.parametrize(("width", "jumps"), [(16, 1.0), (64, 0.25), (256, 0.0625)])
@@ -177,18 +164,6 @@ def test_unknown_names() -> None:
         counts.traffic("b")
     with pytest.raises(SizeError):
         counts.traffic("a")()
-
-
-@pytest.mark.parametrize("order", ["serial", "lockstep"])
-def test_caches_of_one_line_length_share_what_loops_touch(order: str) -> None:
-    caches = [(4096, 0), (4096, 8), (32768, 64), (2**20, 1024), (2**40, 0)]
-    for counts in (stencil(), transpose(), tiled_product()):
-        at = counts.traffic(order=order).at({"n": 256})
-        for capacity, sets in caches:
-            found = at.lines(Cache(capacity // LINE, LINE, sets))
-            assert counts.traffic(None, capacity, LINE, sets, order)(n=256) == found
-        array = counts.traffic().plan.arrays[0]
-        assert counts.traffic(array, 4096, LINE, 8, order)(n=256) == at.lines(Cache(64, LINE, 8), array)
 
 
 @pytest.mark.parametrize(("shape", "index", "order"), [("rows, 16", "i, 0", "C"), ("16, rows", "0, i", "F")])

@@ -10,10 +10,7 @@ from perfmodel.quantities.bottleneck.device import device_of
 from perfmodel.quantities.case import Case
 from tests.quantities.bottleneck.by_hand import device, row_sums
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
 
 def test_arrays_of_sizes_give_what_each_size_gives() -> None:

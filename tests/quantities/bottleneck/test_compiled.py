@@ -7,10 +7,7 @@ import pytest
 from perfmodel.quantities.bottleneck.compiled import compiled_kernel
 from tests.quantities.bottleneck.by_hand import kernel
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
 
 def test_addresses_a_constant_apart_are_computed_together() -> None:

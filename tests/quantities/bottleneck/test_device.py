@@ -14,10 +14,7 @@ from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import cold_share
 from tests.quantities.bottleneck.by_hand import copy, kernel, quantities
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
 
 def of(**facts: object) -> DeviceFacts:
@@ -43,12 +40,6 @@ def test_facts_count_more_than_what_is_assumed() -> None:
     assert ("serial", 4, 6, 128) == (device.order, device.lanes, device.units, device.line)
     assert (Cache(49152 // 128, 128, 32), 1 << 23) == (device.levels[0], device.levels[2].bytes)
     assert [4.0, 2.0, 8.0, 1.0] == [device.lanes_of(bits) for bits in (32, 64, 16, 256)]
-
-
-def test_arrays_that_stay_in_the_caches_cost_no_line_behind_them() -> None:
-    small = quantities(copy(), "serial", n=4096)  # 32 KiB of 1 MiB
-    assert not {name for name in small if name.startswith(("second", "memory"))}
-    assert 4096 / 16 == small["first_loaded"]
 
 
 def test_what_a_small_cache_fetches_again_counts_by_itself() -> None:
@@ -109,15 +100,3 @@ def test_rows_shorter_than_a_vector_run_one_item_after_another(lanes: int, again
     columns = kernel("[n] -> { [i, j]: 0 <= i, j < n }", "out[i] = sum(j, a[j, i])", "a: n, n; out: n")
     facts = {"vector_lanes": lanes, "l1_bytes": 4096, "l1_ways": 64}
     assert again == pytest.approx(quantities(columns, "lockstep", facts, n=128).get("again_loaded", 0.0))
-
-
-def test_what_work_and_lines_depend_on():
-    facts = {"l1_bytes": 1 << 15, "l2_bytes": 1 << 20, "tlb_pages": 2048, "odd_pitch_access": "vector"}
-    others = {}, {"l1_bytes": 1 << 14}, {"l2_bytes": 1 << 21}, {"tlb_pages": 64}, {"odd_pitch_access": "element"}
-    here, first, second, pages, pitches = (
-        device_of(Case(copy(), {"n": 64}, of(**{**facts, **other}))) for other in others
-    )
-    assert here.for_work == second.for_work == pages.for_work
-    assert here.for_work not in (first.for_work, pitches.for_work)
-    assert here.for_lines == pitches.for_lines
-    assert here.for_lines not in (first.for_lines, second.for_lines, pages.for_lines)

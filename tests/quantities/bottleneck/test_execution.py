@@ -10,10 +10,7 @@ from perfmodel.counts import count
 from perfmodel.quantities.bottleneck.execution import busiest_over_mean, integer_latency, rounds_over_mean
 from tests.quantities.bottleneck.by_hand import LANES, kernel, quantities
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,7 @@ from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.quantities.bottleneck.work import conflicting_share
 from tests.quantities.bottleneck.by_hand import LANES, copy, kernel, quantities, row_sums
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
 
 @pytest.mark.parametrize("order", ["serial", "lockstep"])
@@ -47,11 +44,6 @@ def test_rows_one_after_another_are_scalar_and_wait_for_their_sum() -> None:
     # an addition, a load and two of the loop; a store for each item, and two of the loop over them
     assert 4 * 128 * 64 + 3 * 128 == values["instructions"]
     assert 128 / 1 == values["stores"]  # the kernel has a loop, so nothing of it is a vector
-
-
-def test_short_chains_are_filled_by_the_next_items() -> None:
-    long, short = (quantities(row_sums(), "serial", n=128, k=k)["chain_add"] / (128 * k) for k in (64, 16))
-    assert (1.0, 16 * 4 / 160) == (long, pytest.approx(short))
 
 
 def integers(code: str, shapes: str = "a: n; out: n") -> KernelCounts:
@@ -273,15 +265,6 @@ def test_vectors_for_a_parameter_that_is_one_do_not_run(code: str, shapes: str, 
     """PoCL's compiler makes vectors for n = 1 if the lane stride is n cells, and takes scalars otherwise."""
     values = quantities(kernel("[n] -> { [i]: 0 <= i < n }", code, shapes), "serial", n=128)
     assert (128 if vectors else None, 128 / (LANES if vectors else 1)) == (values.get("gathers"), values["iterations"])
-
-
-def test_more_rows_than_four_keep_the_loop_over_work_items_scalar() -> None:
-    loads = []
-    for rows in (4, 5):
-        right = " + ".join(f"a[i + {row}*n]" for row in range(rows))
-        counts = kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {right}", "a: 5*n; out: n")
-        loads.append(quantities(counts, "serial", n=128)["loads"])
-    assert [4 * 128 / LANES, 5 * 128] == loads
 
 
 def test_a_loop_that_carries_nothing_runs_in_vectors_along_itself() -> None:
