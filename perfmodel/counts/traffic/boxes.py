@@ -213,7 +213,8 @@ def mean_sets(first_lines: Sequence[int] | npt.NDArray[np.int64], run: float, se
 def chance_to_stay(lines: float, others: Iterable[tuple[float, float]], ways: int) -> float:
     """Return the share of a box's lines whose sets receive no more lines than they have ways.
 
-    ``lines`` are in each set that it touches; ``others`` are other boxes: their lines in a set, and the chance to meet.
+    ``lines`` are in each set that it touches; ``others`` has, for each other box, its lines in a set and its chance to
+    touch the same set.
     """
     chances = {0: 1.0}  # by the lines in a set
     for added, share in ((lines, 1.0), *others):

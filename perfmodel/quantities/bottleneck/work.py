@@ -32,14 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.counts.traffic.footprints import Cache
-from perfmodel.quantities.bottleneck import execution
-from perfmodel.quantities.bottleneck.compiled import (
-    CompiledAccess,
-    CompiledKernel,
-    CompiledLaunch,
-    CompiledNest,
-    CompiledOperation,
-)
+from perfmodel.quantities.bottleneck import compiled, execution
 from perfmodel.quantities.bottleneck.device import DeviceUnits
 from perfmodel.quantities.instructions import INLINED, NATIVE, SIMPLE, is_call
 
@@ -70,7 +63,7 @@ class LaunchWork:
     """A launch of a kernel at given sizes on a device."""
 
     def __init__(
-        self, launch: CompiledLaunch[float], kernel: CompiledKernel[float], device: DeviceUnits,
+        self, launch: compiled.CompiledLaunch[float], kernel: compiled.CompiledKernel[float], device: DeviceUnits,
         group_work: NDArray[np.float64] | None = None,  # of each group; None where all do the same, or of very many
     ) -> None:
         self.launch, self.kernel, self.device = launch, kernel, device
@@ -94,7 +87,7 @@ class LaunchWork:
 class NestWork:
     """A nest of a launch; :meth:`add` adds what it does to ``quantities``."""
 
-    def __init__(self, work: LaunchWork, nest: CompiledNest[float], quantities: Quantities) -> None:
+    def __init__(self, work: LaunchWork, nest: compiled.CompiledNest[float], quantities: Quantities) -> None:
         self.work, self.nest, self.quantities = work, nest, quantities
         self.launch, self.device, self.lockstep = work.launch, work.device, work.lockstep
 
@@ -188,7 +181,7 @@ class NestWork:
                     self._add_special(bits, kind, amount)
         return instructions
 
-    def _add_integers(self, operation: CompiledOperation[float]) -> float:
+    def _add_integers(self, operation: compiled.CompiledOperation[float]) -> float:
         """Add integer operations, and return their instructions: no two are fused.
 
         Divisions and remainders of 32 bits are vectors on devices in lockstep, by code. A data-dependent power is a
@@ -241,7 +234,7 @@ class NestWork:
         self._add("stores", amount)
         return 2 * amount
 
-    def _add_access(self, access: CompiledAccess[float]) -> float:
+    def _add_access(self, access: compiled.CompiledAccess[float]) -> float:
         amount = access.executions * self.masked
         if access.load and not self.items_innermost:
             amount *= self._share_loaded_inside(access)
@@ -262,14 +255,14 @@ class NestWork:
             self._add("split", amount)
         return amount
 
-    def _is_contiguous(self, access: CompiledAccess[float], stride: float) -> bool:
+    def _is_contiguous(self, access: compiled.CompiledAccess[float], stride: float) -> bool:
         if self.along_loop:
             return access.contiguous
         hidden = access.odd_pitch and not self.device.odd_pitches
         near = (access.fills_stride and not self.lockstep) or stride <= 1
         return near and not self.serial_region and not hidden
 
-    def _share_loaded_inside(self, access: CompiledAccess[float]) -> float:
+    def _share_loaded_inside(self, access: compiled.CompiledAccess[float]) -> float:
         """Return the share of a load's iterations that load it: a compiler moves an invariant load before its loop."""
         share, nest = 1.0, self.nest
         if access.invariant:
@@ -278,7 +271,7 @@ class NestWork:
             share *= min(nest.entries_around / nest.entries, 1.0)
         return share
 
-    def _splits(self, access: CompiledAccess[float]) -> bool:
+    def _splits(self, access: compiled.CompiledAccess[float]) -> bool:
         """Return whether vectors of an access with a known address do not start where (parts of) lines start."""
         size = access.bits // 8
         whole = int(min(self.device.lanes_of(access.bits) * size, self.device.line))

@@ -47,5 +47,5 @@ def test_in_lockstep_neighbours_are_innermost() -> None:
 def test_vectors_are_where_serial_work_items_are_and_their_lanes_innermost() -> None:
     loop = Loop("k", (Run("add"),))
     assert ("g.1", "g.0", "l.1", "l.0/8", 0, "k", 0, "l.0") == paths_of("vectors", loop, lanes=8)[0, "k", 0]
-    # a group is no wider than one vector
+    # a group is one vector at most
     assert paths_of("lockstep", loop) == paths_of("vectors", loop, lanes=16)

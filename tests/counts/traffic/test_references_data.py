@@ -43,7 +43,7 @@ def test_a_row_is_one_stream(spmv: KernelCounts, array: str, order: str) -> None
 
 
 def test_a_gather_stays_where_the_cache_holds_what_is_touched_between_two_uses_of_a_line(spmv: KernelCounts) -> None:
-    """The vector has 4096 lines, beside two streams: 512 lines hold an eighth of it at most, 16384 all."""
+    """The vector has 4096 lines, next to two streams: 512 lines hold an eighth of it at most, 16384 all."""
     gathers = {capacity: spmv.traffic("x", capacity=capacity)(n=ROWS).fetched for capacity in (2**15, 2**20)}
     assert ROWS * TRIPS * 7 / 8 <= gathers[2**15] < ROWS * TRIPS
     assert pytest.approx(ROWS * 4 // 64) == gathers[2**20]

@@ -2,7 +2,7 @@
 
 A case is a variant, at the largest size whose accesses can all be listed, with one of three small caches. Ordinary
 tests take one variant of a few classes; ``-m nightly`` takes all, and prints those that are further off (with ``-s``).
-``docs/lab/counting.md`` says how many there are, and why.
+``docs/lab/counting.md`` explains these.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ WRONG = 1.4
 
 
 def ratios(unit: lp.TranslationUnit, n: int, capacities: tuple[int, ...]) -> list[float]:
-    """Return for each capacity in KiB the lines that the model fetches over those of the simulation."""
+    """Return for each capacity in KiB the model's lines over the simulation's lines."""
     counts = count(unit)
     caches = [Cache(capacity * KIB // 64, 64, 0) for capacity in capacities]
     expected = [total(moved.values())[0] for moved in simulated(counts, {"n": n}, caches)]

@@ -35,7 +35,7 @@ def product_with_rows(**statistics: float) -> KernelCounts:
 
 
 def band_matrix(span: int) -> np.ndarray:
-    """Columns of the entries: those of a row lie among so many, which move from the first to the last."""
+    """Columns of the entries: a row's lie in a window of so many columns, which moves from the first to the last."""
     first = np.linspace(0, ROWS - span, ROWS).astype(int)
     return first[:, None] + np.random.default_rng(0).integers(0, span, (ROWS, ENTRIES))
 
