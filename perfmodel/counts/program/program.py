@@ -161,7 +161,7 @@ class Domain(FrozenValue):
     launch: int  # position in the program
     points: isl.Set  # the executed values of the inames, one set dimension for each
     axes: tuple[str, ...]  # of each set dimension: "g.0", "l.1" (a hardware axis) or "" (sequential)
-    #: The product of the mean trip counts of loops that data bound and that are not among the set's dimensions.
+    #: The product of the mean trip counts of data-dependent loops, which are not among the set's dimensions.
     trips: Fraction | None = None
     chance: Fraction = Fraction(1)  # product of the probabilities of the data-dependent tests around it
     exact: bool = True  # False where the points are a superset of the executed ones
@@ -250,10 +250,10 @@ class Access:
     offset: isl.PwQPolynomial  # address of the array's cell 0, from an aligned base
     #: An argument that holds nothing but the array's offset (0 unless it is given), and how the address grows with it.
     shift: tuple[str, int] | None = None
-    walks: bool = False  # whether a loop that data bounds goes along adjacent cells
+    walks: bool = False  # whether a data-dependent loop goes along adjacent cells
     span: IndexSpan | None = None
-    along: str = ""  # the loop that walks, where data bound several around the access
-    #: The cells where loops that data bound are in the index: a map from :attr:`Domain.with_loops`.
+    along: str = ""  # the loop that walks, if several data-dependent loops are around the access
+    #: The cells where data-dependent loops are in the index: a map from :attr:`Domain.with_loops`.
     moves: isl.Map | None = None
     drifts: bool = False  # whether the first value of such a loop depends on data
 

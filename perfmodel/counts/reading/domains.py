@@ -153,7 +153,7 @@ def _in_one_piece(function: isl.PwAff, expr: Any) -> isl.Aff:
 
 
 def is_nonnegative(points: isl.Set, expr: Any) -> bool:
-    """Whether Loopy finds that an expression, affine or a product of affine ones, is nowhere negative."""
+    """Whether Loopy finds that an affine expression, or a product of these, is nowhere negative."""
     if isinstance(expr, p.Product) and all(is_nonnegative(points, child) for child in expr.children):
         return True
     try:
@@ -257,7 +257,7 @@ class Domains:
         self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
 
     def _starts(self) -> Mapping[str, frozenset[str]]:
-        """Return the inames that data bound, each with the data on which its first value depends."""
+        """Return the data-dependent inames, each with the data on which its first value depends."""
         starts: dict[str, set[str]] = {}
         for domain in map(self._with_constants, sets.domains(self.kernel)):
             data = {*domain.get_var_names(PARAM)} - {*self.parameters} - self.kernel.all_inames()
@@ -322,7 +322,7 @@ class Domains:
         known = [name for name in names if name in self.data_inames and name in self.statistics]
         trips = prod((self.statistics[name] for name in known), start=Fraction(1)) if known else None
         kept = [name for name in names if name not in known]
-        # Around what is outside of a loop that data bounds, Loopy tests in places that the loop runs at all.
+        # Outside of a data-dependent loop Loopy sometimes tests whether the loop runs at all.
         around = sorted(projector.whole.get_var_names(SET)) if data else ()
         unknown = [name for name in around if name in self.data_inames and name not in known]
         reasons = tuple(f"the trip count of '{name}' depends on data" for name in unknown)
@@ -337,7 +337,7 @@ class Domains:
         return points, trips, reasons if data else ()
 
     def refuse_unknown(self) -> None:
-        """Raise where a domain that was asked for has a loop that data bounds and statistics do not give."""
+        """Raise where a requested domain has a data-dependent loop without statistics."""
         if self.unknown_loops:
             raise _statistics_needed(tuple(self.unknown_loops), tuple(self.unknown_tests))
 
@@ -347,7 +347,7 @@ class Domains:
         return None if data else self._assumed(projector.onto([iname]))
 
     def values_without_data(self, iname: str) -> isl.Set | None:
-        """Return the values that a loop has whatever its data; None where these alone bound it."""
+        """Return the values of a loop for any data; None where only data bound it."""
         points = self._assumed(self._projector([iname])[0].onto([iname]))
         bounded = points.dim_has_upper_bound(SET, 0) and points.dim_has_lower_bound(SET, 0)
         return points if bounded else None
@@ -402,7 +402,7 @@ class Domains:
         return bool(self.chances) and spaceless(text_of(test)) in self.chances
 
     def probability(self, test: Any) -> Fraction | None:
-        """Return the probability of a test that data decide; None where statistics do not give it."""
+        """Return the probability of a data-dependent test; None where statistics do not give it."""
         texts = text_of(test), text_of(test, self.private)  # with ``ilp``, a scalar ``cold`` is ``cold[k_inner]``
         found = next((self.chances[key] for key in map(spaceless, texts) if key in self.chances), None)
         if found is None:

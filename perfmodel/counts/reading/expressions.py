@@ -398,7 +398,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return dtype
 
     def test(self, expr: Any, scope: Scope) -> None:
-        """Walk a test; one of inames and integer arguments is index arithmetic."""
+        """Walk a test; a test of inames and integer arguments is index arithmetic."""
         if isinstance(expr, p.LogicalNot):
             self.test(expr.child, scope)
         elif isinstance(expr, (p.LogicalAnd, p.LogicalOr)):
@@ -411,7 +411,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return name in self.inames or values.is_size(self.kernel.arg_dict.get(name))
 
     def in_turn(self, expr: p.LogicalAnd | p.LogicalOr, scope: Scope, walk: Callable[[Any, Scope], object]) -> None:
-        """Walk operands; each is evaluated only where the operands before it do not decide."""
+        """Walk operands; each is evaluated only if the operands before it do not decide."""
         for child in expr.children:
             walk(child, scope)
             scope = scope.under((child, isinstance(expr, p.LogicalAnd)))

@@ -157,7 +157,7 @@ class Indexing:
         return IndexSpan(self.domains.statistics[key], axes or tuple(range(len(indices))))
 
     def _walks(self, domain: Domain, indices: tuple[Any, ...], layout: Layout) -> bool:
-        """Whether a loop that data bounds, and no other data, goes along adjacent cells."""
+        """Whether one data-dependent loop, and no other data, goes along adjacent cells."""
         known = {*domain.names, *self.domains.parameters}
         by_data = [str(index) for index in indices if not known.issuperset(names_in(index))]
         if len(by_data) != 1 or len(layout.strides) != len(indices):
@@ -264,7 +264,7 @@ class Indexing:
 
 
 def _axis_stride(variable: Any, axis: int) -> Any:
-    """Return the distance of neighbours along an axis, in cells; parts of a separate array have a large one."""
+    """Return the distance of neighbours along an axis, in cells; it is large between parts of a separate array."""
     tag = variable.dim_tags[axis]
     if isinstance(tag, SeparateArrayArrayDimTag):
         inner = zip(variable.dim_tags[axis + 1:], variable.shape[axis + 1:], strict=True)
@@ -297,7 +297,7 @@ class Digit:
 
 
 def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
-    """Return the axes into which an index can be split, the slowest first; the index itself if there are none."""
+    """Return the axes into which an index can be split, the slowest first, or the whole index as one axis."""
     whole = (Digit(index, 1, None),)
     coefficients = None if affine_form(index) is not None else _coefficients(index, names)
     if coefficients is None:
@@ -408,7 +408,7 @@ class Lanes:
         return pairs.intersect_range(points) if self.domain.tied else pairs
 
     def stride(self, steps: tuple[Any, ...], layout: Layout, within: isl.Set | None) -> LaneStride:
-        """Return the absolute distance that steps along the axes make together; its sign is that at large sizes."""
+        """Return the absolute distance of steps along the axes, with the sign that it has at large sizes."""
         distance: Any = 0
         for step, stride in zip(steps, layout.strides, strict=True):
             distance = distance + step * stride
@@ -433,7 +433,7 @@ def _both(left: isl.Set | None, right: isl.Set | None) -> isl.Set | None:
 
 @lru_cache(maxsize=1024)
 def quasi_polynomial(expr: Any, parameters: tuple[str, ...]) -> isl.PwQPolynomial:
-    """Return an expression in parameters as a function of those that it uses."""
+    """Return an expression in parameters as a quasi-polynomial of the parameters that it uses."""
     if isinstance(expr, (int, np.integer)):
         return isl.PwQPolynomial(f"{{ {int(expr)} }}")
     used = names_in(expr)

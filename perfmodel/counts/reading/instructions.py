@@ -143,7 +143,7 @@ def _space(kernel: lp.LoopKernel, name: str) -> str | None:
 
 
 def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
-    """Return an index as an affine form, None where data or products of names are in it."""
+    """Return an index as an affine form; None if it has data or products of names."""
     if isinstance(expr, lp.symbolic.LinearSubscript):
         return None
     form = affine_form(expr)
