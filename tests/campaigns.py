@@ -18,13 +18,10 @@ TINY = Campaign(
 
 def build(factor: int = 2, work_group=(64,)) -> lp.TranslationUnit:
     t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}",
-        f"out[i] = {factor}*a[i]",
+        "{[i]: 0 <= i < n}", f"out[i] = {factor}*a[i]",
         [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1 and n mod 64 = 0",
-        lang_version=(2018, 2),
-        name="scale",
-    )
+        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2), name="scale",
+    )  # fmt: skip
     return lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
 
 
@@ -33,13 +30,8 @@ def reference(arguments, factor, **variant):
 
 
 SCALE = KernelClass(
-    name="scale",
-    group="vector",
-    build=build,
-    variants=({"factor": 2}, {"factor": 3}),
-    sizes=Ladder(lambda e: ({"n": 2**e},), start=8, rungs=3),
-    reference=reference,
-    tags=("overhead",),
+    name="scale", group="vector", build=build, variants=({"factor": 2}, {"factor": 3}),
+    sizes=Ladder(lambda e: ({"n": 2**e},), start=8, rungs=3), reference=reference, tags=("overhead",),
 )
 
 

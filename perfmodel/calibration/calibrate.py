@@ -1,7 +1,4 @@
-"""Calibrates a device: probes and measures it, fits every model family, and judges the fits on test kernels.
-
-Fits and judgements need no device: they read what the device's folder holds.
-"""
+"""Calibrates a device: probes and measures it, fits every model family, and judges the fits on test kernels."""
 
 from __future__ import annotations
 

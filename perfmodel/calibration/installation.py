@@ -59,7 +59,7 @@ def python_part() -> Part:
 
 def library_parts() -> Iterator[Part]:
     """Check each library that setup.cfg requires: its version, and whether one with an upper bound can be imported."""
-    yield from map(_library_part, libraries.required())
+    return map(_library_part, libraries.required())
 
 
 def _library_part(requirement: Requirement) -> Part:

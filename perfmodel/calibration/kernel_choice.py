@@ -1,8 +1,6 @@
 """What a campaign measures: its settings, its kernel classes, and classes made for features never measured.
 
-The name of a feature tells its kernel: the type and kind of an operation, or the size, direction and stride class
-of an access. Operations (:data:`STEPS`) run in chains on private values; accesses (:data:`ACCESSES`) run over arrays
-of which a work-item accesses neighbouring cells.
+Operations run in chains on private values; accesses run over arrays of which a work-item accesses neighbouring cells.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What a kernel needs and the weights of a device's folder lack: which rows to measure, and the fits with them.
 
 Few rows are chosen, cheap ones in which the quantity makes up much of the time: by the model itself, which takes the
-cost of the quantity from a relative. Families by features get a kernel class for each feature
-(:mod:`perfmodel.calibration.kernel_choice`).
+cost of the quantity from a relative.
 """
 
 from __future__ import annotations

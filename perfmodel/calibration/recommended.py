@@ -1,8 +1,4 @@
-"""Which fitted weights to use: the family recommended for a device, and where its weights lie.
-
-The recommendation is made without a look at test kernels, and kept in a file of the device's folder. Without a path,
-weights of the device in use are searched among the user's own, then in the folders ``fitted_weights``.
-"""
+"""Which fitted weights to use: the family recommended for a device, and the folders in which its weights are found."""
 
 from __future__ import annotations
 
@@ -392,12 +388,12 @@ def fit(
 
 
 def model_in_use(
-    path: Path | None, family: str | None, device: str | None, tell: Callable[[str], None], judged: bool = True
+    path: Path | None, family: str | None, device: str | None, report: Callable[[str], None], judged: bool = True
 ) -> FittedModel:
-    """Return the model of a file, or of the device in use; `tell` gets which it is, and its verdict if `judged`."""
+    """Return the model of a file, or of the device in use; `report` gets which it is, and its verdict if `judged`."""
     if path is None:
         weights = find_weights(device, family)
-        tell(weights.text if judged else weights.place)
+        report(weights.text if judged else weights.place)
         return read_model(weights.path, family)
     model = read_model(path, family)
     if differ := foreign(model, device):

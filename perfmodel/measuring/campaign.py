@@ -1,7 +1,4 @@
-"""The settings of a campaign, the campaigns that perfmodel offers, and the order in which they measure.
-
-The order is shuffled; with a budget, one configuration of each class is measured in turn.
-"""
+"""The settings of a campaign, the campaigns that perfmodel offers, and the order in which they measure."""
 
 from __future__ import annotations
 

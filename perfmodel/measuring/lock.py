@@ -125,8 +125,8 @@ def others(before: MachineTimes, after: MachineTimes) -> float:
 class LoadWatch:
     """Follows the load of a machine while it measures, and reports a load once."""
 
-    def __init__(self, tell: Callable[[str], None] | None = None) -> None:
-        self._tell, self._last = tell, reading()
+    def __init__(self, report: Callable[[str], None] | None = None) -> None:
+        self._report, self._last = report, reading()
         self.cores: float | None = None  # used by other processes at the last look
 
     def look(self) -> float | None:
@@ -136,12 +136,12 @@ class LoadWatch:
             return self.cores
         self.cores = cores = round(others(self._last, now), 2)
         self._last = now
-        if cores > BUSY and self._tell is not None:
-            self._tell(Reminder(
+        if cores > BUSY and self._report is not None:
+            self._report(Reminder(
                 f"{_shares(cores)}, so times may be too high; stop those programs, or measure again on a quiet "
                 f"machine; times under load are flagged '{LOADED}'"
             ))  # fmt: skip
-            self._tell = None
+            self._report = None
         return self.cores
 
     @property
@@ -150,18 +150,18 @@ class LoadWatch:
         return self.cores is not None and self.cores > BUSY
 
 
-def wait_until_quiet(tell: Callable[[str], None]) -> bool:
-    """Wait while others load the machine, at most :data:`WAIT_S`, and `tell` that; return whether it is quiet."""
+def wait_until_quiet(report: Callable[[str], None]) -> bool:
+    """Wait while others load the machine, at most :data:`WAIT_S`, and `report` that; return whether it is quiet."""
     most_s = waiting_s()
     if not most_s or _others_use(WINDOW_S) <= BUSY or (cores := _others_use(LOOK_S)) <= BUSY:
         return True
-    tell(f"{_shares(cores)}: waiting up to {most_s:g} s until they end ({VARIABLE}=0 does not wait)")
+    report(f"{_shares(cores)}: waiting up to {most_s:g} s until they end ({VARIABLE}=0 does not wait)")
     until = monotonic() + most_s
     while monotonic() < until:
         if _others_use(LOOK_S) <= BUSY:
-            tell("the machine is quiet now")
+            report("the machine is quiet now")
             return True
-    tell(f"the machine is not quiet after {most_s:g} s: measuring all the same")
+    report(f"the machine is not quiet after {most_s:g} s: measuring all the same")
     return False
 
 

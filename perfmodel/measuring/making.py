@@ -1,8 +1,7 @@
-"""Variants of kernel classes made in several processes before anything is timed: coded, counted, compiled, checked.
+"""Variants made in several processes before anything is timed: coded, counted, compiled, checked.
 
-Making a variant takes ten times as long as a visit, and timing needs a quiet machine; so all variants are made first,
-on all cores. Drivers keep compiled code in their caches on disk. The campaign itself makes and records a variant that
-fails here or ends its process.
+Making a variant takes ten times as long as a visit, and timing needs a quiet machine. The campaign itself makes and
+records a variant that fails here or ends its process.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""The sizes at which a variant, or ranked variants of a class, are measured: found by trial runs, kept in a file.
-
-The file is next to the store, so that a resumed campaign measures the same sizes.
-"""
+"""The sizes at which variants are measured: found by trial runs, and kept in a file next to the store."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Literal, NamedTuple, TypeVar
@@ -79,12 +76,19 @@ def _try_rung(
     return rung[-sizes.longest :] if sizes.longest else rung
 
 
+SCHEMA = "perfmodel.plan/2"
+PLAN = Schema(SCHEMA, "'perfmodel measure' searches the sizes again")
+
+
 @dataclass(frozen=True)
 class Plan:
-    """Sets of sizes to measure, and the time of one run of each, averaged over the team [s]."""
+    """Sets of sizes to measure, and the time of one run of each, averaged over the team [s]; a line of a file."""
 
-    parameters: tuple[Parameters, ...]
-    seconds: tuple[float, ...]
+    parameters: tuple[dict[str, Size], ...]
+    seconds: tuple[Seconds, ...]
+    key: str = field(default="", compare=False)
+    alike: str = field(default="", compare=False)  # the key by the counts of the team, which other code may have too
+    schema: str = field(default=SCHEMA, compare=False)
 
 
 class PlanError(Exception):
@@ -122,7 +126,7 @@ def plan_sizes(timekeeper: Timekeeper, team: Team, time: Callable[[Subject, Para
         share = f"{campaign.memory_fraction:.0%} of its {bench.fact('global_memory_bytes') / 1e6:.0f} MB"
         message = f"no size of its ladder fits into the memory that the device offers ({share})"
         raise PlanError(team[0], FailedError("constraint", message))
-    return Plan(points, tuple(seen[canonical(point)] for point in points))
+    return Plan(tuple(map(dict, points)), tuple(seen[canonical(point)] for point in points))
 
 
 def _naming(subject: Subject, ask: Callable[[Subject], T]) -> T:
@@ -131,21 +135,6 @@ def _naming(subject: Subject, ask: Callable[[Subject], T]) -> T:
         return ask(subject)
     except FailedError as failure:
         raise PlanError(subject, failure) from failure
-
-
-SCHEMA = "perfmodel.plan/2"
-PLAN = Schema(SCHEMA, "'perfmodel measure' searches the sizes again")
-
-
-@dataclass(frozen=True)
-class StoredPlan:
-    """A line of a file of plans: the sizes of a team, and the time of one run at each [s]."""
-
-    schema: str
-    key: str
-    parameters: tuple[dict[str, Size], ...]
-    seconds: tuple[Seconds, ...]
-    alike: str = ""  # the key by the counts of the team, which other code may have too
 
 
 def plan_path(store: Path | str) -> Path:
@@ -167,7 +156,7 @@ def plan_key(bench: Bench, team: Team, hashes: Sequence[str] = ()) -> str:
 def read_plans(path: Path, by: Literal["key", "alike"] = "key") -> dict[str, Plan]:
     """Return the plans in a file, by one of their keys; the sizes of a damaged line, left out, are searched again."""
     plans = read_lines(path, _read_plan, needed=False)[0] if path.is_file() else ()
-    return {getattr(plan, by): Plan(plan.parameters, plan.seconds) for _, plan in plans}
+    return {getattr(plan, by): plan for _, plan in plans}
 
 
 def append_plan(path: Path, key: str, plan: Plan, alike: str = "") -> None:
@@ -176,8 +165,8 @@ def append_plan(path: Path, key: str, plan: Plan, alike: str = "") -> None:
     append_line(path, {"schema": SCHEMA, "key": key, "parameters": rows, "seconds": plan.seconds, "alike": alike})
 
 
-def _read_plan(line: bytes) -> StoredPlan:
-    plan = value_of(StoredPlan, line, PLAN)
+def _read_plan(line: bytes) -> Plan:
+    plan = value_of(Plan, line, PLAN)
     if len(plan.parameters) != len(plan.seconds):
         raise DocumentError(f"has {len(plan.parameters)} sizes and {len(plan.seconds)} times; each size has one")
     return plan

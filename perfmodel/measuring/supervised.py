@@ -65,11 +65,11 @@ class _Child:
 
 # {{{ the supervisor
 
-def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
+def supervise(command: Sequence[str], notify: Callable[[str], None]) -> int:
     """Run a command that measures, again after each crash, and return its exit status.
 
-    The command calls :func:`follow_supervisor`; `tell` receives a message at each new start. The configuration that was
-    under way is tried once more, since an earlier one may have damaged memory. If the process dies there twice in a
+    The command calls :func:`follow_supervisor`; `notify` receives a message at each new start. What was under way is
+    tried once more, since an earlier configuration may have damaged memory. If the process dies there twice in a
     row, it is recorded as failed (``runtime``). A death between configurations is followed by one new start too, but
     not by two in a row. So every start measures or records something, and the number of starts is finite.
     """
@@ -77,7 +77,7 @@ def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
     starts: dict[str, int] = {}
     recorded: set[Key] = set()
     while True:
-        child = _run(command, {STARTS: json.dumps(starts), SPENT: str(monotonic() - start_s)}, tell)
+        child = _run(command, {STARTS: json.dumps(starts), SPENT: str(monotonic() - start_s)}, notify)
         starts = child.starts | starts
         status = child.status if child.status >= 0 else 128 - child.status
         if child.interrupted:
@@ -87,13 +87,13 @@ def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
         death = DIED + signal.Signals(-child.status).name
         if child.printing:
             moment = "while it printed its result; run it again" if child.result is None else "after its result"
-            tell(f"{death} {moment}")
+            notify(f"{death} {moment}")
             return status if child.result is None else child.result
         again, between = child.report is None and between, child.report is None
         if again or (child.report is not None and child.report[1].key in recorded):
             return status  # another start would give nothing new
         if child.report is None:
-            tell(f"{death} between configurations; tried again")
+            notify(f"{death} between configurations; tried again")
             continue
         path, row = child.report
         cause = f"{death} while this was under way"
@@ -102,10 +102,10 @@ def supervise(command: Sequence[str], tell: Callable[[str], None]) -> int:
             recorded.add(row.key)
         retried = None if row.key == retried else row.key
         action = "tried again" if retried else "recorded, the rest goes on"
-        tell(f"{row.kernel} {store.canonical(row.variant)}: {cause}; {action}")
+        notify(f"{row.kernel} {store.canonical(row.variant)}: {cause}; {action}")
 
 
-def _run(command: Sequence[str], variables: Mapping[str, str], tell: Callable[[str], None]) -> _Child:
+def _run(command: Sequence[str], variables: Mapping[str, str], notify: Callable[[str], None]) -> _Child:
     """Run the command once; the first interrupt is passed on, the second kills it."""
     reading, writing = os.pipe()
     environment = {**os.environ, **variables, PIPE: str(writing)}
@@ -124,7 +124,7 @@ def _run(command: Sequence[str], variables: Mapping[str, str], tell: Callable[[s
                 interrupts += 1
                 child.send_signal(signal.SIGKILL if interrupts > 1 else signal.SIGINT)
                 if interrupts == 1:
-                    tell(INTERRUPT)
+                    notify(INTERRUPT)
     state.status, state.interrupted = child.returncode, interrupts > 0
     return state
 

@@ -1,8 +1,4 @@
-"""What a device runs and how long: compiled code, the clock of a campaign, and flags of suspicious visits.
-
-A run is timed from before the enqueue until the device is idle. Each flag is a word with a stated bound. Versions that
-times depend on are here, too.
-"""
+"""What a device runs and how long: compiled code, the clock of a campaign, and flags of suspicious visits."""
 
 from __future__ import annotations
 
@@ -136,14 +132,12 @@ def device_buffers(queue: Any, arrays: Mapping[ArrayArgument, Any]) -> Iterator[
                 octets = (part.stop - part.start) * array.dtype.itemsize
                 buffers[name] = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE, max(octets, 1))
                 stack.callback(buffers[name].release)
-                _fill(queue, buffers[name], block[part] if len(block) == array.elements else block, octets)
+                source = block[part] if len(block) == array.elements else block
+                for start in range(0, octets, max(source.nbytes, 1)):
+                    rest = source[: (octets - start) // source.itemsize]
+                    cl.enqueue_copy(queue, buffers[name], rest, dst_offset=start)
         queue.finish()
         yield buffers
-
-
-def _fill(queue: Any, buffer: Any, block: Any, octets: int) -> None:
-    for start in range(0, octets, max(block.nbytes, 1)):
-        cl.enqueue_copy(queue, buffer, block[: (octets - start) // block.itemsize], dst_offset=start)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,4 @@
-"""OpenCL devices: listing, selection, and a check in a separate process.
-
-A listed device may not work: its compiler may fail on every kernel, or end the process. :func:`check` builds and runs a
-small kernel in a process of its own, and :func:`find` returns only devices that pass.
-"""
+"""OpenCL devices: listing, selection, and a check in a separate process, since a listed device may not work."""
 
 from perfmodel.opencl.device import Device, devices, no_device, quiet_compiler
 from perfmodel.opencl.health import Health, check, survey

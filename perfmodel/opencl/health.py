@@ -1,8 +1,4 @@
-"""Check of a device: it must build and run a kernel, in a separate process, since its driver may crash.
-
-In that process ``main("list")`` writes the facts of all devices as one line of JSON, ``main("0")`` the health of
-device 0.
-"""
+"""Check of a device: it must build and run a kernel, in a separate process, since its driver may crash."""
 
 from __future__ import annotations
 
@@ -128,7 +124,7 @@ def _first_line(error: Exception) -> str:
 
 
 def main(argument: str) -> None:
-    """Write the answer for one argument to standard output."""
+    """Write to standard output as JSON, for "list" the facts of all devices, for "0" the health of device 0."""
     listed = devices()
     if argument == "list":
         answer: dict[str, Any] = {"devices": [device.facts.to_json() for device in listed]}

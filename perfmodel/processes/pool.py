@@ -1,7 +1,7 @@
-"""Variants spread over processes: those of loky on this machine, or the workers of a Dask cluster.
+"""Variants spread over processes: those of loky on this machine, or the workers of an active Dask cluster.
 
-The cluster is that of joblib's ``parallel_config(backend="dask")``, where a block with it is active. Variants that a
-process had not finished when it died are tried again, each alone; one that ends its process again gets an error.
+Variants that a process had not finished when it died are tried again, each alone; one that ends its process again gets
+an error.
 """
 
 from __future__ import annotations

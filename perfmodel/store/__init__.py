@@ -1,10 +1,4 @@
-"""The store of measurements: append-only JSON Lines, enough to refit with no device.
-
-``measurements.jsonl`` has one record for each visit to a configuration, ``counts.jsonl`` (packed: ``counts.jsonl.xz``)
-each :class:`~perfmodel.counts.KernelCounts` once, by its hash, and ``device.json`` the facts that the device reports.
-Records are written whole: a kill at any instant loses at most the record under way, whose written part moves to another
-file before the next record. ``docs/store.md`` describes every field.
-"""
+"""The store of measurements: append-only JSON Lines, enough to refit with no device (``docs/store.md``)."""
 
 from perfmodel.store.exchange import csv_text, t4, table
 from perfmodel.store.files import (

@@ -188,8 +188,7 @@ def _check_owner(path: Path, device: str, platform: str) -> None:
 
 def _compare(path: Path, holds: tuple[str, str], given: tuple[str, str]) -> None:
     if holds != given:
-        (device, platform), (other, its_platform) = holds, given
-        raise other_device(path, f"'{device}' ({platform})", f"'{other}' ({its_platform})")
+        raise other_device(path, *(f"'{device}' ({platform})" for device, platform in (holds, given)))
 
 
 def _facts(rows_path: Path, rows: tuple[Measurement, ...]) -> DeviceFacts | None:

@@ -1,8 +1,4 @@
-"""JSON Lines files that stay readable if their writer is stopped at any instant.
-
-A reader uses whole lines, and leaves damaged ones out with a warning. A line of a store is a record of a known schema,
-or counts with their hash.
-"""
+"""JSON Lines files that stay readable if their writer is stopped at any instant: damaged lines are left out."""
 
 from __future__ import annotations
 

@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 from perfmodel import store
 from perfmodel.cli import application
 from tests.hooks.spaces import FILE
-from tests.store.test_exchange import T4, examples
-from tests.store.test_exchange_tuner_files import ENTRIES, HEAD, cache
+from tests.store.test_exchange import ENTRIES, HEAD, T4, cache, examples
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from perfmodel import store
 from perfmodel.cli import application
 from perfmodel.store.files import append_probe
 from tests.facts.test_probed import capacity
-from tests.store.test_files_probes import CPU
+from tests.store.test_files_packed import CPU
 
 
 @pytest.fixture

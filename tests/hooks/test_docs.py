@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.store.test_exchange_tuner_files import cache
+from tests.store.test_exchange import cache
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "hooks.md"

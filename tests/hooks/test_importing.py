@@ -21,7 +21,7 @@ from perfmodel.store import t4
 from perfmodel.store.exchange import TunerResults
 from tests.fuzz.mutations import mutated
 from tests.hooks.spaces import FILE, SIZES, build
-from tests.store.test_exchange_tuner_files import ENTRIES, cache
+from tests.store.test_exchange import ENTRIES, cache
 from tests.store.test_files import measurement
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import replace
+from types import SimpleNamespace
 
 from perfmodel.kernels import KernelClass, Ladder
 from perfmodel.measuring import DEFAULT, FULL, QUICK, Campaign
-from perfmodel.measuring.campaign import in_turn, places
+from perfmodel.measuring.campaign import Configuration, in_turn, ordered, places, teams
 
 
 def kernel(name="k", tags=("paper",), variants=({"a": 1}, {"a": 2}, {"a": 3}), dimensions=1) -> KernelClass:
@@ -52,3 +54,50 @@ def test_places_and_turns():
     assert [(0, 7, 4), (0, 1), (0,), ()] == [places(*given) for given in ((8, 3), (2, 3), (8, 1), (0, 3))]
     given = ["a1", "a2", "a3", "b1", "c1", "c2"]
     assert ["a1", "b1", "c1", "a2", "c2", "a3"] == in_turn(given, owner=lambda item: item[0])
+
+
+def some(name: str, variants: int, **options) -> KernelClass:
+    return KernelClass(
+        name=name,
+        group="vector",
+        build=lambda **_: None,
+        variants=tuple({"v": v} for v in range(variants)),
+        sizes=Ladder(lambda e: ({"n": 2**e},), start=3),
+        reference=lambda arguments, **_: {},
+        **options,
+    )
+
+
+CLASSES = (some("many", 5), some("few", 2), some("one", 1))
+
+
+def configurations(sizes: int = 3) -> list[Configuration]:
+    return [
+        Configuration(SimpleNamespace(kernel=k, variant=v), {"n": n}, 0.0, (k.name, str(v), str(n)))
+        for k in CLASSES
+        for v in k.variants
+        for n in range(sizes)
+    ]
+
+
+def test_the_order_hangs_on_the_seed_alone():
+    first = ordered(configurations(), Campaign("test", seed=1))
+    given = configurations()
+    random.Random(0).shuffle(given)
+    assert [c.key for c in first] == [c.key for c in ordered(given, Campaign("test", seed=1))]
+    assert [c.key for c in first] != [c.key for c in ordered(given, Campaign("test", seed=2))]
+
+
+def test_with_a_budget_every_class_and_then_every_variant_comes_first():
+    order = [c.key for c in ordered(configurations(), Campaign("test", budget_s=1.0))]
+    assert {"many", "few", "one"} == {name for name, *_ in order[:3]}
+    many = [variant for name, variant, _ in order if name == "many"]
+    assert 5 == len(set(many[:5]))
+    assert len(configurations()) == len(set(order))
+
+
+def test_sizes_are_found_for_each_class_in_turn():
+    found = teams(CLASSES, Campaign("test"), 256)
+    names = [team[0].kernel.name for team in found]
+    assert ["many", "few", "one", "many", "few", "many", "many", "many"] == names
+    assert {1} == {len(team) for team in found}

@@ -46,13 +46,9 @@ def build(factor):
 
 
 KERNEL = KernelClass(
-    name="{name}",
-    group="vector",
-    build=build,
-    variants=({{"factor": 2}}, {{"factor": 3}}),
+    name="{name}", group="vector", build=build, variants=({{"factor": 2}}, {{"factor": 3}}),
     sizes=Ladder(lambda e: tuple({{"n": k * 2**e}} for k in (1, 2, 3)), start=6, rungs=1),
-    reference=lambda arguments, factor: {{"out": arguments["a"] {sign} factor}},
-    tags=("paper", "overhead"),
+    reference=lambda arguments, factor: {{"out": arguments["a"] {sign} factor}}, tags=("paper", "overhead"),
 )
 """
 

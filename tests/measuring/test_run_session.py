@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
-from dataclasses import replace
+import warnings
+from dataclasses import dataclass, replace
 
 import pytest
 
 from perfmodel import store
 from perfmodel.errors import BrokenDeviceError, OutputError
-from perfmodel.measuring import bench, run
+from perfmodel.kernels import KernelClass
+from perfmodel.measuring import bench, run, size_plan
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.lock import LoadWatch
 from perfmodel.measuring.timing import Samples, now
@@ -173,3 +176,62 @@ def test_a_budget_that_ends_amidst_is_taken_up_again(tmp_path, monkeypatch):
     assert {"scale", "other"} == {row.kernel for row in found.rows[:2]}
     assert "6 configurations and all sizes of 0 variants are left out" in hears.messages[0]
     assert 12 == len(measured(tmp_path, SCALE, OTHER, campaign=replace(campaign, budget_s=60.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked(KernelClass):
+    """A class whose variants are to be ranked."""
+
+    ranked: bool = True
+
+
+def ranked(**changes) -> KernelClass:
+    return Ranked(**{**vars(SCALE), **changes, "ranked": True})
+
+
+def test_ranked_variants_share_their_sizes(tmp_path, monkeypatch):
+    factor = {2: 1.0, 3: 4.0}
+    monkeypatch.setattr(Bench, "trial", lambda self, s, p: p["n"] * 1e-5 * factor[s.variant["factor"]])
+    campaign = replace(TINY, longest_s=0.011)
+
+    def sizes(kernel, folder):
+        found = measured(tmp_path / folder, kernel, campaign=campaign).rows
+        return {f: sorted(row.parameters["n"] for row in found if row.variant["factor"] == f) for f in factor}
+
+    assert {2: [256, 512, 1024], 3: [256]} == sizes(SCALE, "alone")
+    assert {2: [256], 3: [256]} == sizes(ranked(), "ranked")
+
+
+def test_a_ranked_variant_that_fails_leaves_the_others_their_ladder(tmp_path):
+    old = SCALE.build
+
+    def build(factor):
+        if factor == 3:
+            raise ZeroDivisionError("on purpose")
+        return old(factor)
+
+    found = measured(tmp_path, ranked(build=build))
+    assert 3 == len(found)
+    assert ["compile"] == [row.status for row in found.rows if row.status != "ok"]
+
+
+def rewritten(path, **changes):
+    """Change fields of each record of a store."""
+    texts = [json.dumps({**json.loads(line), **changes}) for line in path.read_text().splitlines()]
+    path.write_text("".join(f"{text}\n" for text in texts))
+
+
+@pytest.mark.parametrize(("changes", "rows"), [({}, 6), ({"counts_hash": "of others"}, 12)])
+def test_records_of_code_that_another_loopy_writes_are_found_by_their_counts(tmp_path, monkeypatch, changes, rows):
+    """The OpenCL code has its terms in another order; counts and launch are the same."""
+    path = tmp_path / "m.jsonl"
+    store.prepare(path, device().facts)
+    measured(path, SCALE)
+    rewritten(size_plan.plan_path(path), key="of the same in other words")
+    monkeypatch.delattr(size_plan, "plan_sizes")  # the sizes are taken from the file
+    rewritten(path, kernel_hash="of the same in other words", **changes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # counts of others are not in the store
+        found = measured(path, SCALE)
+    assert (rows, 6) == (len(found.rows), len(found.current))
+    assert rows - 6 == len(found.outdated)

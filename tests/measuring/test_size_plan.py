@@ -6,10 +6,22 @@ from types import SimpleNamespace
 
 import pytest
 
+from perfmodel.errors import SetAsideWarning
 from perfmodel.kernels import KernelClass, Ladder
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.measuring.size_plan import Plan, PlanError, plan_sizes
+from perfmodel.measuring.size_plan import (
+    Plan,
+    PlanError,
+    Trial,
+    append_plan,
+    plan_key,
+    plan_path,
+    plan_sizes,
+    read_plans,
+    search_sizes,
+)
 from perfmodel.measuring.subject import FailedError
+from perfmodel.store import append_line
 
 KERNEL = KernelClass(
     "k", "g", build=lambda **_: None, sizes=Ladder(lambda e: ({"n": 2**e},), 2, rungs=2), reference=lambda **_: {}
@@ -67,3 +79,116 @@ def test_a_failure_names_its_variant():
     with pytest.raises(PlanError, match="said") as caught:
         plan_sizes(keeper(1e-6), pair, fails_for_the_second)
     assert pair[1] is caught.value.subject
+
+
+SIZES = Ladder(lambda e: ({"n": 2**e},), start=2)
+BOTH = Ladder(lambda e: ({"n": 2**e}, {"n": 2**e + 1}), start=2)
+
+
+def choose(sizes=SIZES, seconds=lambda n: n * 1e-6, most=2**30, least=0, **settings):
+    """Return the chosen and the tried sizes; those from `least` on suffice."""
+    tried = []
+
+    def trial(point):
+        tried.append(point["n"])
+        return Trial(seconds(**point), point["n"] >= least)
+
+    points = search_sizes(sizes, trial, lambda point: point["n"] <= most, Campaign("test", **settings))
+    return [point["n"] for point in points], tried
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"least": 100}, [128, 256, 512, 1024]),
+        ({"longest_s": 16e-6}, [4, 8, 16]),
+        ({"longest_s": 5e-6, "least_rungs": 4}, [4, 8, 16, 32]),
+        ({"most": 8}, [4, 8]),
+        ({"most": 64, "least": 1000}, [64]),
+        ({"most": 1}, []),
+        ({"seconds": lambda n: 1.0}, [4]),
+        ({"sizes": BOTH, "rungs": 2}, [4, 5, 8, 9]),
+        ({"sizes": BOTH, "rungs": 2, "points": 1}, [4, 8]),
+        ({"sizes": Ladder(SIZES.at, start=2, step=2), "least": 8}, [8, 32, 128, 512]),
+    ],
+)
+def test_the_chosen_sizes(settings, expected):
+    assert expected == choose(**settings)[0]
+
+
+def test_nothing_longer_than_twice_the_limit_is_tried():
+    assert 32 > max(choose(longest_s=20e-6)[1])
+
+
+@pytest.mark.parametrize(("cost", "expected"), [(1e-6, [16, 64, 256]), (1e-4, [1, 4, 16]), (1e-3, [1, 4])])
+def test_a_rung_ordered_by_time_keeps_its_longest_that_are_short_enough(cost, expected):
+    sizes = Ladder(
+        lambda e: tuple({"n": 2**e, "k": k} for k in (1, 4, 16, 64, 256)),
+        start=2, rungs=1, longest=3,
+    )  # fmt: skip
+
+    def trial(point):
+        return Trial(cost * point["n"] * point["k"], True)
+
+    points = search_sizes(sizes, trial, lambda point: True, Campaign("test", longest_s=0.02))
+    assert expected == [point["k"] for point in points]
+
+
+def test_plans_are_kept(tmp_path):
+    path = tmp_path / "p.jsonl"
+    assert {} == read_plans(path)
+    kept = Plan(({"n": 1}, {"n": 2}), (0.5, 1.0))
+    append_plan(path, "a", kept)
+    assert {"a": kept} == read_plans(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ({"schema": "perfmodel.plan/1", "key": "b"}, "older schema .* 'perfmodel measure' searches the sizes again"),
+        ({"key": "b", "parameters": [{"n": 1}], "seconds": [1.0]}, "has no schema"),
+        ({"schema": "perfmodel.plan/2", "key": "b", "parameters": [{"n": -1}], "seconds": [1.0]}, "parameters.0.n"),
+        ({"schema": "perfmodel.plan/2", "key": "b", "parameters": [{"n": 1}], "seconds": ["1"]}, "seconds.0"),
+        ({"schema": "perfmodel.plan/2", "key": "b", "parameters": [{"n": 1}], "seconds": []}, "1 sizes and 0 times"),
+    ],
+)
+def test_lines_that_are_no_plans_are_left_out_and_told(tmp_path, line, said):
+    path = tmp_path / "p.jsonl"
+    append_line(path, line)
+    with pytest.warns(SetAsideWarning, match=said):
+        assert {} == read_plans(path)
+    append_plan(path, "a", Plan(({"n": 2},), (2.0,)))
+    with pytest.warns(SetAsideWarning, match="line 1"):
+        assert ["a"] == list(read_plans(path))
+
+
+def test_the_file_lies_beside_the_rows(tmp_path):
+    assert tmp_path / "measurements.plan.jsonl" == plan_path(tmp_path)
+    assert tmp_path / "test.plan.jsonl" == plan_path(tmp_path / "test.jsonl")
+
+
+def bench(driver="1", **settings):
+    facts = SimpleNamespace(name="D", platform="P", driver=driver)
+    return SimpleNamespace(device=SimpleNamespace(facts=facts), campaign=Campaign("test", **settings))
+
+
+K = SimpleNamespace(name="k", sizes=SimpleNamespace(rungs=3))
+
+
+def subject(**changes):
+    return SimpleNamespace(**{"kernel": K, "variant": {"a": 1}, "hash": "h", **changes})
+
+
+def test_a_key_changes_with_all_that_sizes_depend_on():
+    key = plan_key(bench(), (subject(),))
+    others = {
+        plan_key(bench(driver="2"), (subject(),)),
+        plan_key(bench(rungs=2), (subject(),)),
+        plan_key(bench(longest_s=1.0), (subject(),)),
+        plan_key(bench(), (subject(hash="other"),)),
+        plan_key(bench(), (subject(variant={"a": 2}),)),
+        plan_key(bench(), (subject(kernel=SimpleNamespace(name="k", sizes=SimpleNamespace(rungs=1))),)),
+        plan_key(bench(), (subject(), subject(variant={"a": 2}))),
+    }
+    assert key not in others
+    assert 7 == len(others)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ import pytest
 
 from perfmodel import opencl
 from perfmodel.errors import BrokenDeviceError
+from perfmodel.opencl import health
 from tests.machine import fake_device
 from tests.shadow import NO_DRIVERS, ROOT, fake_opencl, shadow
 
@@ -80,3 +82,23 @@ def test_no_driver_at_all(tmp_path, monkeypatch):
     assert "NoDeviceError: no OpenCL device was found" in last
     assert "scripts/setup" in last
     assert "apt-get install pocl-opencl-icd" in last
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"), [("kernel", "nonsense", "RuntimeError"), ("3*", "5*", "element 1 is ")]
+)
+def test_a_failed_build_and_a_wrong_result_are_unhealthy(monkeypatch, old, new, message):
+    import pyopencl as cl
+
+    real = cl.Program
+    monkeypatch.setattr(cl, "Program", lambda context, source: real(context, source.replace(old, new)))
+    answer = health.health(opencl.find())
+    assert not answer["ok"]
+    assert message in answer["message"]
+    assert "\n" not in answer["message"]
+
+
+def test_the_answer_is_the_last_line_of_standard_output(capsys):
+    health.main("list")
+    (listed,) = json.loads(capsys.readouterr().out.splitlines()[-1]).items()
+    assert ("devices", [device.facts.to_json() for device in opencl.devices()]) == listed

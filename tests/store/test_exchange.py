@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import json
 from io import StringIO
+from pathlib import Path
 
 import jsonschema
 import pytest
 
 from perfmodel import store
-from perfmodel.store import Measurements
+from perfmodel.errors import ResultsError
+from perfmodel.store import Measurements, t4
+from perfmodel.store.exchange import TunerResults, read_results
 from tests.store.test_files import measurement
 
 
@@ -114,3 +117,168 @@ def test_frame_is_the_table_in_pandas():
     frame = examples().to_frame()
     assert (7, list(store.table(examples().current)[0])) == (len(frame), list(frame.columns))
     assert pytest.approx([0.002]) == list(frame[frame.kernel == "copy"].seconds.dropna())
+
+
+# As Kernel Tuner 1.5 writes it: a header in lines, and a line for each configuration.
+HEAD = """{
+"device_name": "A device",
+"kernel_name": "summed",
+"problem_size": "callable",
+"tune_params_keys": [
+"group",
+"terms"
+],
+"tune_params": {"group": [32, 64], "terms": [1, 2]},
+"objective": [
+"time"
+],
+"cache": {"""
+ENTRIES = (
+    '"32,1": {"group": 32, "terms": 1, "time": 2.0, "times": [3.0, 1.5, 1.5], "compile_time": 90.0, '
+    '"timestamp": "2026-11-22 20:25:01+00:00"},',
+    '"32,2": {"group": 32, "terms": 2, "__error__": "CompilationFailedConfig", "compile_time": 9.0},',
+    '"64,1": {"group": 64, "terms": 1, "__error__": "RuntimeFailedConfig"},',
+    '"64,2": {"group": 64, "terms": 2, "__error__": "InvalidConfig"},',
+)
+OPEN = "\n".join((HEAD, *ENTRIES))
+
+
+def read(folder: Path, text: str) -> TunerResults:
+    (folder / "results.json").write_text(text)
+    return read_results(folder / "results.json")
+
+
+def cache(*entries: str) -> str:
+    return "\n".join((HEAD, *entries))[: -1 if entries else None] + "}\n}"
+
+
+def test_a_cache_of_kernel_tuner(tmp_path):
+    found = read(tmp_path, cache(*ENTRIES))
+    assert ("Kernel Tuner cache", "A device", "summed", (), ()) == (
+        found.form, found.device, found.kernel, found.refused, found.notes
+    )  # fmt: skip
+    first, *failed = found.results
+    assert {"group": 32, "terms": 1} == first.configuration
+    assert ((3e-3, 1.5e-3, 1.5e-3), "2026-11-22 20:25:01+00:00") == (first.samples_s, first.taken_at)
+    assert ["ok", "compile", "runtime", "constraint"] == [one.status for one in found.results]
+    assert {()} == {one.samples_s for one in failed}
+    assert "Kernel Tuner: CompilationFailedConfig" == failed[0].message
+
+
+def test_a_cache_that_was_not_closed_is_read(tmp_path):
+    whole = read(tmp_path, cache(*ENTRIES))
+    found = read(tmp_path, OPEN)
+    assert whole.results == found.results
+    assert ("the file was not closed, as after an interrupted run",) == found.notes
+
+
+def test_a_torn_line_is_left_out(tmp_path):
+    for length in (1, 40, len(ENTRIES[3]) - 3):
+        found = read(tmp_path, "\n".join((HEAD, *ENTRIES[:3], ENTRIES[3][:length])))
+        assert 3 == len(found.results)
+        (note,) = found.notes
+        assert "its last line is torn" in note
+
+
+def test_older_caches_have_the_error_as_a_time_and_no_single_times(tmp_path):
+    found = read(
+        tmp_path,
+        cache(
+            '"32,1": {"group": 32, "terms": 1, "time": 2.5},',
+            '"32,2": {"group": 32, "terms": 2, "time": "InvalidConfig"},',
+        ),
+    )
+    assert [("ok", (2.5e-3,)), ("constraint", ())] == [(one.status, one.samples_s) for one in found.results]
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ('"32,1": {"group": 32, "time": 2.0},', "the entry '32,1' has no value for terms"),
+        ('"32,1": {"group": 32, "terms": 1, "time": -2.0},', "has the time -2.0, which is not a number above 0"),
+        ('"32,1": {"group": 32, "terms": 1, "times": [1.0, true]},', "the time True, which is not a number above 0"),
+        ('"32,1": {"group": 32, "terms": 1},', "has the time None, which is not a number above 0"),
+        ('"32,1": 2.0,', "the entry '32,1' is float, not an object"),
+    ],
+)
+def test_an_entry_that_is_no_result_is_refused_and_the_others_are_read(tmp_path, entry, said):
+    found = read(tmp_path, cache(entry, *ENTRIES[1:]))
+    assert 3 == len(found.results)
+    (sentence,) = found.refused
+    assert said in sentence
+
+
+@pytest.mark.parametrize("time", ["1e-150", "5e-324", "1e300"])
+def test_times_that_no_record_holds_are_refused(tmp_path, time):
+    found = read(tmp_path, cache(ENTRIES[0], f'"32,2": {{"group": 32, "terms": 2, "time": {time}}},'))
+    assert 1 == len(found.results)
+    (said,) = found.refused
+    assert "the entry '32,2' has the time" in said
+    assert "a record holds times from 1e-12 to 1e+09 s" in said
+
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is not valid JSON"),
+        ("no JSON", "is not valid JSON"),
+        ('{"cache": {"1": {"time": NaN', "has NaN"),
+        ("[1, 2]", "is list: it has neither 'cache' nor 'results'"),
+        ('{"schema": "other/1", "rows": []}', "is an object with 'schema', 'rows': it has neither"),
+        ('{"cache": {}}', "'tune_params_keys' must be a list of names"),
+        ('{"results": []}', "has results of the schema version None, and version 1 is known here"),
+        ('{"results": [], "schema_version": "2.0.0"}', "has results of the schema version '2.0.0'"),
+    ],
+)
+def test_a_file_that_is_neither_is_refused(tmp_path, text, said):
+    with pytest.raises(ResultsError) as caught:
+        read(tmp_path, text)
+    assert said in str(caught.value)
+    assert "give a cache file of Kernel Tuner" in str(caught.value)
+
+
+def test_what_is_exported_as_t4_comes_back(tmp_path):
+    rows = examples().rows
+    found = read(tmp_path, json.dumps(t4(rows)))
+    assert ("T4", None, ()) == (found.form, found.device, found.refused)
+    assert [row.status for row in rows] == [one.status for one in found.results]
+    for row, one in zip(rows, found.results, strict=True):
+        assert {"kernel": row.kernel, **row.variant, **row.parameters} == dict(one.configuration)
+        if row.status == "ok":
+            assert row.kept_s == pytest.approx(one.samples_s, rel=1e-12)
+
+
+def result(**changes) -> str:
+    one = {"configuration": {"group": 32}, "times": {"runtimes": [2.0]}, "invalidity": "correct", "correctness": 1}
+    return json.dumps({"schema_version": "1.0.0", "results": [one | changes]})
+
+
+def test_a_result_without_runtimes_has_its_objective(tmp_path):
+    measured = [{"name": "GFLOP/s", "value": 3.0, "unit": ""}, {"name": "time", "value": 5.0, "unit": "us"}]
+    (one,) = read(tmp_path, result(times={}, measurements=measured)).results
+    assert (5e-6,) == pytest.approx(one.samples_s)
+
+
+def test_the_unit_of_all_times_may_be_in_the_metadata(tmp_path):
+    document = json.loads(result()) | {"metadata": {"timeunit": "seconds"}}
+    (one,) = read(tmp_path, json.dumps(document)).results
+    assert (2.0,) == one.samples_s
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"configuration": None}, "result 1 has no 'configuration' that is an object"),
+        ({"invalidity": "slow"}, "has the invalidity 'slow'; allowed are correct, constraints, compile"),
+        ({"times": {}}, "has neither runtimes nor a measurement 'time'"),
+        ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": "h"}]}, "has times in 'h'; allowed are"),
+        ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": ["s"]}]}, "has times in ['s']"),
+        ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": {"s": 1}}]}, "has times in {'s'"),
+        ({"times": {"runtimes": [0]}}, "has the time 0, which is not a number above 0"),
+    ],
+)
+def test_a_result_that_cannot_be_read_is_refused(tmp_path, changes, said):
+    found = read(tmp_path, result(**changes))
+    assert () == found.results
+    assert said in found.refused[0]

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import math
+import shutil
+import warnings
+from pathlib import Path
 from time import process_time
 
 import pytest
 
-from perfmodel import errors
+import perfmodel as pm
+from perfmodel import errors, store
 from perfmodel.counts import KernelCounts
+from perfmodel.errors import SetAsideWarning
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.store import Measurements
+from perfmodel.store.measurements import below_launch, odd_visits, unsupported
+from tests.recorded import DEVICES, SIMULATED
 from tests.store.test_files import device_facts, measurement
 
 
@@ -72,3 +81,106 @@ def test_counts_are_read_once_also_with_other_facts(monkeypatch):
     assert (device_facts(), None) == (second.facts, first.facts)
     assert {"h": "counts"} == second.counts == first.of_kernels("copy").counts
     assert [{"a": 1}] == read
+
+
+QUICKSTART = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
+
+
+def timed(seconds, n=8, **changes):
+    return measurement(samples_s=(9.0, 9.0, seconds), parameters={"n": n}, **changes)
+
+
+@pytest.mark.parametrize(("seconds", "found"), [(1e-9, True), (1.4e-6, True), (1.6e-6, False), (3e-5, False)])
+def test_a_time_below_a_twentieth_of_the_launch_cannot_be(seconds, found):
+    assert found == bool(below_launch(timed(seconds, launch_overhead_s=3e-5)))
+    assert "" == below_launch(timed(seconds))  # of imported records the overhead is not known
+    assert "" == below_launch(timed(seconds, launch_overhead_s=3e-5, status="runtime"))
+
+
+def test_one_of_three_visits_that_is_ten_times_as_fast_cannot_be():
+    assert [1] == [*odd_visits([timed(1.0), timed(0.09), timed(1.1)])]
+    assert {} == odd_visits([timed(1.0), timed(0.11), timed(1.1)])
+    assert {} == odd_visits([timed(1.0), timed(0.01)])  # which of two is wrong, nobody knows
+
+
+LADDER = (1e-4, 2e-4, 4e-4, 8e-4, 1.6e-3)  # doubled sizes take twice as long
+
+
+@pytest.mark.parametrize("place", range(5))
+@pytest.mark.parametrize("factor", [1e-2, 1e-4, 1e3])
+def test_the_other_sizes_contradict_a_time_wherever_it_stands(place, factor):
+    times = [*LADDER[:place], factor * LADDER[place], *LADDER[place + 1 :]]
+    rows = [timed(seconds, n=2**k) for k, seconds in enumerate(times)]
+    assert [place] == [*unsupported(rows, lambda row: float(row.parameters["n"]))]
+
+
+def test_work_tells_a_cubic_kernel_from_a_wrong_time():
+    rows = [timed(1e-6 * 8.0**k, n=2**k) for k in range(5)]
+    assert {} == unsupported(rows, lambda row: row.parameters["n"] ** 3)
+    assert {} == unsupported(rows, lambda row: math.nan)  # without counts a larger size may take any longer
+    assert {} == unsupported([timed(1e-6 * 100.0**k, n=2**k) for k in range(5)], lambda row: row.parameters["n"] ** 6)
+
+
+def test_sizes_without_an_order_and_a_single_neighbour_say_nothing():
+    rows = [measurement(samples_s=(9.0, 9.0, s), parameters=p) for s, p in (
+        (1.0, {"n": 8, "m": 1}), (1e-6, {"n": 4, "m": 4}), (1.0, {"n": 1, "m": 8}),
+    )]  # fmt: skip
+    assert {} == unsupported(rows, lambda row: 1.0)
+    pair = [timed(1e-3, n=8, launch_overhead_s=3e-5), timed(2e-6, n=16, launch_overhead_s=3e-5)]
+    assert [1] == [*unsupported(pair, lambda row: 1.0)]  # below the launch too
+    assert {} == unsupported([row.model_copy(update={"launch_overhead_s": None}) for row in pair], lambda row: 1.0)
+
+
+@pytest.mark.parametrize("folder", [*DEVICES, SIMULATED, QUICKSTART], ids=lambda path: path.name)
+@pytest.mark.parametrize("file", ["measurements.jsonl", "test.jsonl"])
+def test_no_committed_time_is_set_aside(folder, file):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = store.read(folder / file)
+        assert () == found.impossible
+    assert sum(row.status == "ok" for row in found.current) == len(found)
+
+
+def test_an_impossible_visit_does_not_join_the_others_and_is_told_once():
+    rows = (timed(1e-3), timed(1e-9, launch_overhead_s=3e-5), timed(1.1e-3))
+    found = Measurements(rows, {}, path="m.jsonl")
+    with pytest.warns(SetAsideWarning) as told:
+        (row,) = list(found)
+    assert (1e-3, 2) == (row.seconds, len(row.visits))
+    assert [
+        "'m.jsonl': 1 impossible time was left out (copy work_group=16x16 n=8: 1 ns, and an empty launch took "
+        "30 us); measure again, with perfmodel measure or calibrate"
+    ] == [str(one.message) for one in told] == [*found.notes]
+    assert (1, [rows[1]]) == (len(told), [one.row for one in found.impossible])
+
+
+@pytest.mark.filterwarnings("ignore::perfmodel.errors.SetAsideWarning")
+def test_a_configuration_with_nothing_else_is_not_fitted_and_facts_change_nothing():
+    alone, failed = timed(1e-9, launch_overhead_s=3e-5), timed(1.0, n=9, status="runtime")
+    found = Measurements((alone, failed), {})
+    assert ((alone, failed), (failed,), [], 0) == (found.current, found.possible, list(found), len(found))
+    assert found.impossible is found.with_facts(None).impossible
+
+
+def with_time(folder: Path, seconds: float) -> str:
+    """Copy the quickstart's measurements, with one time replaced by another; return its kernel."""
+    shutil.copytree(QUICKSTART, folder, ignore=lambda *_: ["test.jsonl"])
+    path = folder / "measurements.jsonl"
+    lines = path.read_text().splitlines()
+    record = json.loads(lines[40])
+    record["samples_s"] = [seconds for _ in record["samples_s"]]
+    path.write_text("\n".join([*lines[:40], json.dumps(record), *lines[41:]]) + "\n")
+    return str(record["kernel"])
+
+
+def test_a_fit_is_what_it_is_without_the_impossible_time_and_notes_it(tmp_path):
+    kernel = with_time(tmp_path / "bad", 1e-9)
+    measured = store.read(tmp_path / "bad")
+    with pytest.warns(SetAsideWarning, match=f"1 impossible time was left out.*{kernel}"):
+        model = pm.fit(measured, "stevens_kloeckner_2016")
+    good = store.read(QUICKSTART)
+    rest = Measurements((*good.rows[:40], *good.rows[41:]), good.counts_documents, facts=good.facts)
+    expected = pm.fit(rest, "stevens_kloeckner_2016")
+    assert expected.weights == model.weights
+    assert (len(good) - 1, measured.notes) == (model.fitted.rows, model.notes[:1])
+    assert expected.notes == model.notes[1:]

@@ -17,7 +17,7 @@ def test_the_kernel_has_that_many(number):
 
 
 @pytest.mark.device
-def test_what_the_kernel_computes():
+def test_what_the_kernel_of_barriers_computes():
     kernel = instrument().kernel(barrier_source(2))
     with instrument().memory(np.arange(16, dtype=np.float32)) as (out,):
         kernel.set_args(out, np.float32(0.5), np.float32(0.25), np.int32(2))
@@ -26,7 +26,7 @@ def test_what_the_kernel_computes():
 
 
 @pytest.mark.device
-def test_points():
+def test_points_of_barriers():
     points = list(execution.BARRIERS.points(instrument(), SHORT, ()))
     measured = {(point.at["barriers"], point.at["items"]) for point in points if point.work > 0}
     assert {(b, g) for b in execution.BARRIERS_NUMBERS for g in execution.BARRIERS_ITEMS} == measured

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.device
 
 
 @pytest.mark.parametrize("nest", ["straight", "looped"])
-def test_what_the_kernel_computes(nest):
+def test_what_the_kernel_of_nests_computes(nest):
     kernel = instrument().kernel(nest_source(nest, 5), "-DREAL=float")
     values = np.arange(8, dtype=np.float32)
     with instrument().memory(values, values.nbytes) as (numbers, out):
@@ -22,7 +22,7 @@ def test_what_the_kernel_computes(nest):
         assert stepped(values, 5).tolist() == content(out, np.float32, 8).tolist()
 
 
-def test_points():
+def test_points_of_nests():
     points = list(execution.NESTS.points(instrument(), SHORT, ()))
     chains = execution.NESTS_OPERATIONS
     expected = {(d, n, k) for d in instrument().dtypes for n in ("straight", "looped") for k in chains}

@@ -1,7 +1,8 @@
-"""The chase: its cycles, and that the device follows them."""
+"""Probes of caches: the chase, conflicts of lines, pages, and the line of the first cache."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 from perfmodel.measuring.probes import caches
 from perfmodel.measuring.probes.caches import cycle, disagreeing, footprints, linked
 from tests import probed
+from tests.facts.test_probed import capacity
 from tests.measuring.probes.devices import SHORT, content, instrument
+from tests.probed import chase
 
 
 def test_footprints_rise_by_less_than_a_half_and_hold_usual_capacities():
@@ -56,8 +59,49 @@ def test_the_device_follows_the_cycle():
 
 
 @pytest.mark.device
-def test_points():
+def test_points_of_chase():
     points = list(caches.CHASE.points(instrument(), SHORT, ()))
     assert [0, 4096] == [points[0].work, points[0].at["bytes"]]
     assert list(footprints(SHORT.most_bytes)) == [point.at["bytes"] for point in points[1:]]
     assert all(len(point.host_s) == SHORT.runs and min(point.host_s) > 0 and point.work > 0 for point in points[1:])
+
+
+@pytest.mark.device
+def test_points_of_conflicts(monkeypatch):
+    monkeypatch.setattr(caches, "LINES", (2, 5))
+    points = list(caches.CONFLICTS.points(instrument(), SHORT, ()))
+    measured = [(point.at["stride"], point.at["lines"]) for point in points if point.work > 0]
+    assert [(stride, lines) for stride in caches.STRIDES for lines in (2, 5)] == measured
+    assert 1 == sum(point.work == 0 for point in points)
+
+
+@pytest.mark.device
+def test_points_of_line():
+    points = list(caches.LINE.points(instrument(), SHORT, (capacity(),)))
+    assert list(caches.APART) == [point.at["apart"] for point in points if point.work > 0]
+
+
+@pytest.mark.device
+def test_without_a_cache_there_is_nothing_to_time():
+    assert [] == list(caches.LINE.points(instrument(), SHORT, (chase({64: 1.0, 128: 1.0, 256: 1.0, 512: 1.0}),)))
+
+
+@pytest.mark.device
+def test_as_many_lines_are_packed_as_spread():
+    points = list(caches.PAGE.points(instrument(), replace(SHORT, most_bytes=2**19), ()))
+    lines = [(point.at["pages"], point.at["lines"]) for point in points if point.work > 0]
+    assert [(pages, kind) for pages in (64, 80, 96, 112, 128) for kind in ("packed", "spread")] == lines
+
+
+@pytest.mark.device
+def test_all_units_read_equal_parts():
+    units = instrument().known("compute_units", 1)
+    points = list(caches.LAST.points(instrument(), replace(SHORT, most_bytes=2**18), ()))
+    assert [{"bytes": 2**20, "units": units}] == [point.at for point in points]  # four times the longest chase
+    assert 0 <= 2**26 - points[0].work < 64 * units * caches.STREAM_PART
+
+
+def test_streams_leave_the_part_of_a_servers_last_level_that_a_virtual_machine_has():
+    assert 2**30 == max(caches.STREAMS)
+    assert list(caches.STREAMS) == sorted({*caches.STREAMS})
+    assert all(second / first < 1.5 for first, second in pairwise(caches.STREAMS))

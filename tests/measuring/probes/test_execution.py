@@ -21,7 +21,7 @@ def test_each_lane_makes_its_trips_in_one_of_the_loops():
         assert [first if one else second for one in kind] == content(out, np.float32, 4).tolist()
 
 
-def test_points():
+def test_points_of_lanes():
     points = list(execution.LANES.points(instrument(), SHORT, ()))
     single = [point for point in points if point.at["dtype"] == "float32" and point.work > 0]
     widest = max(point.at["lanes"] for point in single)
