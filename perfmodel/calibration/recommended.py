@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from warnings import warn
 
 import numpy as np
@@ -24,10 +24,8 @@ from perfmodel.measuring.lock import pin_threads
 from perfmodel.models import Family, find_family
 from perfmodel.opencl import identify
 from perfmodel.predicting.model import FittedModel, fit as fit_model, load as read_model, require_rows
+from perfmodel.store import Measurements
 from perfmodel.store.files import ROWS_FILE, no_store
-
-if TYPE_CHECKING:
-    from perfmodel.store import Measurements
 
 CANDIDATES: tuple[str, ...] = ("bottleneck", "multithreaded", "stevens_kloeckner_2016")
 """Families among which a device's is chosen: for CPUs, for GPUs, and the linear model."""
@@ -343,11 +341,6 @@ def load(
         it is the family that is wanted; by default the one that calibration recommends.
     device
         Index, name or platform of the device in use, where there is no path; by default the default device.
-
-    Raises
-    ------
-    WeightsError, UnknownDeviceError, UnknownNameError, ...
-        As of :func:`find_weights` and :func:`perfmodel.predicting.model.load`.
     """
     require(path is None or isinstance(path, (str, Path)), "load: path", path, "the path of a weights file")
     require(device is None or isinstance(device, str), "load: device", device, "an index, name or platform as text")
@@ -373,11 +366,6 @@ def fit(
         measurements allow to fit. ``perfmodel fit --all`` chooses among them by kernels that the fit has not seen.
     measurements, nonnegative, options, others, samples
         As of :func:`perfmodel.predicting.model.fit`.
-
-    Raises
-    ------
-    UnknownNameError, FitError, ...
-        As of :func:`perfmodel.predicting.model.fit`; without a family those of the last one.
     """
     require_rows(measurements)
     *first, last = candidates(measurements.facts) if family is None else (family,)

@@ -36,7 +36,8 @@ def measure(
     """Measure the configurations that a store lacks; write one record for each visit.
 
     A campaign may be stopped at any instant. The same call continues it and ends with the same set of records, since
-    the chosen sizes are kept next to the store. It waits while another campaign uses the device.
+    the chosen sizes are kept next to the store. It waits while another campaign uses the device, and raises
+    DeviceBusyError after `campaign.wait_s`.
 
     Parameters
     ----------
@@ -56,15 +57,6 @@ def measure(
     -------
     Measurements
         All records of these classes and this device that the store now holds.
-
-    Raises
-    ------
-    OutputError, StoreError
-        The store cannot be written, belongs to another device, or holds records of an unknown schema.
-    NoDeviceError, UnknownDeviceError, BrokenDeviceError
-        There is no device, or none that the text selects, or it does not run kernels.
-    DeviceBusyError
-        Another campaign on the device does not end within `campaign.wait_s`.
     """
     require(device is None or isinstance(device, str) or hasattr(device, "slug"), "measure: device", device,
             "one of pm.devices(), or an index, name or platform as text")  # fmt: skip

@@ -12,11 +12,12 @@ from functools import cache
 from statistics import median
 from time import perf_counter
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
+from perfmodel.counts import KernelCounts
 from perfmodel.counts.program.program import DECISIONS
 from perfmodel.facts import DeviceFacts
 from perfmodel.kernels import Parameters
@@ -26,9 +27,6 @@ from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import PINNED
 from perfmodel.measuring.subject import ArrayArgument, FailedError, GeneratedCode
 from perfmodel.store.lines import uncollected
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
 
 
 @dataclass(frozen=True)

@@ -84,18 +84,6 @@ def test_ones_own_come_first_then_the_current_folder_then_the_project(machine):
     assert "there are weights of: none" in str(raised.value)
 
 
-def test_it_says_where_they_were_found(machine):
-    machine("project")
-    assert "shipped with perfmodel" in find_weights().text
-    machine("current")
-    found = find_weights()
-    assert f"weights of Board 7: {found.path.relative_to(Path.cwd())} (of the current folder)" == found.text
-    assert BOARD == found.device
-    assert found.path.parent == found.folder
-    machine("own")
-    assert "(your own)" in find_weights().text
-
-
 @pytest.mark.parametrize(
     ("device", "part"),
     [
@@ -192,13 +180,6 @@ def test_a_name_of_several_devices_or_of_none(machine, monkeypatch):
         find_weights("titan-z")
 
 
-def test_a_device_that_is_asked_for(machine):
-    machine("own")
-    folder = machine("current", OTHER)
-    assert folder / f"{CORE}.json" == find_weights("1").path
-    assert folder / f"{CORE}.json" == pm.load(device="1").path
-
-
 def test_without_any_device_only_a_path_helps(machine, monkeypatch):
     folder = machine("own")
     in_use(monkeypatch, None)
@@ -245,11 +226,3 @@ def test_committed_recommendations_are_those_of_the_verdicts(folder):
     alone = "It is the only family that can be used here."
     assert why == (several if len(document["candidates"]) > 1 else alone)
     assert (folder / f"{document['family']}.json").is_file()
-
-
-def test_the_users_data_folder(monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", "/home/someone/data")
-    assert Path("/home/someone/data/perfmodel") == recommended.data_folder()
-    assert [Path("/home/someone/data/perfmodel"), Path.cwd() / "fitted_weights", ROOT / "fitted_weights"] == [
-        folder for _, folder in recommended.places()
-    ]

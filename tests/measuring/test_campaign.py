@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 from perfmodel.kernels import KernelClass, Ladder
 from perfmodel.measuring import DEFAULT, FULL, QUICK, Campaign
-from perfmodel.measuring.campaign import Configuration, in_turn, ordered, places, teams
+from perfmodel.measuring.campaign import Configuration, in_turn, ordered, places
 
 
 def kernel(name="k", tags=("paper",), variants=({"a": 1}, {"a": 2}, {"a": 3}), dimensions=1) -> KernelClass:
@@ -94,10 +94,3 @@ def test_with_a_budget_every_class_and_then_every_variant_comes_first():
     many = [variant for name, variant, _ in order if name == "many"]
     assert 5 == len(set(many[:5]))
     assert len(configurations()) == len(set(order))
-
-
-def test_sizes_are_found_for_each_class_in_turn():
-    found = teams(CLASSES, Campaign("test"), 256)
-    names = [team[0].kernel.name for team in found]
-    assert ["many", "few", "one", "many", "few", "many", "many", "many"] == names
-    assert {1} == {len(team) for team in found}

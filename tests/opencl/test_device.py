@@ -7,11 +7,9 @@ import pyopencl as cl
 import pytest
 
 from perfmodel import opencl
-from perfmodel.errors import NoDeviceError
 from perfmodel.facts import DeviceFacts, differences
 from perfmodel.opencl import device as module
 from perfmodel.opencl.device import identities
-from tests.machine import fake_device
 
 pytestmark = pytest.mark.device
 
@@ -53,11 +51,6 @@ def test_found_device_works_and_runs_a_kernel():
     cl.enqueue_copy(queue, result, buffer)
     assert np.array_equal(np.arange(100.0) ** 2, result)
     assert event.profile.end > event.profile.start
-
-
-def test_context_of_a_device_that_has_gone():
-    with pytest.raises(NoDeviceError, match=r"device 99 \('gone'\) is no longer listed"):
-        fake_device(99, "gone", "nowhere").context()
 
 
 @pytest.mark.parametrize(

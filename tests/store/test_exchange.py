@@ -165,13 +165,6 @@ def test_a_cache_of_kernel_tuner(tmp_path):
     assert "Kernel Tuner: CompilationFailedConfig" == failed[0].message
 
 
-def test_a_cache_that_was_not_closed_is_read(tmp_path):
-    whole = read(tmp_path, cache(*ENTRIES))
-    found = read(tmp_path, OPEN)
-    assert whole.results == found.results
-    assert ("the file was not closed, as after an interrupted run",) == found.notes
-
-
 def test_a_torn_line_is_left_out(tmp_path):
     for length in (1, 40, len(ENTRIES[3]) - 3):
         found = read(tmp_path, "\n".join((HEAD, *ENTRIES[:3], ENTRIES[3][:length])))
@@ -258,12 +251,6 @@ def test_a_result_without_runtimes_has_its_objective(tmp_path):
     measured = [{"name": "GFLOP/s", "value": 3.0, "unit": ""}, {"name": "time", "value": 5.0, "unit": "us"}]
     (one,) = read(tmp_path, result(times={}, measurements=measured)).results
     assert (5e-6,) == pytest.approx(one.samples_s)
-
-
-def test_the_unit_of_all_times_may_be_in_the_metadata(tmp_path):
-    document = json.loads(result()) | {"metadata": {"timeunit": "seconds"}}
-    (one,) = read(tmp_path, json.dumps(document)).results
-    assert (2.0,) == one.samples_s
 
 
 @pytest.mark.parametrize(

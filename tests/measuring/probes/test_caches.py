@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from perfmodel.measuring.probes import caches
-from perfmodel.measuring.probes.caches import cycle, disagreeing, footprints, linked
+from perfmodel.measuring.probes.caches import cycle, disagreeing, footprints
 from tests import probed
 from tests.facts.test_probed import capacity
 from tests.measuring.probes.devices import SHORT, content, instrument
-from tests.probed import chase
 
 
 def test_footprints_rise_by_less_than_a_half_and_hold_usual_capacities():
@@ -31,12 +30,6 @@ def test_a_cycle_visits_each_line_once_and_blocks_one_after_the_other(lines):
     assert list(range(lines)) == sorted(order.tolist())
     blocks = order // caches.BLOCK_LINES
     assert -(-lines // caches.BLOCK_LINES) == 1 + int((np.diff(blocks) != 0).sum())
-
-
-def test_cells_that_are_linked_lead_through_all_places():
-    places = np.array([3, 0, 7])
-    cells = linked(places, 8)
-    assert [0, 7, 3] == [int(cells[place]) for place in places]
 
 
 def test_footprints_whose_lowest_visits_differ_are_visited_again():
@@ -82,11 +75,6 @@ def test_points_of_line():
 
 
 @pytest.mark.device
-def test_without_a_cache_there_is_nothing_to_time():
-    assert [] == list(caches.LINE.points(instrument(), SHORT, (chase({64: 1.0, 128: 1.0, 256: 1.0, 512: 1.0}),)))
-
-
-@pytest.mark.device
 def test_as_many_lines_are_packed_as_spread():
     points = list(caches.PAGE.points(instrument(), replace(SHORT, most_bytes=2**19), ()))
     lines = [(point.at["pages"], point.at["lines"]) for point in points if point.work > 0]
@@ -99,9 +87,3 @@ def test_all_units_read_equal_parts():
     points = list(caches.LAST.points(instrument(), replace(SHORT, most_bytes=2**18), ()))
     assert [{"bytes": 2**20, "units": units}] == [point.at for point in points]  # four times the longest chase
     assert 0 <= 2**26 - points[0].work < 64 * units * caches.STREAM_PART
-
-
-def test_streams_leave_the_part_of_a_servers_last_level_that_a_virtual_machine_has():
-    assert 2**30 == max(caches.STREAMS)
-    assert list(caches.STREAMS) == sorted({*caches.STREAMS})
-    assert all(second / first < 1.5 for first, second in pairwise(caches.STREAMS))
