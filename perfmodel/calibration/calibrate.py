@@ -132,8 +132,10 @@ def fit_device(
     with task(bar, "fitting families", len(wanted)):
         models, problems, fits = _fit_families(measured, tests, samples, wanted, target, bar.advance, evaluate)
         if CORE in models and not _possible(measured, models):  # better a linear model without such weights than none
-            linear, options = {CORE: wanted[CORE]}, FitOptions(nonnegative=True)
-            again, _, fits_again = _fit_families(measured, tests, samples, linear, target, bar.report, evaluate, options)
+            linear = {CORE: wanted[CORE]}
+            again, _, fits_again = _fit_families(
+                measured, tests, samples, linear, target, bar.report, evaluate, FitOptions(nonnegative=True)
+            )
             models, fits = {**models, **again}, {**fits, **fits_again}
     rivals = contenders(folder, tuple(wanted), progress=bar, made=fits)
     possible = tuple(_possible(measured, models))

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.errors import OutputError
 from perfmodel.kernels import Ladder
 from perfmodel.progress import Silent
 from tests.campaigns import SCALE, TINY, measured
@@ -83,22 +82,3 @@ def test_a_failing_class_has_a_status_and_ends_nothing(tmp_path, status, changes
     assert all(said in row.message for row in failures)
     again = measured(tmp_path, bad, SCALE)
     assert found.rows == again.rows
-
-
-def test_a_configuration_that_takes_too_long_is_given_up(tmp_path):
-    found = measured(tmp_path, SCALE, campaign=replace(TINY, timeout_s=0.0))
-    assert {"timeout"} == {row.status for row in found.rows}
-    assert 0 == len(found)
-
-
-def test_sizes_stay_inside_the_memory_allowed(tmp_path):
-    # Midway between 512 and 1024 elements: PoCL's memory is what is free, and varies.
-    share = 2 * 4 * 768 / device().facts.value("global_memory_bytes")
-    found = measured(tmp_path, SCALE, campaign=replace(TINY, memory_fraction=share))
-    assert {256, 512} == {row.parameters["n"] for row in found}
-
-
-def test_a_store_that_cannot_be_written_is_told_before_anything_runs(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError):
-        measured(tmp_path / "file" / "store", SCALE)

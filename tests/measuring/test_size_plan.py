@@ -15,7 +15,6 @@ from perfmodel.measuring.size_plan import (
     Trial,
     append_plan,
     plan_key,
-    plan_path,
     plan_sizes,
     read_plans,
     search_sizes,
@@ -160,11 +159,6 @@ def test_lines_that_are_no_plans_are_left_out_and_told(tmp_path, line, said):
     append_plan(path, "a", Plan(({"n": 2},), (2.0,)))
     with pytest.warns(SetAsideWarning, match="line 1"):
         assert ["a"] == list(read_plans(path))
-
-
-def test_the_file_lies_beside_the_rows(tmp_path):
-    assert tmp_path / "measurements.plan.jsonl" == plan_path(tmp_path)
-    assert tmp_path / "test.plan.jsonl" == plan_path(tmp_path / "test.jsonl")
 
 
 def bench(driver="1", **settings):

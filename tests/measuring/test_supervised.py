@@ -215,9 +215,3 @@ def test_a_death_after_the_result_starts_nothing_again(tmp_path, whole, status, 
     program = PRINTER.format(whole=whole)
     assert status == supervised.supervise([sys.executable, "-c", program, str(tmp_path / "starts")], told.append)
     assert ("x", [said]) == ((tmp_path / "starts").read_text(), told)
-
-
-def test_half_a_line_of_a_report_is_ignored():
-    child = supervised._Child()
-    child.read(b'{"store": "m", "record": {"kern')
-    assert (None, False) == (child.report, child.printing)

@@ -149,25 +149,6 @@ def test_stopped_between_or_inside_of_visits_nothing_is_lost_or_repeated(tmp_pat
     assert {3, 8} == {len(row.visits) for row in found}
 
 
-def test_an_older_record_is_one_visit(tmp_path, device):
-    new = measured(tmp_path / "new")
-    for row in new.rows[:6]:
-        old = {"visits": (), "samples_s": (9.0,) * 4 + (1.1,) * 26, "dropped": 4}
-        store.append(tmp_path / "old", row.model_copy(update=old))
-    (tmp_path / "old" / "measurements.plan.jsonl").write_bytes((tmp_path / "new/measurements.plan.jsonl").read_bytes())
-    before = store.read(tmp_path / "old")
-    assert {(1.1, 26, ())} == {(row.seconds, len(row.kept_s), row.flags) for row in before}
-    device.visits.clear()
-    found = measured(tmp_path / "old")
-    assert 12 == len(device.visits)
-    assert before.rows == found.rows[:6]
-    for row in found:
-        assert [("", 30, 4), (3, 1), (3, 1)] == [
-            ("", v.runs, v.dropped) if not v.began_at else (v.runs, v.dropped) for v in row.visits
-        ]
-        assert (1.0, 26 + 4) == (row.seconds, len(row.kept_s))
-
-
 def test_what_fails_is_not_visited_again(tmp_path, device):
     def seconds(place, visit):
         if place == (3, 512) and visit == 1:

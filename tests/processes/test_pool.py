@@ -17,14 +17,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import cloudpickle
-import numpy as np
 import pytest
 from joblib import parallel_config
 
 import perfmodel as pm
-from perfmodel.errors import OptionError, SchedulerError, VersionError, WorkerDiedError, WorkerDiedWarning
+from perfmodel.errors import SchedulerError, VersionError, WorkerDiedError, WorkerDiedWarning
 from perfmodel.processes import pool
-from perfmodel.processes.pool import Processes, checked_jobs, is_death, processes_for
+from perfmodel.processes.pool import Processes, processes_for
 from perfmodel.processes.variants import Outcome, Parcel
 from tests.cluster import cluster
 from tests.processes.variants import double, noted, write_file
@@ -276,13 +275,5 @@ def test_a_cluster_without_suitable_workers_is_refused(monkeypatch):
     with pytest.raises(SchedulerError, match=r"has no workers \(waited 10 s\); start some: dask worker tcp://host:1"):
         pool.ClusterProcesses(cluster_of({}, none), 9)
 
-
-def test_deaths_and_numbers_of_jobs():
-    assert is_death(BrokenProcessPool())
-    assert is_death(type("KilledWorker", (Exception,), {})())
-    assert not is_death(RuntimeError())
-    assert [2, -1] == [checked_jobs(np.int64(2)), checked_jobs(-1)]
-    with pytest.raises(OptionError, match="jobs=False; give the number"):
-        checked_jobs(False)
 
 # }}}

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
-import textwrap
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -215,27 +212,6 @@ def test_a_newer_schema_is_an_error_of_its_own_and_is_not_appended_to(tmp_path):
     assert 1 == len(path.read_text().splitlines())
 
 
-FULL = """
-    import resource, sys
-    sys.path.insert(0, {tests!r})
-    from tests.store.test_files import measurement, store
-    resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
-    store.append({path!r}, measurement(parameters={{"n": 2}}))
-"""
-
-
-def test_a_disk_that_fills_up_within_a_record_leaves_whole_records(tmp_path):
-    store.append(tmp_path, measurement(parameters={"n": 1}))
-    path = tmp_path / "measurements.jsonl"
-    whole = path.read_bytes()
-    code = FULL.format(tests=str(Path(__file__).parents[2]), path=str(tmp_path), limit=len(whole) + 100)
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
-    assert "OutputError" in done.stderr.splitlines()[-1]
-    assert whole == path.read_bytes()
-    store.append(tmp_path, measurement(parameters={"n": 2}))
-    assert [1, 2] == sizes_of(store.read(tmp_path))
-
-
 # ---- counts beside the records --------------------------------------------------------------
 
 
@@ -299,14 +275,6 @@ def test_the_description_changes_only_when_something_lasting_does(tmp_path):
     assert 100 == store.read(tmp_path).facts.value("global_memory_bytes")
     store.prepare(tmp_path, device_facts(driver="2", memory=98))
     assert ("2", 98) == (store.read(tmp_path).facts.driver, store.read(tmp_path).facts.value("global_memory_bytes"))
-
-
-@pytest.mark.parametrize("text", ["{", "[]", '{"schema": "perfmodel.device/9"}'])
-def test_a_broken_description_of_the_device_is_an_error(tmp_path, text):
-    store.append(tmp_path, measurement())
-    (tmp_path / "device.json").write_text(text)
-    with pytest.raises(errors.StoreError, match=r"device\.json"):
-        store.read(tmp_path)
 
 
 def test_damaged_counts_are_told_with_their_kernel(tmp_path):
