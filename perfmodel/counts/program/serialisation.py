@@ -8,22 +8,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from perfmodel.counts.program.program import (
-    Dataflow,
-    DeviceKernel,
-    Domain,
-    LaneStride,
-    Loop,
-    Node,
-    Operation,
-    Program,
-    Reading,
-    Run,
-    Statement,
-    Step,
-    Wait,
-    Writing,
-)
+from perfmodel.counts.program import program as values
+from perfmodel.counts.program.program import Domain, Node, Program, Statement
 
 Json = Any
 OPTIONAL = ("reasons", "shift", "walks", "span", "means", "along", "moves", "drifts")  # left out where they are empty
@@ -61,13 +47,13 @@ def _write(value: Any) -> Json:
         return sorted(value)
     if is_dataclass(value):
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
-        if isinstance(value, (Operation, LaneStride)):
+        if isinstance(value, (values.Operation, values.LaneStride)):
             return [_write(part) for part in parts.values()]
         return {name: _write(part) for name, part in parts.items() if name not in OPTIONAL or part}
     return str(value)  # isl's objects and fractions
 
 
-def _write_dataflow(dataflow: Dataflow) -> Json:
+def _write_dataflow(dataflow: values.Dataflow) -> Json:
     steps = [
         [step.name, _write(step.readings), _write(step.writings), [[*kind, amount] for kind, amount in step.operations],
          step.guarded, *([list(step.names)] if step.names else [])]
@@ -77,11 +63,11 @@ def _write_dataflow(dataflow: Dataflow) -> Json:
 
 
 def _write_node(node: Node) -> Json:
-    if isinstance(node, Run):
+    if isinstance(node, values.Run):
         return {"run": node.instruction}
-    if isinstance(node, Wait):
+    if isinstance(node, values.Wait):
         return {"wait": node.scope}
-    kind, name = ("loop", node.iname) if isinstance(node, Loop) else ("device", node.name)
+    kind, name = ("loop", node.iname) if isinstance(node, values.Loop) else ("device", node.name)
     return {kind: name, "body": [_write_node(child) for child in node.body]}
 
 
@@ -128,27 +114,29 @@ def _reader(kind: Any) -> Callable[[Json], Any]:
         if Ellipsis in inner:
             return lambda data: tuple([readers[0](part) for part in data])
         return lambda data: tuple([read(part) for read, part in zip(readers, data, strict=True)])
-    if kind in (Operation, LaneStride) or issubclass(get_origin(kind) or kind, tuple):  # by position
+    if kind in (values.Operation, values.LaneStride) or issubclass(get_origin(kind) or kind, tuple):  # by position
         return lambda data: kind(*[read(part) for read, part in zip(_field_readers(kind).values(), data, strict=True)])
     if hasattr(kind, "__dataclass_fields__"):
         return lambda data: kind(**{name: _field_readers(kind)[name](part) for name, part in data.items()})
     return get_origin(kind) or kind  # a set from its elements; isl's object or a fraction from its text
 
 
-def _read_dataflow(data: Mapping[str, Any]) -> Dataflow:
-    readings, writings = _reader(tuple[Reading, ...]), _reader(tuple[Writing, ...])
+def _read_dataflow(data: Mapping[str, Any]) -> values.Dataflow:
+    readings, writings = _reader(tuple[values.Reading, ...]), _reader(tuple[values.Writing, ...])
     steps = tuple(
-        Step(name, readings(read), writings(written), tuple(((a, b), amount) for a, b, amount in operations), guarded,
-             *map(tuple, names))
+        values.Step(
+            name, readings(read), writings(written), tuple(((a, b), amount) for a, b, amount in operations), guarded,
+            *map(tuple, names),
+        )
         for name, read, written, operations, guarded, *names in data["steps"]
     )  # fmt: skip
-    return Dataflow(steps, tuple(data["unrolled"]), tuple(data["parallel"]))
+    return values.Dataflow(steps, tuple(data["unrolled"]), tuple(data["parallel"]))
 
 
 def _read_node(data: Json) -> Node:
     if "run" in data:
-        return Run(data["run"])
+        return values.Run(data["run"])
     if "wait" in data:
-        return Wait(data["wait"])
+        return values.Wait(data["wait"])
     body = tuple(map(_read_node, data["body"]))
-    return Loop(data["loop"], body) if "loop" in data else DeviceKernel(data["device"], body)
+    return values.Loop(data["loop"], body) if "loop" in data else values.DeviceKernel(data["device"], body)

@@ -260,8 +260,7 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
     kernel = t_unit.default_entrypoint
     if kernel.options.enforce_array_accesses_within_bounds is not True:
         return
-    arrays = (*kernel.temporary_variables.values(), *kernel.args)
-    cells = {array.name: _declared_cells(kernel, array) for array in arrays}
+    cells = {name: _declared_cells(kernel, array) for name, array in kernel.temporary_variables.items()}
     known = {name: size for name, size in cells.items() if size is not None}
     try:
         with limited(OPERATIONS):
@@ -279,46 +278,40 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
 
 
 def _declared_cells(kernel: lp.LoopKernel, array: Any) -> int | None:
-    """Return the cells that the code declares for an array with constant strides; None where they are not known."""
-    shape, tags = getattr(array, "shape", None), getattr(array, "dim_tags", None)
-    if not tags or not isinstance(shape, tuple) or not all(
+    """Return the cells that the code declares for a temporary with constant strides; None where they are not known."""
+    tags = array.dim_tags
+    if not isinstance(array, lp.TemporaryVariable) or not tags or not all(
         isinstance(tag, FixedStrideArrayDimTag) and isinstance(tag.stride, (int, np.integer)) for tag in tags
     ):
         return None
-    if getattr(array, "base_storage", None):  # the cells up to the end of that storage
+    if array.base_storage:  # the cells up to the end of that storage
         storage, offset = kernel.get_var_descriptor(array.base_storage), offset_of(kernel, array)
         whole = _declared_cells(kernel, storage)
         if whole is None or not isinstance(offset, (int, np.integer)):
             return None
         return whole * memory_type(storage).itemsize // memory_type(array).itemsize - int(offset)
-    shape = getattr(array, "storage_shape", None) or shape
-    if not all(isinstance(extent, (int, np.integer)) for extent in shape):
-        return None
-    if isinstance(array, lp.TemporaryVariable):
-        return prod(map(int, shape))
-    return 1 + sum((int(extent) - 1) * int(tag.stride) for extent, tag in zip(shape, tags, strict=True))
+    shape = array.storage_shape or array.shape
+    return prod(map(int, shape)) if all(isinstance(extent, (int, np.integer)) for extent in shape) else None
 
 
 class _Flat(IdentityMapper):  # type: ignore[misc]
-    """Rewrites a kernel so that the arrays with these numbers of cells have one axis."""
+    """Rewrites a kernel so that the temporaries with these numbers of cells have one axis."""
 
     def __init__(self, kernel: lp.LoopKernel, cells: dict[str, int]) -> None:
         super().__init__()
         self.whole, self.cells = kernel, cells
 
     def kernel(self) -> lp.LoopKernel:
+        flat = {
+            name: array.copy(
+                shape=(self.cells[name],), dim_tags=(FixedStrideArrayDimTag(1),), dim_names=None, storage_shape=None,
+                base_indices=(0,),
+            ) for name, array in self.whole.temporary_variables.items() if name in self.cells
+        }
+        instructions = [insn.with_transformed_expressions(self) for insn in self.whole.instructions]
         return self.whole.copy(
-            instructions=[insn.with_transformed_expressions(self) for insn in self.whole.instructions],
-            temporary_variables={name: self.array(array) for name, array in self.whole.temporary_variables.items()},
-            args=[self.array(array) for array in self.whole.args],
+            instructions=instructions, temporary_variables={**self.whole.temporary_variables, **flat}
         )
-
-    def array(self, array: Any) -> Any:
-        if array.name not in self.cells:
-            return array
-        changes = {"storage_shape": None, "base_indices": (0,)} if isinstance(array, lp.TemporaryVariable) else {}
-        shape, dim_tags = (self.cells[array.name],), (FixedStrideArrayDimTag(1),)
-        return array.copy(shape=shape, dim_tags=dim_tags, dim_names=None, **changes)
 
     def map_subscript(self, expr: p.Subscript) -> Any:
         indices = tuple(self.rec(index) for index in expr.index_tuple)
