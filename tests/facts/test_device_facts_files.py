@@ -10,8 +10,6 @@ import pytest
 from perfmodel import store
 from perfmodel.errors import FactsError, UnknownNameError
 from perfmodel.facts import KEYS, DeviceFacts, Fact, published, published_devices, read_facts
-from perfmodel.models import Family
-from perfmodel.models.model import Weight, known_weights
 from tests.recorded import RECORDED, SIMULATED
 
 PAPERS = re.compile("Ma, Chamberlain|Wang(,| and) Lou|Karsin|Stevens(,| and) Klöckner|Kim, |Kim et al|Sim, |Sim et al")
@@ -84,11 +82,6 @@ def test_a_store_s_facts_are_those_of_the_device_and_the_file(tmp_path):
     assert (("banks", Fact(32, "", "by hand")), ("compute_units", Fact(4, "", "CL"))) == found.facts
 
 
-def test_the_file_is_enough_where_the_device_reported_nothing(tmp_path):
-    found = store.read(folder_of(tmp_path, reported=False)).facts
-    assert DeviceFacts("d", "p", "1", (("banks", Fact(32, "", "by hand")),)) == found
-
-
 def test_a_file_may_begin_with_a_published_device(tmp_path):
     path = tmp_path / "facts.yaml"
     path.write_text("published: gtx-480\nfacts: {banks: {value: 16, unit: '', source: x}}")
@@ -156,14 +149,3 @@ def test_files_that_are_refused(tmp_path, text, problem):
     path.write_text(text)
     with pytest.raises(FactsError, match=problem):
         read_facts(path)
-
-
-def test_a_missing_fact_says_where_it_goes():
-    family = Family("toy", "nowhere", weights=(Weight("w_wait", "s", fact="memory_latency_s"),), expression="w_wait")
-    with pytest.raises(FactsError) as caught:
-        known_weights(family, None)
-    for part in ("'toy'", "'memory_latency_s'", "facts.yaml", "docs/facts.md", "w_wait", "FitOptions"):
-        assert part in str(caught.value)
-    assert {} == known_weights(family, None, fit_facts=True)
-    device = DeviceFacts("d", "p", "1", (("memory_latency_s", Fact(2e-7, "s", "by hand")),))
-    assert {"w_wait": 2e-7} == known_weights(family, device)

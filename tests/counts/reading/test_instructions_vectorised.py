@@ -9,9 +9,6 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.counters.lines import UNITS
-from perfmodel.counts.reading.domains import Domains
-from perfmodel.counts.reading.instructions import vectorised
-from perfmodel.counts.reading.schedule import schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 
@@ -45,19 +42,6 @@ def test_a_loop_is_unrolled_where_lanes_are_tested(
 @pytest.mark.parametrize("slabs", [(0, 0), (0, 1), (1, 1)])
 def test_a_loop_of_full_vectors_is_never_unrolled(slabs: tuple[int, int]) -> None:
     assert (5, 0) == loads(count(doubled(slabs, "n >= 4 and n mod 4 = 0"), cache=False), 20)
-
-
-def test_the_parts_share_the_domain() -> None:
-    kernel = schedule(doubled((0, 1), "n >= 1")).default_entrypoint
-    (instruction,) = kernel.instructions
-    domains = Domains(kernel, {})
-    (first, bulk), (second, rest) = vectorised(domains, 0, instruction)
-    assert ("i_inner", "") == (first, second)
-    inside, outside, whole = (
-        domains.domain(0, instruction.within_inames, conditions).points for conditions in (bulk, rest, ())
-    )
-    assert inside.is_disjoint(outside)
-    assert whole.is_equal(inside.union(outside))
 
 
 def test_an_index_that_is_simplified_to_the_lane_is_a_vector() -> None:

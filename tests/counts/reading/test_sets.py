@@ -36,13 +36,6 @@ def test_sets_stay_what_they_are(text):
     assert len(pieces) > 1 or isl.Set(text).is_equal(sets.plain(pieces[0]))
 
 
-def test_a_function_on_points_without_dimensions_becomes_one_of_parameters():
-    for kind in (isl.Aff, isl.PwAff):
-        function = sets.plain(named(kind("[n] -> { [] -> [(n - 1)] }")))
-        assert function.get_domain_space().is_params()
-        assert isl.PwAff("[n] -> { [(n - 1)] }").is_equal(isl.PwAff(str(function)))
-
-
 @pytest.mark.parametrize(("names", "parameters"), [(("i",), []), (("i", "n"), ["n"])])
 def test_a_size_that_was_fixed_is_no_parameter_any_more(names, parameters):
     kernel = kernel_with("[n] -> { [i] : 0 <= i < n and n = 5 }", *names)

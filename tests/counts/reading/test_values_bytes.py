@@ -8,7 +8,6 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.counts import count
 from perfmodel.counts.reading.schedule import schedule
 from perfmodel.counts.reading.values import array_bytes
 
@@ -85,16 +84,6 @@ def test_arrays_in_one_storage(space: object) -> None:
     assert 4*(30 + 50) == bytes_of(("t0", "t1"), ("t2", "t3"))  # two storages
     assert 4*50 + 8*30 == bytes_of(("t0", "t1", "t2", "t3"), second=np.float64)  # one for each type
     assert 4*50 == bytes_of(("t0", "t1", "t2", "t3"))
-
-
-def test_arrays_side_by_side_in_a_storage() -> None:
-    unit = lp.alias_temporaries(stages(*(temporary(f"t{k}", (20,), LOCAL) for k in range(3))), ("t0", "t2"))
-    check(lp.allocate_temporaries_for_base_storage(unit, aliased=False), 4*60, 0)
-
-
-def test_a_storage_that_is_not_declared_yet_counts_once() -> None:
-    unit = lp.alias_temporaries(stages(temporary("t0", (20,), LOCAL), temporary("t1", (30,), LOCAL)), ("t0", "t1"))
-    assert 4*30 == count(unit, cache=False).launch.local_bytes
 
 
 @pytest.mark.parametrize("tag", ["vec", "unr"])

@@ -59,14 +59,6 @@ def test_nodes_are_counted_as_they_are_made(depth):
         assert (node_count(n), 32) == node_order(spaced_keys(n)).shape
 
 
-def test_small_trees():
-    assert [0, 536870912, 1073741824, 1610612736] == spaced_keys(4).tolist()
-    assert [4, 2, 6, 1, 3, 5, 7] == level_order(np.arange(8, dtype=np.int32))[:7].tolist()
-    nodes = node_order(np.arange(8, dtype=np.int32), width=4)[:, :3]
-    assert [[4, MOST, MOST], [1, 2, 3], [5, 6, 7]] == nodes.tolist()
-    assert [(32, 1057), (2, 2115)] == [(root_children(2**depth), node_count(2**depth)) for depth in (15, 16)]
-
-
 def test_keys_and_queries_lie_between_the_least_and_the_most():
     keys, queries = spaced_keys(2**14), random_queries(np.random.default_rng(1), (2**14,))
     assert keys[0] == LEAST
