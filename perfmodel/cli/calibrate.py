@@ -35,13 +35,9 @@ Probes = Annotated[bool, Option(
 
 
 def calibrate_command(
-    context: typer.Context,
-    asked: options.CampaignOptions,
-    out: Folders = None,
-    tests: TestKernels = None,
-    probes: Probes = False,
-    scheduler: options.Scheduler = None,
-) -> None:
+    context: typer.Context, asked: options.CampaignOptions, out: Folders = None, tests: TestKernels = None,
+    probes: Probes = False, scheduler: options.Scheduler = None,
+) -> None:  # fmt: skip
     """Probe and measure a device, fit model families, and judge the fits.
 
     On a processor with two cores it takes under 3 minutes with --quick, under 8 without and about 45 with --full.
@@ -146,13 +142,9 @@ Driver = Annotated[str | None, Option(
 
 
 def fit_command(
-    source: options.Source,
-    family: options.FamilyName = "stevens_kloeckner_2016",
-    every: All = False,
-    out: Out = None,
-    facts: options.DeviceFile = None,
-    driver: Driver = None,
-) -> None:
+    source: options.Source, family: options.FamilyName = "stevens_kloeckner_2016", every: All = False, out: Out = None,
+    facts: options.DeviceFile = None, driver: Driver = None,
+) -> None:  # fmt: skip
     """Fit a model family, or all families, to measurements and save the weights.
 
     The linear model takes seconds, bottleneck half a minute, and --all about two minutes.

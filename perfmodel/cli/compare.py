@@ -35,13 +35,9 @@ FiguresCsv = Annotated[bool, Option("--csv", help="Print the figures, or the cas
 
 
 def compare_command(
-    source: Folders = None,
-    family: Families = None,
-    protocol: Protocols = None,
-    roofline: Roofline = False,
-    picture: Picture = None,
-    csv: FiguresCsv = False,
-) -> None:
+    source: Folders = None, family: Families = None, protocol: Protocols = None, roofline: Roofline = False,
+    picture: Picture = None, csv: FiguresCsv = False,
+) -> None:  # fmt: skip
     """Compare models with measured times: all families, one in detail, or the roofs.
 
     With one --family, or --protocol: predicted and measured times of the test kernels, the weights, and the errors.

@@ -38,14 +38,9 @@ DeclaredFile = Annotated[Path | None, Option(
 
 
 def count_command(
-    asked: options.KernelOptions,
-    size: options.SizeLists = None,
-    subgroup_size: SubgroupSize = 32,
-    csv: options.Csv = False,
-    dtype: DataTypes = None,
-    declared_file: DeclaredFile = None,
-    jobs: options.Jobs = None,
-) -> None:
+    asked: options.KernelOptions, size: options.SizeLists = None, subgroup_size: SubgroupSize = 32,
+    csv: options.Csv = False, dtype: DataTypes = None, declared_file: DeclaredFile = None, jobs: options.Jobs = None,
+) -> None:  # fmt: skip
     """Count what a kernel executes, as expressions in its sizes and, with -p, as numbers.
 
     With several sizes, a table of numbers.

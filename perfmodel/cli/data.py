@@ -45,12 +45,8 @@ def export_command(source: Stored, out: Exported) -> None:
 
 
 def import_command(
-    file: File,
-    kernel: TunedKernel,
-    target: Target,
-    size: options.Sizes = None,
-    device: Named = None,
-) -> None:
+    file: File, kernel: TunedKernel, target: Target, size: options.Sizes = None, device: Named = None,
+) -> None:  # fmt: skip
     """Add the results of Kernel Tuner, T4 or CSV to a store; each kernel is counted.
 
     If it is interrupted, run it again: it continues.

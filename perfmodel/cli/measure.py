@@ -34,14 +34,9 @@ For = Annotated[Path | None, Option(
 
 
 def measure_command(
-    context: typer.Context,
-    asked: options.CampaignOptions,
-    store: Store = None,
-    classes: options.Classes = None,
-    wanted: For = None,
-    size: options.Sizes = None,
-    statistic: options.Statistics = None,
-) -> None:
+    context: typer.Context, asked: options.CampaignOptions, store: Store = None, classes: options.Classes = None,
+    wanted: For = None, size: options.Sizes = None, statistic: options.Statistics = None,
+) -> None:  # fmt: skip
     """Measure the kernels that the store does not hold yet; if interrupted, run it again: it continues.
 
     On a processor with two cores it takes about 90 seconds with --quick, 3 minutes without and 40 with --full, with

@@ -151,15 +151,9 @@ class _Request(FrozenValue):
 
 
 def predict_command(
-    context: typer.Context,
-    asked: PredictionOptions,
-    *,
-    facts: options.DeviceFile = None,
-    level: options.Level = LEVEL,
-    clock: options.ClockName = "host",
-    why: Why = False,
-    picture: Picture = None,
-) -> None:
+    context: typer.Context, asked: PredictionOptions, *, facts: options.DeviceFile = None, level: options.Level = LEVEL,
+    clock: options.ClockName = "host", why: Why = False, picture: Picture = None,
+) -> None:  # fmt: skip
     """Predict a kernel's run time and the share of each term; several variants are ranked.
 
     With several sizes, a table of times.

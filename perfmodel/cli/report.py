@@ -38,14 +38,9 @@ Kept = Annotated[
 
 
 def report_command(
-    kernel: Kernel = None,
-    out: Page = Path("report.html"),
-    source: Source = None,
-    family: Named = None,
-    size: options.Sizes = None,
-    statistic: options.Statistics = None,
-    keep: Kept = None,
-) -> None:
+    kernel: Kernel = None, out: Page = Path("report.html"), source: Source = None, family: Named = None,
+    size: options.Sizes = None, statistic: options.Statistics = None, keep: Kept = None,
+) -> None:  # fmt: skip
     """Write one HTML file on a device, its model, and your kernels.
 
     The file needs no network and no other file. It takes about 15 seconds, and a few more for each new variant.

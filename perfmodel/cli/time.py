@@ -27,15 +27,9 @@ Visits = Annotated[int | None, Option("--visits", min=1, help="Visits to each va
 
 
 def time_command(
-    context: typer.Context,
-    asked: options.KernelOptions,
-    by: options.ModelOptions,
-    size: options.SizeLists = None,
-    visits: Visits = None,
-    tolerance: options.Tolerance = None,
-    keep: Keep = None,
-    csv: options.Csv = False,
-) -> None:
+    context: typer.Context, asked: options.KernelOptions, by: options.ModelOptions, size: options.SizeLists = None,
+    visits: Visits = None, tolerance: options.Tolerance = None, keep: Keep = None, csv: options.Csv = False,
+) -> None:  # fmt: skip
     """Run a kernel's variants and print measured and predicted times; compare their outputs.
 
     It takes a few seconds and 30 runs for each variant and size; it prints the expected duration first.

@@ -33,17 +33,10 @@ Code = Annotated[Path | None, Option("--code", metavar="FILE.cl", help="Write th
 
 
 def tune_command(
-    context: typer.Context,
-    asked: options.KernelOptions,
-    by: options.ModelOptions,
-    size: options.Sizes = None,
-    budget: Budget = None,
-    of_roof: OfRoof = None,
-    tolerance: options.Tolerance = None,
-    keep: Keep = None,
-    code: Code = None,
-    jobs: options.Jobs = None,
-) -> None:
+    context: typer.Context, asked: options.KernelOptions, by: options.ModelOptions, size: options.Sizes = None,
+    budget: Budget = None, of_roof: OfRoof = None, tolerance: options.Tolerance = None, keep: Keep = None,
+    code: Code = None, jobs: options.Jobs = None,
+) -> None:  # fmt: skip
     """Find the fastest variant of a kernel: predict all of them, and run only the promising ones.
 
     Counting takes about 0.2 s for each variant, a run a second or two. With --keep, an interrupted command continues.

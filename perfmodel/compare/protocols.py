@@ -96,16 +96,10 @@ class Evaluation(FrozenValue):
 
 
 def evaluate(
-    measured: Measurements,
-    tests: Measurements | None = None,
-    family: str | Family = "stevens_kloeckner_2016",
-    *,
-    level: float | None = 0.9,
-    options: FitOptions | None = None,
-    protocols: Sequence[str] | None = None,
-    folds: int | None = None,
-    samples: Measurements | None = None,
-) -> tuple[Evaluation, ...]:
+    measured: Measurements, tests: Measurements | None = None, family: str | Family = "stevens_kloeckner_2016", *,
+    level: float | None = 0.9, options: FitOptions | None = None, protocols: Sequence[str] | None = None,
+    folds: int | None = None, samples: Measurements | None = None,
+) -> tuple[Evaluation, ...]:  # fmt: skip
     """Judge a family by some protocols; return one evaluation for each, in their order.
 
     Parameters
