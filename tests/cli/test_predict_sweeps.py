@@ -178,9 +178,7 @@ def test_statistics_of_what_data_decide(perfmodel, command):
 
 def test_facts_replace_those_of_the_device(perfmodel):
     """A work-group of 128 does not fit a device of 64 work-items."""
-    Path("small.yaml").write_text(
-        "facts:\n  max_work_group_size: {value: 64, unit: work-items, source: a guess}\n"
-    )
+    Path("small.yaml").write_text("facts:\n  max_work_group_size: {value: 64, unit: work-items, source: a guess}\n")
     result = perfmodel("predict", "kernel.py", "-p", "n=1024", *W, "--facts", "small.yaml")
     assert (2, True) == (result.exit_code, "64" in result.stderr), result.stderr
     assert "gtx-480" in perfmodel("predict", "kernel.py", "-p", "n=1024", *W, "--facts", "gtx-4800").stderr

@@ -40,11 +40,9 @@ def test_a_time_by_facts(card):
     there = document(card(*ASKED, "-w", "weights.json", "--json"))["predictions"][0]["terms"]
     assert pytest.approx(seconds(4096, 128)) == sum(term["seconds"] for term in there.values())
     factors = {
-        "op_float32_add": 1.28e12 / A100.value("peak_flops_float32"),
-        "global_load_32_stride1": 5e11 / 1.555e12,
-        "work_groups": 10 * 1e9 / (108 * A100.value("clock_hz")),
-        "launches": A100.value("launch_s") / 5e-6,
-    }
+        "op_float32_add": 1.28e12 / A100.value("peak_flops_float32"), "global_load_32_stride1": 5e11 / 1.555e12,
+        "work_groups": 10 * 1e9 / (108 * A100.value("clock_hz")), "launches": A100.value("launch_s") / 5e-6,
+    }  # fmt: skip
     for name, factor in factors.items():
         assert pytest.approx(there[name]["seconds"] * factor) == here[name]["seconds"]
     # 4096 floats are loaded and stored, and stay in the second-level cache; that is what a roofline says

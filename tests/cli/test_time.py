@@ -206,9 +206,7 @@ def test_records_are_kept(here):
     here("time", "wrong.py", *N, *ONCE, "--keep", "kept", "--variant", "right")
     read = store.read("kept")
     (row,) = (one for one in read if one.variant == {"variant": "right"})
-    assert ("wrong", {"variant": "right"}, {"n": 4096}, 2) == (
-        row.kernel, row.variant, row.parameters, len(row.visits),
-    )  # fmt: skip
+    assert ("wrong", {"variant": "right"}, {"n": 4096}, 2) == (row.kernel, row.variant, row.parameters, len(row.visits))
     assert 4096 // 64 == read.counts[row.counts_hash].work_groups()(n=4096)
     assert ["correctness"] == [one.status for one in read.current if one.variant == {"variant": "wrong"}]
 
@@ -233,17 +231,13 @@ def test_arguments_of_the_kernel_file(here):
 @pytest.mark.parametrize(
     ("part", "arguments"),
     [
-        ("no OpenCL device matches 'H100'", ("pair.py", *N, "--device", "H100")),
-        ("size parameter 'n'", ("pair.py",)),
-        ("'m'", ("pair.py", *N, "-p", "m=1")),
-        ("n=100 breaks the kernel's assumption", ("pair.py", "-p", "n=100")),
-        ("no variant 'huge'", ("pair.py", *N, "--variant", "huge")),
-        ("gone.json", ("pair.py", *N, "-w", "gone.json")),
-        ("gone.py", ("gone.py", *N)),
-        ("its arrays need 8 TiB", ("kernel.py", "-p", "n=2**40")),
+        ("no OpenCL device matches 'H100'", ("pair.py", *N, "--device", "H100")), ("size parameter 'n'", ("pair.py",)),
+        ("'m'", ("pair.py", *N, "-p", "m=1")), ("n=100 breaks the kernel's assumption", ("pair.py", "-p", "n=100")),
+        ("no variant 'huge'", ("pair.py", *N, "--variant", "huge")), ("gone.json", ("pair.py", *N, "-w", "gone.json")),
+        ("gone.py", ("gone.py", *N)), ("its arrays need 8 TiB", ("kernel.py", "-p", "n=2**40")),
         ("no type is known for a", ("untyped.py", *N)),
     ],
-)
+)  # fmt: skip
 def test_bad_input_ends_in_one_line(here, part, arguments):
     Path("untyped.py").write_text(PAIR.replace("np.float32", "None"))
     result = here("time", *arguments, *ONCE)

@@ -11,14 +11,12 @@ from tests.shadow import ROOT
 WEIGHTS = str(ROOT / "fitted_weights" / "pocl-skylake-avx512-intel-xeon")
 SHORT = str(ROOT / "docs" / "data" / "calibrate-quick")
 COMMANDS = (
-    ("count", "variants.py", "-p", "n=4096"),
-    ("count", "variants.py", "-p", "n=1Ki..8Ki"),
+    ("count", "variants.py", "-p", "n=4096"), ("count", "variants.py", "-p", "n=1Ki..8Ki"),
     ("predict", "variants.py", "-p", "n=4096", "-w", "weights.json"),
     ("predict", "variants.py", "-p", "n=1Ki..4Ki", "-w", "weights.json"),
-    ("rank", "variants.py", "-p", "n=1Ki..4Ki", "-w", "weights.json"),
-    ("devices", "--from", WEIGHTS),
+    ("rank", "variants.py", "-p", "n=1Ki..4Ki", "-w", "weights.json"), ("devices", "--from", WEIGHTS),
     ("compare", "--roofline", "--from", SHORT),
-)
+)  # fmt: skip
 
 
 def run(*arguments: str, **environment: str):

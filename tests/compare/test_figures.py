@@ -43,12 +43,10 @@ def test_a_random_choice():
 
 ROWS = (
     Comparison("a", {"n": 1}, 1.0, 1.1, variant={"v": 1}, interval=(0.55, 2.2)),
-    Comparison("a", {"n": 1}, 2.0, 2.2, variant={"v": 2}, interval=(2.1, 2.3)),
-    Comparison("a", {"n": 2}, 4.0, 3.6),
-    Comparison("a", {"n": 2}, 2.0, 4.0),
-    Comparison("a", {"n": 2}, 9.0, None, ("op_float32_add",)),
+    Comparison("a", {"n": 1}, 2.0, 2.2, variant={"v": 2}, interval=(2.1, 2.3)), Comparison("a", {"n": 2}, 4.0, 3.6),
+    Comparison("a", {"n": 2}, 2.0, 4.0), Comparison("a", {"n": 2}, 9.0, None, ("op_float32_add",)),
     Comparison("b", {"n": 1}, 1.0, 1.1),
-)
+)  # fmt: skip
 
 
 def test_variants_of_one_kernel_at_the_same_sizes_are_alternatives():

@@ -23,18 +23,14 @@ def test_figures_of_nothing():
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, "usable to time and to rank"),
-        ({"error": 0.25}, "usable to time and to rank"),
-        ({"error": 0.2501}, "usable to rank, not to time"),
-        ({"error": math.nan}, "usable to rank, not to time"),
-        ({"cases": 7}, "usable to rank, not to time"),
-        ({"tau": 0.59}, "usable to time, not to rank"),
-        ({"regret": 1.11}, "usable to time, not to rank"),
-        ({"choices": 2}, "usable to time, not to rank"),
+        ({}, "usable to time and to rank"), ({"error": 0.25}, "usable to time and to rank"),
+        ({"error": 0.2501}, "usable to rank, not to time"), ({"error": math.nan}, "usable to rank, not to time"),
+        ({"cases": 7}, "usable to rank, not to time"), ({"tau": 0.59}, "usable to time, not to rank"),
+        ({"regret": 1.11}, "usable to time, not to rank"), ({"choices": 2}, "usable to time, not to rank"),
         ({"choices": 0, "tau": math.nan, "regret": math.nan}, "usable to time, not to rank"),
         ({"withheld": 3}, "usable neither to time nor to rank"),
     ],
-)
+)  # fmt: skip
 def test_each_threshold(changes, expected):
     verdict = judge(replace(GOOD, **changes))
     assert expected == verdict.text

@@ -91,11 +91,9 @@ def test_terms_are_stacked_by_their_share_the_largest_first():
     drawn = plot_terms({"one": ADDING, "other": OTHER}, new_axes())
     # Of 4 ms: 75 % load, 30 % add, -5 % both; of 1 ms: 50 % load and 50 % mul.
     assert {
-        "load": [(0, 0, 75), (1, 0, 50)],
-        "mul": [(0, 75, 0), (1, 50, 50)],
-        "add": [(0, 75, 30), (1, 100, 0)],
+        "load": [(0, 0, 75), (1, 0, 50)], "mul": [(0, 75, 0), (1, 50, 50)], "add": [(0, 75, 30), (1, 100, 0)],
         "both": [(0, -5, 5), (1, 100, 0)],
-    } == boxes(drawn)
+    } == boxes(drawn)  # fmt: skip
     assert ["one", "other"] == [label.get_text() for label in drawn.get_yticklabels()]
     assert {"75", "30", "50", "4 ms", "1 ms"} == {text.get_text() for text in drawn.texts}
     assert "share of the predicted time [%]" == drawn.get_xlabel()

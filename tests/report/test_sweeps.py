@@ -41,12 +41,10 @@ def rows(text: str) -> list[list[str]]:
 
 def test_a_row_for_each_size_and_variant():
     assert [
-        ["n", "m", "variant", "predicted", "interval"],
-        ["8", "1", "a", "1", "ms", "500", "us", "to", "inf", "s"],
+        ["n", "m", "variant", "predicted", "interval"], ["8", "1", "a", "1", "ms", "500", "us", "to", "inf", "s"],
         ["8", "1", "b", "2", "ms", "1", "ms", "to", "inf", "s"],
-        ["9", "1", "b", "1", "ms", "500", "us", "to", "inf", "s"],
-        ["9", "1", "a", "breaks", "an", "assumption", "-"],
-    ] == rows(sweep_table(POINTS).text())
+        ["9", "1", "b", "1", "ms", "500", "us", "to", "inf", "s"], ["9", "1", "a", "breaks", "an", "assumption", "-"],
+    ] == rows(sweep_table(POINTS).text())  # fmt: skip
     narrow = sweep_table(POINTS).text(36).split("\n\n")
     assert ["predicted", "interval"] == [block.split("\n")[0].split()[-1] for block in narrow]
     alone = sweep_table([Ranking([variant("a", 1e-3)], sizes={"n": 8})]).text()
