@@ -66,11 +66,6 @@ def test_a_model_of_another_family_is_reported():
         potential_benefits(model("roofline"), counted("out[i] = a[i]"), {"n": 64})
 
 
-def test_the_largest_benefit_has_a_name():
-    found = Benefits(9.0, 6.0, 4.0, 3.0, 1.0, itilp_s=2.0, memlp_s=1.0, fp_s=3.0, serial_s=1.0)
-    assert (11.0, "fp") == (found.seconds, found.largest)
-
-
 def test_benefits_of_launches_add_up():
     parts = (2048, 40), (262144, 8)
     whole, *apart = (potential_benefits(model(), sequence(*some), {}) for some in (parts, parts[:1], parts[1:]))

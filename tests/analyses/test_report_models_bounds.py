@@ -9,7 +9,7 @@ import pytest
 from perfmodel import store
 from perfmodel.analyses.balance import judge_balance
 from perfmodel.analyses.benefits import potential_benefits
-from perfmodel.analyses.report_models import BoundModels, KernelBounds, bound_models
+from perfmodel.analyses.report_models import KernelBounds, bound_models
 from perfmodel.predicting.model import load
 from tests.recorded import POCL, SIMULATED
 
@@ -51,8 +51,3 @@ def test_weights_that_cannot_be_read_are_named(tmp_path):
     (tmp_path / "work_depth.json").write_text("{}")
     first, _ = bound_models(tmp_path, DEVICE).problems
     assert "work_depth.json" in first
-
-
-def test_a_model_that_has_no_answer_is_left_out(case):
-    wrong = BoundModels(balance=load(SIMULATED / "gpuperf.json"))
-    assert KernelBounds() == wrong.bounds(*case)

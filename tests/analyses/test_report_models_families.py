@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from perfmodel import store
-from perfmodel.analyses.report_models import family_lines, weights_files
+from perfmodel.analyses.report_models import family_lines
 from perfmodel.compare import compare, summarise
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.predicting.model import load
@@ -30,10 +30,6 @@ def folder(tmp_path):
 @pytest.fixture(scope="module")
 def compared():
     return measured_folder(SIMULATED)[1]
-
-
-def test_only_weights_are_taken(folder):
-    assert sorted(FEW) == [path.stem for path in weights_files(folder)]
 
 
 def test_families_have_the_figures_of_their_weights_the_best_first(folder, compared):

@@ -102,14 +102,6 @@ def test_probes_alone_measure_no_kernel_and_print_the_facts(place, monkeypatch):
     assert "assumed: " in result.stdout
 
 
-def test_an_unknown_device_is_answered_in_one_line(place):
-    result = calibrate("--device", "no such device", "--out", "out")
-    assert 2 == result.exit_code
-    assert 1 == len(result.stderr.splitlines())
-    assert "no such device" in result.stderr
-    assert not Path("out").exists()
-
-
 def test_quick_and_full_are_one_choice(place):
     result = calibrate("--quick", "--full", "--out", "out")
     assert 2 == result.exit_code

@@ -25,14 +25,6 @@ def run_guarded(error: BaseException):
     return CliRunner().invoke(app, [])
 
 
-def test_help_names_every_command():
-    done = perfmodel("--help")
-    assert 0 == done.returncode
-    assert "" == done.stderr
-    for name in program.COMMANDS:
-        assert f"\n  {name} " in done.stdout
-
-
 @pytest.mark.parametrize("name", program.COMMANDS)
 def test_every_command_has_help_and_json(name):
     done = CliRunner().invoke(program.application(), [name, "--help"])

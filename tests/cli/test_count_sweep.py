@@ -31,13 +31,3 @@ def test_columns_follow_each_other_on_a_narrow_terminal(perfmodel, monkeypatch):
     assert [name for name in whole[1].split() if name not in ("feature", "unit")] == [
         name for name in heads if name not in ("feature", "unit")
     ]
-
-
-def test_bad_input(perfmodel):
-    for options, part in (
-        (("-p", "n=128,100"), "breaks the kernel's assumption"),
-        (("-p", "n=128,256", "--json", "--csv"), "--json and --csv both"),
-    ):
-        result = perfmodel("count", "kernel.py", *options)
-        assert (2, 1) == (result.exit_code, len(result.stderr.splitlines()))
-        assert part in result.stderr

@@ -8,23 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.cli.output import CommandSettings, one_output, print_document, sizes_text, text_stream, using
+from perfmodel.cli.output import CommandSettings, one_output, text_stream, using
 from perfmodel.errors import OptionError
-
-
-def test_a_document_is_json(capsys):
-    print_document({"a": [1, None]})
-    assert {"a": [1, None]} == json.loads(capsys.readouterr().out)
 
 
 def test_text_makes_room_for_a_file_on_standard_output():
     assert (sys.stdout, sys.stdout) == (text_stream(None), text_stream(Path("w.json")))
     assert sys.stderr is text_stream(Path("-"))
-
-
-def test_sizes():
-    assert "n=1024, m=8" == sizes_text({"n": 1024, "m": 8})
-    assert "" == sizes_text({})
 
 
 def test_two_documents_do_not_share_standard_output():

@@ -19,7 +19,7 @@ from perfmodel.cli.output import (
     table_width,
     using,
 )
-from perfmodel.errors import OptionError, OutputError, PerfModelError, SetAsideWarning, underlined
+from perfmodel.errors import OptionError, OutputError, SetAsideWarning, underlined
 from perfmodel.progress import FailedStep
 from tests.cli.program import perfmodel as program
 
@@ -86,10 +86,6 @@ def test_a_warning_of_loopy_is_a_note_once_for_all_its_numbers(capsys):
                 warnings.warn(text, WriteRaceConditionWarning, stacklevel=1)
     part = "perfmodel: note: Loopy warns: 'top' contains a write race: 'red_s3'"
     assert [part] == capsys.readouterr().err.splitlines()
-
-
-def test_an_error_is_one_line():
-    assert "it broke in two lines; do this." == refusal_text(PerfModelError("it broke\n   in two lines; do this"))
 
 
 def at(text, start, end):

@@ -96,12 +96,6 @@ def test_weights_of_another_device_are_refused_in_one_line(perfmodel):
         assert "kernels run on the device of the weights, 'stand-in'" in line
 
 
-def test_a_crossover_is_not_anchored(here):
-    result = here("rank", "pair.py", "-w", "weights.json", "--crossover", "n=128:1024", "--anchor")
-    assert 2 == result.exit_code
-    assert "--anchor and --crossover were both given" in result.stderr
-
-
 @pytest.mark.parametrize("command", ["rank", "predict"])
 def test_runs_are_supervised_as_those_of_time(perfmodel, monkeypatch, command):
     class SupervisedError(Exception):

@@ -11,7 +11,6 @@ import pytest
 from perfmodel import store
 from perfmodel.calibration import recommended
 from perfmodel.predicting.model import fit
-from tests.recorded import SIMULATED
 from tests.report.html.reported import Tree
 
 QUICKSTART = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
@@ -109,13 +108,6 @@ def test_a_folder_without_test_kernels_or_probes(run):
     assert "There are no test kernels in the folder" in text
     assert "Families are compared on test kernels" in text
     assert "have no place below roofs" in text
-
-
-@pytest.mark.nightly
-def test_a_simulators_report_has_a_note(run):
-    found = run("report", "--from", str(SIMULATED), "--json")
-    assert "multithreaded" == json.loads(found.stdout)["family"]
-    assert "A simulator counted these times" in Path("report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
 import subprocess
 import sys
-from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -141,14 +139,6 @@ def test_without_weights_it_only_measures(here):
     assert "perfmodel calibrate" in lines[-1]
     found = document(here("time", "pair.py", *N, *ONCE, "--json"))
     assert (None, None) == (found["family"], found["points"][0]["variants"][0]["predicted"])
-
-
-def test_csv(here):
-    result = here("time", "pair.py", *N, "-w", "weights.json", *ONCE, "--csv")
-    rows = list(csv.DictReader(StringIO(result.stdout)))
-    assert {("4096", "small"), ("4096", "large")} == {(row["n"], row["variant"]) for row in rows}
-    assert all(float(row["seconds"]) > 0 and float(row["term.launches"]) > 0 for row in rows)
-    assert 2 == here("time", "pair.py", *N, "--csv", "--json").exit_code
 
 
 def test_variants_that_fail_are_reported_and_the_rest_goes_on(here):

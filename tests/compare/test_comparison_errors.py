@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from perfmodel.compare import Comparison, comparison
+from perfmodel.compare import Comparison
 from perfmodel.compare.comparison import error_table, unranked_note
 from perfmodel.report.evaluation import weights_table
 
@@ -22,17 +22,6 @@ stencil  n=2048              4 ms     3.8 ms   5.0 %
 stencil  geometric mean                       10.0 %
 matmul   n=512               2 ms       2 ms   0.0 %
 matmul   n=1024             16 ms   withheld       -
-matmul   geometric mean                        0.1 %
-all      geometric mean                        2.2 %
-1 of 4 predictions withheld; never measured: op_float32_mul"""
-    assert expected == error_table(ROWS)
-
-
-def test_of_many_cases_there_are_only_the_means(monkeypatch):
-    monkeypatch.setattr(comparison, "MOST_CASES", 3)
-    expected = """\
-kernel   sizes           measured  predicted   error
-stencil  geometric mean                       10.0 %
 matmul   geometric mean                        0.1 %
 all      geometric mean                        2.2 %
 1 of 4 predictions withheld; never measured: op_float32_mul"""

@@ -42,20 +42,6 @@ def test_a_legend_is_next_to_axes_and_does_not_cover_others():
     plt.close(figure)
 
 
-def test_a_layout_that_was_chosen_and_axes_that_were_placed_stay():
-    figure, axes = plt.subplots(layout="tight")
-    axes.plot((0, 1), (0, 1), label="line")
-    chosen = figure.get_layout_engine()
-    legend_beside(axes)
-    assert chosen is figure.get_layout_engine()
-    placed = figure.add_axes((0.1, 0.1, 0.2, 0.2))
-    placed.plot((0, 1), (0, 1), label="line")
-    legend_beside(placed)
-    inside, whole = placed.get_legend().get_window_extent(), placed.get_window_extent()
-    assert whole.x0 <= inside.x0 <= whole.x1
-    plt.close(figure)
-
-
 def test_the_name_gives_the_format(tmp_path):
     figure = empty_figure(1.0, 1.0)
     for name, start in (("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("picture", b"\x89PNG")):
