@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from perfmodel.analyses import balance, benefits
-from perfmodel.compare import Comparison, Comparisons, Figures, compare, summarise
+from perfmodel.compare import Comparisons, Figures, compare, summarise
 from perfmodel.compare.comparison import kernels
 from perfmodel.errors import PerfModelError
 from perfmodel.predicting.model import FittedModel, load
@@ -59,10 +59,10 @@ def family_lines(
             problems.append(FamilyLine(path.stem, problem=_one_line(error)))
     if not any(known is model for known, _ in judged):
         judged.append((model, compare(model, compared, level)))
-    common = set.intersection(*({_case(row) for row in rows if row.predicted is not None} for _, rows in judged))
+    common = set.intersection(*({row.case for row in rows if row.predicted is not None} for _, rows in judged))
     lines = []
     for known, rows in judged:
-        shared = [row for row in rows if _case(row) in common]
+        shared = [row for row in rows if row.case in common]
         parts = {name: [row for row in shared if row.kernel == name] for name in kernels(shared)} | {"all": shared}
         errors = {name: summarise(part).error for name, part in parts.items()}
         withheld = sum(row.predicted is None for row in rows)
@@ -71,10 +71,6 @@ def family_lines(
             fitted.family, known.family.citation, len(fitted.weights), summarise(shared), withheld, errors=errors
         ))  # fmt: skip
     return (*sorted(lines, key=lambda line: line.figures.error if line.figures else 0.0), *problems)
-
-
-def _case(row: Comparison) -> tuple[str, str, str]:
-    return row.kernel, row.form, row.sizes
 
 
 def _one_line(error: PerfModelError) -> str:

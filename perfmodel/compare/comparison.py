@@ -67,6 +67,11 @@ class Comparison:
         return in_words(self.variant)
 
     @property
+    def case(self) -> tuple[str, str, str]:
+        """The kernel, its variant and its sizes."""
+        return self.kernel, self.form, self.sizes
+
+    @property
     def relative_error(self) -> float | None:
         """:math:`|p - t| / t`; None for a withheld prediction."""
         return None if self.predicted is None else float(relative_errors(self.predicted, self.measured))

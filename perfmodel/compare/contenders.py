@@ -11,7 +11,7 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.compare.comparison import Comparison, Comparisons, kernels, unranked_note
+from perfmodel.compare.comparison import Comparisons, kernels, unranked_note
 from perfmodel.compare.figures import Figures, summarise
 from perfmodel.compare.protocols import RECORDED, Evaluation, evaluate_fits, folds_of
 from perfmodel.display import columns_text, csv_text, data_frame, finite, html_table, percent, seconds_text
@@ -194,14 +194,10 @@ def on_common_cases(contenders: Iterable[Contender]) -> Contenders:
         rivals = [other for other in every if other.device == contender.device and other.evaluations]
         kept = []
         for made in contender.evaluations:
-            lost = {_case(row) for rival in rivals for row in rival.by(made.protocol).rows if row.predicted is None}
-            kept.append(replace(made, rows=Comparisons(row for row in made.rows if _case(row) not in lost)))
+            lost = {row.case for rival in rivals for row in rival.by(made.protocol).rows if row.predicted is None}
+            kept.append(replace(made, rows=Comparisons(row for row in made.rows if row.case not in lost)))
         common.append(replace(contender, evaluations=tuple(kept)))
     return Contenders(common)
-
-
-def _case(row: Comparison) -> tuple[str, str, str]:
-    return row.kernel, row.form, row.sizes
 
 
 def contenders(

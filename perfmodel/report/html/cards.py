@@ -14,6 +14,7 @@ from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.display import percent, rate_text, seconds_text
 from perfmodel.models import Family
 from perfmodel.report.bounds import bound_words
+from perfmodel.report.html.tables import worst
 from perfmodel.report.pictures import ROOFS
 
 SHOWN = 0.005  # least share of a term that has a bar
@@ -47,8 +48,7 @@ def term_keys(family: Family, kernels: Iterable[KernelTerms]) -> Mapping[str, Le
 def worst_kernels(kernels: Sequence[KernelTerms]) -> Sequence[KernelTerms]:
     """Return at most :data:`MOST_CARDS` kernels with the largest errors, in their order."""
     errors = [abs(kernel.seconds / kernel.measured - 1) if kernel.measured else 0.0 for kernel in kernels]
-    kept = sorted(range(len(kernels)), key=lambda place: -errors[place])[:MOST_CARDS]
-    return [kernels[place] for place in sorted(kept)]
+    return worst(kernels, errors, MOST_CARDS)
 
 
 def legend(keys: Mapping[str, LegendKey]) -> tuple[LegendKey, ...]:

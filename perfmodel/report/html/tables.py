@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from perfmodel.analyses.descriptions import FactLine, WeightLine, term_words
 from perfmodel.analyses.report_data import ReportData
@@ -15,6 +15,8 @@ from perfmodel.compare.comparison import time_cells
 from perfmodel.display import interval_text, percent, rate_text
 from perfmodel.predicting.ranking import Ranking
 from perfmodel.report.pictures import LOWEST
+
+Row = TypeVar("Row")
 
 
 class TableCell(NamedTuple):
@@ -59,7 +61,7 @@ GIVEN = "Given by data sheets and by users"
 
 def comparisons_table(rows: Sequence[Comparison], caption: str) -> PageTable:
     """Return a row for each case with its measured and its predicted time; of very many, those with large errors."""
-    kept = worst(rows, MOST_ROWS)
+    kept = worst(rows, [row.relative_error for row in rows], MOST_ROWS)
     cells = [
         (TableCell(row.kernel, small=_join(row.form, row.sizes)), *time_cells(row), interval_text(row.interval))
         for row in kept
@@ -68,11 +70,10 @@ def comparisons_table(rows: Sequence[Comparison], caption: str) -> PageTable:
     return table(caption, head, cells, range(1, 5), note=note)
 
 
-def worst(rows: Sequence[Comparison], most: int) -> Sequence[Comparison]:
-    """Return the rows with the largest errors, in their order; rows without a prediction first."""
-    errors = [math.inf if row.relative_error is None else row.relative_error for row in rows]
-    kept = sorted(sorted(range(len(rows)), key=lambda place: -errors[place])[:most])
-    return [rows[place] for place in kept]
+def worst(rows: Sequence[Row], errors: Sequence[float | None], most: int) -> Sequence[Row]:
+    """Return the rows with the largest errors, in their order; rows without an error first."""
+    known = [math.inf if error is None else error for error in errors]
+    return [rows[place] for place in sorted(sorted(range(len(rows)), key=lambda place: -known[place])[:most])]
 
 
 def left_out(count: int, what: str) -> str:
