@@ -27,7 +27,7 @@ from perfmodel.compare import Comparison, Comparisons, Figures, compare, summari
 from perfmodel.compare.comparison import volume
 from perfmodel.compare.figures import Verdict, judge
 from perfmodel.display import in_words
-from perfmodel.errors import AssumptionError, FactsError, PredictionError, UnmeasuredFeatureError
+from perfmodel.errors import FactsError, PerfModelError, PredictionError, UnmeasuredFeatureError
 from perfmodel.fitting.cautions import Caution
 from perfmodel.fitting.device_folder import samples_of, tests_of
 from perfmodel.fitting.selection import Scatter
@@ -107,17 +107,17 @@ class ReportData:
 
 def report_data(
     model: FittedModel, folder: str | Path, variants: Mapping[str, Any] | None = None,
-    sizes: Mapping[str, int] | None = None, *, level: float = 0.9, uncounted: Mapping[str, str] = MappingProxyType({}),
-    timed: Measurements | None = None, advance: Callable[[str], None] = lambda note: None,
+    sizes: Mapping[str, int] | None = None, *, level: float = 0.9,
+    statistics: Mapping[str, float] = MappingProxyType({}), timed: Measurements | None = None,
+    advance: Callable[[str], None] = lambda note: None,
 ) -> ReportData:  # fmt: skip
     """Return the data of a report on a model and the folder with the measurements of its device.
 
     Parameters
     ----------
     variants, sizes
-        A user's kernels by name (:func:`perfmodel.kernels.load_file`), or their counts, and their sizes.
-    uncounted
-        Variants that could not be counted, by name, each with the reason.
+        A user's kernels by name (:func:`perfmodel.kernels.load_file`), functions that make them, or their counts; and
+        their sizes. `statistics` describe their data.
     timed
         Runs of the variants on this device (``perfmodel time --keep``), whose times are shown with the predictions.
     advance
@@ -137,7 +137,7 @@ def report_data(
     rows = compare(model, compared, level)
     figures = summarise(rows)
     sampled = summarise(compare(model, samples, level)) if samples else None
-    asked = Predicting(model, level, skipped=(UnmeasuredFeatureError, PredictionError, AssumptionError))
+    asked = Predicting(model, level, skipped=PerfModelError, options={"check": True, "statistics": statistics})
     own, sizes = asked.predicted(variants or {}, sizes or {}), sizes or {}
     ranking = rankings(own)[0]
     times = {variant.name: variant.seconds for variant in ranking}
@@ -151,7 +151,7 @@ def report_data(
         kernels=_largest_terms(model, compared, bounding, level), points=_points(compared), ranking=ranking,
         own=_own_terms(own, ranking, sizes, bounding, timed, model),
         own_points=tuple(points_of(measured.facts, own.counts, sizes, times).values()),
-        withheld=MappingProxyType({**uncounted, **{name: str(error) for name, error in own.errors.items()}}),
+        withheld=MappingProxyType({name: str(error) for name, error in own.errors.items()}),
         made=how_made(model, measured, folder),
         simulated="simulated" in facts and bool(facts.value("simulated")), roofs=roof_values(facts),
         families=family_lines(model, folder, compared, level, advance) if judged_on == TESTS else (),

@@ -8,17 +8,15 @@ import sys
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option
 
 from perfmodel import analyses, calibration, predicting, report
 from perfmodel.cli import numbers, options, output
-from perfmodel.errors import OptionError, OutputError, PerfModelError
+from perfmodel.errors import OptionError, OutputError
 from perfmodel.io import check_place, is_standard_output, write_whole
-
-if TYPE_CHECKING:
-    from perfmodel.counts import KernelCounts
+from perfmodel.progress import task
 
 SCHEMA = "perfmodel.report/1"
 
@@ -45,7 +43,6 @@ def report_command(
 
     The file needs no network and no other file. It takes about 15 seconds, and a few more for each new variant.
     """
-    from perfmodel.counts import count
     from perfmodel.kernels.files import load_kernel_file
     from perfmodel.store import read
 
@@ -61,22 +58,11 @@ def report_command(
     builders = load_kernel_file(kernel).builders if kernel else {}
     timed = None if keep is None else read(keep)
     folder, model = _folder_and_model(_folder_with_rows() if source is None else source, family)
-    counts: dict[str, KernelCounts] = {}
-    uncounted: dict[str, str] = {}
     bar = output.CommandBar()
-    bar.start(f"report on {model.device}", len(builders) + analyses.report_data.steps_of(folder))
-    try:
-        for name, build in builders.items():
-            try:
-                counts[name] = count(build(), model.fitted.subgroup_size, check=True, statistics=known)
-            except PerfModelError as error:
-                uncounted[name] = str(error)
-            bar.advance(name)
+    with task(bar, f"report on {model.device}", analyses.report_data.steps_of(folder)):
         data = analyses.report_data.report_data(
-            model, folder, counts, at, uncounted=uncounted, timed=timed, advance=bar.advance
+            model, folder, builders, at, statistics=known, timed=timed, advance=bar.advance
         )
-    finally:
-        bar.stop()
     content = report.html.page.report_page(data, _origin(kernel)).encode()
     write_whole(out, content)
     if output.settings().json:

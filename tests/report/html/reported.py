@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from html.parser import HTMLParser
 
@@ -25,8 +25,8 @@ def reported() -> ReportData:
     rows = {str(row.variant): row for row in tests if row.kernel == "nbody_variants"}
     counts = [tests.counts[row.counts_hash] for row in rows.values()]
     model = load(SIMULATED / "stevens_kloeckner_2016.json")
-    broken = {"<i>broken</i>": "a reason with <u>tags</u>"}
-    return report_data(model, SIMULATED, dict(zip(HOSTILE, counts, strict=False)), {"n": 2048}, uncounted=broken)
+    found = report_data(model, SIMULATED, dict(zip(HOSTILE, counts, strict=False)), {"n": 2048})
+    return replace(found, withheld={"<i>broken</i>": "a reason with <u>tags</u>"})
 
 
 @cache
