@@ -1,6 +1,6 @@
-"""Run the papers' own experiments on a device: tables (CSV), pictures, and each claim next to what was found.
+"""Run the papers' own experiments on a device: tables (CSV), pictures, and each claim next to the findings.
 
-Without --device nothing is measured: what docs/data/experiments holds is looked at again, and its pictures and pages
+Without --device nothing is measured: what docs/data/experiments holds is used again, and its pictures and pages
 are drawn again.
 """
 

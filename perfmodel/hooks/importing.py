@@ -263,23 +263,15 @@ def _planned(
 def _outcomes(
     planned: Sequence[_Planned], counted: Iterable[tuple[str, Any]]
 ) -> Iterator[tuple[_Planned, KernelCounts | PerfModelError | None]]:
-    """Yield each planned record with its kernel's counts, the error that refuses it, or None for a failure.
-
-    A failure must have the sizes of a counted kernel.
-    """
-    sizes: set[frozenset[str]] = set()
+    """Yield each planned record with its kernel's counts, the error that refuses it, or None for a failure."""
     ran = defaultdict[str, list[_Planned]](list)
     for one in planned:
         if one.row.status == "ok":
             ran[one.key].append(one)
     for key, outcome in counted:
         counts = counts_from_json(outcome) if isinstance(outcome, bytes) else outcome
-        if isinstance(counts, KernelCounts):
-            sizes.add(frozenset(counts.parameters))
         yield from ((one, _checked(one, counts)) for one in ran[key])
-    for failed in (one for one in planned if one.row.status != "ok"):
-        fits = not sizes or frozenset(failed.row.parameters) in sizes
-        yield failed, None if fits else _wrong_sizes(failed.row.parameters, next(iter(sizes)))
+    yield from ((one, None) for one in planned if one.row.status != "ok")
 
 
 def _checked(planned: _Planned, outcome: KernelCounts | PerfModelError) -> KernelCounts | PerfModelError:

@@ -168,7 +168,7 @@ class Timings:
     peak_bytes: int = 0
 
     def seconds(self, name: str) -> float | None:
-        """Return the median of a side's samples; None where it failed."""
+        """Return the median of a side's samples; None if it failed."""
         return median(self.samples[name]) if self.samples.get(name) else None
 
     def enough(self, name: str) -> bool:

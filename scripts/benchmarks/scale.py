@@ -3,7 +3,7 @@
 The variants are matrix products with work-groups and register tiles of many sizes, unrolled loops, and tiles of one
 matrix or both in local memory. Every run is a fresh process with empty caches, Loopy's too; the median of several runs
 counts. The clock starts when everything is imported and, for Dask, its workers have started; loky's start with the work
-and count. While a run goes on, the memory of its processes is looked at five times a second.
+and count. While a run goes on, the memory of its processes is read five times a second.
 
 ``lost`` is the share of the processes' time that is not the plain loop's work: 1 - plain / (workers * time).
 """
@@ -130,7 +130,7 @@ def chosen(count: int) -> dict[str, Any]:
 # }}}
 
 
-# {{{ one run, in a process of its own
+# {{{ one run, in a separate process
 
 def ranked(way: str, workers: int, count: int) -> dict[str, Any]:
     """Rank so many variants in this process, or from it, and return the time and a hash of the ranking."""
@@ -279,7 +279,7 @@ def text(result: dict[str, Any]) -> str:
 
 
 def goals(result: dict[str, Any]) -> list[str]:
-    """Return what was wanted at the largest number of variants, and whether it was met."""
+    """Return the goals at the largest number of variants and whether they are met."""
     largest = max(row["variants"] for row in result["runs"])
     rows = {(row["way"], row["workers"]): row for row in result["runs"] if row["variants"] == largest}
     share = rows["loky", 2]["median_s"] / rows["plain", 1]["median_s"]

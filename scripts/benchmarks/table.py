@@ -69,7 +69,7 @@ def _line(cells: list[str]) -> str:
 
 
 def ratio(row: dict[str, Any], state: str) -> float | None:
-    """Return the peer's seconds over ours; None where a side failed."""
+    """Return the peer's seconds over ours; None if a side failed."""
     ours, peer = row[f"ours_{state}_s"], row[f"peer_{state}_s"]
     return peer / ours if ours and peer else None
 

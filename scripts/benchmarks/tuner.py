@@ -69,7 +69,7 @@ def replay(table: Table, space: Space, within: float = WITHIN, level: float = 0.
 
 
 def compare(folder: Path, repeats: int, strategies: Iterable[str] = STRATEGIES) -> dict[str, Any]:
-    """Return what every tuner needs on every table of a folder."""
+    """Return the results of every tuner on every table of a folder."""
     found = {}
     for path in sorted(folder.glob("*.jsonl")):
         table = read_table(path)

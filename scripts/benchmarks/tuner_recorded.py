@@ -152,7 +152,7 @@ def _chosen(space: str) -> list[dict[str, int]]:
 def _predictions(
     space: str, configuration: Mapping[str, int], models: Mapping[str, FittedModel]
 ) -> dict[str, tuple[float | None, Mapping[str, float]]]:
-    """Return the prediction of a configuration on each card, and its terms; None where there is none."""
+    """Return the prediction of a configuration on each card, and its terms; None if there is none."""
     unit = recorded.space(space, fixed=True).build(**configuration)
     counts: dict[int, KernelCounts] = {}
     found: dict[str, tuple[float | None, Mapping[str, float]]] = {}

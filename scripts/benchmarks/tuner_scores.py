@@ -100,7 +100,7 @@ def _lows(curve: Sequence[float], most: int) -> list[float]:
 
 
 def until_near(curve: Sequence[float], best: float) -> int | None:
-    """Return how many were tried until one was within 5 % of the best; None where none was.
+    """Return the number of trials until one was within 5 % of the best; None if none was.
 
     >>> until_near([3.0, 1.04, 1.0], 1.0)
     2
@@ -144,7 +144,7 @@ def _ordered(table: Table, points: Sequence[Point]) -> Iterator[Point]:
 
 
 def compared(table: Table, repeats: int, strategies: Iterable[str] = STRATEGIES) -> dict[str, Any]:
-    """Return what every tuner needs on a table, with its runs."""
+    """Return the results of every tuner on a table, with its runs."""
     space = space_table(table.space, space_of(table).values, table.rows)
     times = [point.seconds for point in space.points if point.seconds is not None]
     slowest, best = max(times), min(times)

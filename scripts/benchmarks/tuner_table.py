@@ -38,9 +38,9 @@ class Configuration:
     values: Mapping[str, Any] = field(hash=False)  # its parameters
     # status, message: of its measurement.
     status: str
-    times_s: tuple[float, ...] = ()  # its time in each pass over the whole space [s]; empty where it failed
+    times_s: tuple[float, ...] = ()  # its time in each pass over the whole space [s]; empty if it failed
     message: str = ""
-    # predicted, terms: of its prediction [s]; None where it has none.
+    # predicted, terms: of its prediction [s]; None if it has none.
     predicted: float | None = None
     terms: Mapping[str, float] = field(default_factory=dict, hash=False)
     # build_s, count_s: making the kernel by Loopy's transformations; counting and predicting it [CPU s].
@@ -51,7 +51,7 @@ class Configuration:
 
     @property
     def seconds(self) -> float | None:
-        """Its time, the lowest of all passes [s]; None where it failed."""
+        """Its time, the lowest of all passes [s]; None if it failed."""
         return min(self.times_s, default=None)
 
     @property

@@ -144,7 +144,7 @@ class Pair(NamedTuple):
 
 
 def times_of(store: Path, example: Example) -> Times:
-    """Return the measured times of an example at the sizes that are timed; empty where its device was not measured."""
+    """Return the measured times of an example at the sizes that are timed; empty if its device was not measured."""
     if not store.is_dir():
         return {}
     times: dict[str, dict[int, float]] = {}

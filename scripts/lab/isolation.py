@@ -93,7 +93,7 @@ class Isolation(BaseModel):
 
     @property
     def rise(self) -> float:
-        """The ratio of those times, less one [1]."""
+        """The ratio of those times, minus 1 [1]."""
         single, double = self.seconds
         return double / single - 1
 

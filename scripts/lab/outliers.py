@@ -94,9 +94,9 @@ class TermInOutlier:
 
     term: str  # its name
     seconds: float  # what it takes in the prediction of the outlier [s]
-    share: float  # that over the predicted time [1]; NaN where that is not above zero
-    usual_share: float  # median of its shares in the others [1]; NaN where there are none
-    # How many times its cost would give the measured time [1]; None where none up to :data:`MOST` does.
+    share: float  # that over the predicted time [1]; NaN if that is not above zero
+    usual_share: float  # median of its shares in the others [1]; NaN if there are none
+    # How many times its cost would give the measured time [1]; None if none up to :data:`MOST` does.
     factor: float | None
     # Share of the others that this cost would take out of the fences [1]; None without a factor or others.
     spoiled: float | None
@@ -151,7 +151,7 @@ class _Priced:
         return float(self.time({**self.terms, term: factor * self.terms.get(term, 0.0)}))
 
     def share(self, term: str) -> float:
-        """Return the share of a term in the predicted time [1]; NaN where that is not above zero."""
+        """Return the share of a term in the predicted time [1]; NaN if that is not above zero."""
         whole = self.case.predicted or 0.0
         return self.terms.get(term, 0.0) / whole if whole > 0 else math.nan
 

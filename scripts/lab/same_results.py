@@ -6,7 +6,7 @@ Record in each checkout, then compare the two files::
     python -m scripts.lab.same_results compare old.json new.json
 
 ``--captured`` names a folder of kernels that :mod:`tests.others.capture` kept, such as ``.venv/others/captured/loopy``:
-400 of them, evenly chosen, are counted too, each in a process of its own and in limited time.
+400 of them, evenly chosen, are counted too, each in a separate process and in limited time.
 
 A checkout without this file is recorded by the file of another one, with PYTHONPATH=/path/to/old before the command.
 So nothing of perfmodel is used here but ``pm.*``, ``store.read`` and what these return.

@@ -83,7 +83,7 @@ def facts_of(weights: Path) -> DeviceFacts:
 
 
 def study_data(study: Study, folder: Path, weights: Path, facts: DeviceFacts | None = None) -> StudyData:
-    """Return what a study looks at: its measurements in a folder, and the models of a device's folder.
+    """Return the data of a study: its measurements in a folder, and the models of a device's folder.
 
     `facts` are of the device, by default from :func:`facts_of`.
 

@@ -60,7 +60,7 @@ class Row:
     space: str
     configuration: str
     seconds: float
-    predicted: Mapping[str, float] = field(default_factory=dict)  # NaN where a family withholds it
+    predicted: Mapping[str, float] = field(default_factory=dict)  # NaN if a family withholds it
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ def cards() -> tuple[str, ...]:
 
 @cache
 def facts_of(card: str, folders: Path) -> DeviceFacts:
-    """Return what is known of a card."""
+    """Return the facts of a card."""
     if card in FOLDERS:
         known = read(folders / FOLDERS[card]).facts or published(card)
         return known.updated(SIMULATED) if card == GTX_480 else known
@@ -211,7 +211,7 @@ def errors_by_family(rows: Sequence[Row], foreign: Collection[str] = ()) -> dict
 
 
 def errors_of(rows: Sequence[Row], family: str, foreign: Collection[str] = ()) -> TransferErrors | None:
-    """Return how far a family's transferred weights are off; None where it predicts no row."""
+    """Return the error of a family's transferred weights; None if it predicts no row."""
     scores: list[float] = []
     groups: list[str] = []
     cells: list[VariantErrors] = []

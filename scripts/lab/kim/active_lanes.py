@@ -41,7 +41,7 @@ class ActiveLanes:
 
     @property
     def utilization(self) -> float:
-        """The mean of the lanes' shares, u; 0 where it is not known."""
+        """The mean of the lanes' shares, u; 0 if it is unknown."""
         return self.by_items / (len(self.shares) * self.by_subgroups) if self.by_subgroups else 0.0
 
     @property
@@ -54,7 +54,7 @@ def active_lanes(counts: KernelCounts, graph: WorkFlow, sizes: Mapping[str, int]
     """Return the active lanes of each node of a kernel's graph; None of a node without operations and accesses.
 
     Where a test depends on data, `statistics` give the number of work-items that pass, not which: each sub-group is to
-    execute what is under it, so that the utilisation is at least what is returned. What such a loop holds is not known.
+    execute what is under it, so that the utilisation is at least what is returned. What such a loop holds is unknown.
     Raises SizeError if a size is missing or breaks the assumptions.
 
     Examples
@@ -112,7 +112,7 @@ class _Counting:
         return ActiveLanes(by_items, by_subgroups, shares, any(domain.chance != 1 for domain in amounts))
 
     def doubts(self, domain: Domain) -> tuple[str, ...]:
-        """Return why it is not known which lanes execute a domain, where not even a bound is."""
+        """Return why it is unknown which lanes execute a domain, where not even a bound is."""
         if domain.trips is not None:
             return (TRIPS_UNKNOWN,)
         number = self.cardinalities.count(domain)

@@ -72,7 +72,7 @@ def conditions(
     Of :math:`h` sub-groups on a compute unit, each of which alone is issued :math:`i` and waits :math:`s` seconds, none
     can issue for a share :math:`1 - \min(1, h i/(i + s))` of the time. Memory moves what
     :func:`~perfmodel.quantities.traffic.global_bytes` counts, in transfers of 64 B where no fact gives their size.
-    Raises FactsError if ``compute_units`` or ``memory_bandwidth_bytes_per_s`` is not known.
+    Raises FactsError if ``compute_units`` or ``memory_bandwidth_bytes_per_s`` is unknown.
     """
     if case.facts is not None and not any(map(case.knows, TRANSFER_FACTS)):
         case = case.with_facts(case.facts.updated({TRANSFER_FACTS[-1]: Fact(LINE_BYTES, "B", "assumed")}))

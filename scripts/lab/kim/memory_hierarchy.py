@@ -1,7 +1,7 @@
 r"""The stochastic memory hierarchy model of Baghsorkhi et al., in Kim et al. 2012, section 4.2.3.
 
 The requests of each sub-group and their order are known (:mod:`scripts.lab.kim.trace`). The order in which
-requests of different sub-groups and work-groups reach the caches is not known. It is drawn at random:
+requests of different sub-groups and work-groups reach the caches is unknown. It is drawn at random:
 
 1. between two barriers, the requests of the sub-groups of a work-group are merged at random; all merges are equally
    likely;
@@ -9,7 +9,7 @@ requests of different sub-groups and work-groups reach the caches is not known. 
    merged at random in the same way;
 3. the requests of a unit go through its own first-level cache in that order;
 4. those that miss wait for the second-level cache, which all units share. Their order there is drawn anew in the same
-   way: the time that a miss takes is not known either.
+   way: the time that a miss takes is unknown either.
 
 A cache is set-associative and replaces the line least recently used (LRU). Each order gives a hit rate of each level.
 Their spread shows how much the unknown order matters. Loads and stores are treated alike: both load the line into
@@ -136,9 +136,9 @@ class Hierarchy:
         """Return the caches of a device, from its facts l1_bytes, l2_bytes and cache_line_bytes.
 
         The ways are its l1_ways and l2_ways, else 8 and 16. Its units are compute_units, at most the four that a sample
-        of eight work-groups fills, and four where they are not known.
+        of eight work-groups fills, and four where they are unknown.
 
-        It raises FactsError if one of these is not known, or there can be no such cache.
+        It raises FactsError if one of these is unknown, or there can be no such cache.
         """
         def fact(key: str) -> int:
             if facts is None or key not in facts:
@@ -237,7 +237,7 @@ def _sites(launch: Trace, several: bool) -> tuple[str, ...]:
 def _shares(
     level: Ints, requests: Sequence[tuple[tuple[str, ...], Ints]]
 ) -> tuple[tuple[str, float, float], ...]:
-    """Return of each name the mean share of its requests that the first level answers, and that go to memory.
+    """Return for each name the mean share of its requests that the first level answers, and that go to memory.
 
     `level` has shape (orders, requests); of each launch the names are given, and each request's place among them.
     """

@@ -236,7 +236,7 @@ def lanes_rows(graph: WorkFlow, lanes: NodeLanes) -> list[tuple[str, ...]]:
 
     Of many nodes it has the :data:`MOST_ROWS` in which most lanes are idle.
 
-    What is not known has a dash.
+    What is unknown has a dash.
     """
     known = [(k, row) for k, row in enumerate(lanes) if row is not None]
     most = sorted(known, key=lambda each: -each[1].idle)[:MOST_ROWS]

@@ -34,7 +34,7 @@ from scripts.lab.kim.places import AccessPlace, access_places, loops_of
 
 SET, PARAM, IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
 Ints = NDArray[np.int64]
-MOST = 20_000_000  # points looked at for one set
+MOST = 20_000_000  # points used for one set
 PAGE = 4096  # bytes; every array begins on a page
 BARRIER = -1  # the array of a row that is a barrier
 
@@ -120,7 +120,7 @@ def _extents(access: Access, sizes: Mapping[str, int]) -> tuple[int, ...] | None
 
 
 def _bytes(access: Access, sizes: Mapping[str, int]) -> int:
-    """Return the bytes of an array; where its shape is not known, more than arrays have in practice."""
+    """Return the bytes of an array; where its shape is unknown, more than arrays have in practice."""
     strides = [value_of(stride, sizes) for stride in access.strides]
     extents = _extents(access, sizes) or (1 << 20,) * len(strides)
     last = sum(abs(stride) * (extent - 1) for stride, extent in zip(strides, extents, strict=True))
@@ -414,7 +414,7 @@ def trace(
     """Return the requests of a sample of each launch's work-groups.
 
     The groups follow one another in the middle of the launch; of launches that the host repeats, the first is traced.
-    Arrays lie one after another, each on a page of its own.
+    Arrays lie one after another, each on a separate page.
 
     Parameters
     ----------

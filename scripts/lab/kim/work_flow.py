@@ -249,7 +249,7 @@ class Latencies:
 
     @classmethod
     def of(cls, facts: DeviceFacts | None, subgroup_size: int) -> Latencies:
-        """Return a device's latencies; raise FactsError if one is not known, nor another fact that replaces it.
+        """Return a device's latencies; raise FactsError if one, and every fact that replaces it, is unknown.
 
         They are the facts ``issue_s`` (else subgroup_size / (lanes_per_unit clock_hz)), ``arithmetic_latency_s`` (else
         ``register_latency_s``), ``special_latency_s`` (else that of arithmetic), ``memory_latency_s``,

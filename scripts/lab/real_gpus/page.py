@@ -119,7 +119,7 @@ def misses_text(recorded: Recorded) -> str:
 
 
 def claims_text(recorded: Recorded) -> str:
-    """Return the papers' own figures next to what was found here."""
+    """Return the papers' own figures next to the findings here."""
     found = {one.family: percent(one.figures(STRICT).error) for one in recorded.judged}
     rows = [
         (f"`{claim.family}`", claim.error, claim.kernels, claim.device, claim.source, found[claim.family])

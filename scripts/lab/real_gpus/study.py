@@ -32,7 +32,7 @@ from perfmodel.quantities.occupancy import items_per_group, launched
 from perfmodel.store import Measurements
 
 STRICT = "groups"
-"""The protocol whose predictions are looked at closely."""
+"""The protocol whose predictions are examined."""
 PARTS = 24
 """How many parts of the rows are evaluated by themselves, so that no process waits long for another."""
 LEAST = 5
@@ -162,7 +162,7 @@ def missed(rows: Sequence[Comparison], traits: Traits) -> dict[str, float]:
 
     It is the mean over spaces of Spearman's rank correlation: above zero where predictions are too short for large
     values of the trait. Spaces with fewer than :data:`LEAST` rows, and those in which the trait is constant, do not
-    count; NaN where none counts.
+    count; NaN if none counts.
     """
     from scipy.stats import spearmanr
 

@@ -171,7 +171,7 @@ def _note(device: ScoredDevice, idea: Idea, row: Scoring) -> str:
 
 
 def importances_text(folders: Iterable[Path], ideas: Iterable[Idea], most: int = 15) -> str:
-    """Return what black boxes split on, on the measurement kernels of devices, as tables."""
+    """Return the features on which black boxes split, on the measurement kernels of devices, as tables."""
     boxes = [one for one in ideas if one.name.startswith(BLACK_BOX)]
     return "\n\n".join(_importances(read_scored(folder), one, most) for folder in folders for one in boxes)
 

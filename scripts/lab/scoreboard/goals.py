@@ -18,7 +18,7 @@ class Goals:
     # Largest geometric-mean relative error [1]; where that is more, `oracle_times` what oracle factors leave.
     error: float = 0.12
     oracle_times: float = 1.5  # see there [1]
-    factor: float = 0.15  # largest geometric mean of max(p/t, t/p), less one [1]
+    factor: float = 0.15  # largest geometric mean of max(p/t, t/p), minus 1 [1]
     regret: float = 1.05  # largest time of the chosen variant over the best one's [1]
     # Least share of choices where the chosen variant is a best one, ties within the noise included [1].
     top1: float = 0.7

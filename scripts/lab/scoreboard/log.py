@@ -47,7 +47,7 @@ def read_log(path: Path) -> tuple[tuple[str, Scoring], ...]:
 
 
 def latest(rows: Iterable[Scoring]) -> tuple[Scoring, ...]:
-    """Return of each device, model, protocol and set of kernels the last scoring.
+    """Return for each device, model, protocol and set of kernels the last scoring.
 
     A problem replaces all earlier figures of a model on a device, and figures replace a problem.
     """

@@ -33,7 +33,7 @@ def scoreboard_page(page: str, rows: Iterable[Scoring], log: Iterable[tuple[str,
 
 
 def floor_of(rows: Iterable[Scoring], protocol: str, kernels: str = TESTS) -> float:
-    """Return the least error that oracle factors leave of a model with weights on a device; NaN where none is known."""
+    """Return the least error that oracle factors leave of a model with weights on a device; NaN if none is known."""
     found = (one.oracle for one in rows if (one.protocol, one.kernels) == (protocol, kernels) and not _is_box(one))
     return min((value for value in found if not math.isnan(value)), default=math.nan)
 

@@ -31,7 +31,7 @@ class Panel(NamedTuple):
     name: str
     protocol: str
     kernels: tuple[str, ...]
-    goal: str  # name of its limit among the goals; empty where it has none
+    goal: str  # name of its limit among the goals; empty if it has none
     limits: tuple[float, float]
 
 

@@ -22,7 +22,7 @@ SCORED = tuple(name for name in PROTOCOLS if name not in TESTLESS)
 """Protocols by which test kernels are predicted."""
 GROUPS = "groups"
 """Measurement kernels, each predicted by a fit without any kernel of its group: protocol B over them. Models are chosen
-by it, so that no test kernel is looked at for a choice."""
+by it, so that no test kernel is used for a choice."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Stamp:
 
 @dataclass(frozen=True)
 class Scoring:
-    """A model on a device by one protocol; NaN where there is no such figure."""
+    """A model on a device by one protocol; NaN without such a figure."""
 
     # date, commit: when it was scored (ISO 8601), and of which commit.
     date: str

@@ -65,7 +65,7 @@ class Configuration:
         return math.sqrt(self.requested) / self.threads
 
     def at(self, family: str) -> float:
-        """Return a family's predicted time [s]; NaN where it was withheld."""
+        """Return a family's predicted time [s]; NaN if it was withheld."""
         return self.predicted.get(family, math.nan)
 
     def record(self, fit: Bend) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def configurations(data: StudyData, families: Iterable[str] = ()) -> tuple[Confi
     """Return the configurations that ran, at the largest size that most of them have, with families' predictions.
 
     Families without weights in the device's folder are left out. Raises FactsError if the device's limits on
-    work-groups and work-items are not known.
+    work-groups and work-items are unknown.
     """
     if data.measured is None:
         return ()
@@ -123,7 +123,7 @@ class Bend:
     level: float  # l, the time where computing bounds it [s]
     slope: float  # :math:`a_1` [s]
     bend: float  # b, from which x on memory bounds it [1]
-    r_squared: float  # share of the times' variance that it explains [1]; NaN where there is nothing to explain
+    r_squared: float  # share of the times' variance that it explains [1]; NaN if there is nothing to explain
 
     def at(self, x: float) -> float:
         """Return the time [s]."""
@@ -223,7 +223,7 @@ def _grouped(pairs: Iterable[tuple[Any, Configuration]], order: Any) -> dict[Any
 def flat_from(curve: Sequence[Configuration]) -> float | None:
     r"""Return the least :math:`\mathcal{T}` from which on all times are within :data:`FLAT` of the curve's lowest.
 
-    None where not even the last one is.
+    None if not even the last one is.
     """
     lowest, found = min(one.seconds for one in curve), None
     for one in reversed(curve):

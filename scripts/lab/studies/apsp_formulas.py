@@ -37,7 +37,7 @@ def hides_latency(work: float, transactions: float, latency: float, threads: flo
 
 
 def calibrated(application: float, cache: float, schedule: float, hidden: bool) -> float:
-    r"""Return Eq. 5, :math:`f_{app} f_{cache} f_{sched}`, where :math:`A_T` holds; NaN where it does not."""
+    r"""Return Eq. 5, :math:`f_{app} f_{cache} f_{sched}`, where :math:`A_T` holds; NaN if it does not."""
     return application * cache * schedule if hidden else math.nan
 
 

@@ -1,4 +1,4 @@
-"""What a paper claims, next to what was found here."""
+"""What a paper claims, next to the findings here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Claim:
     source: str  # the figure, table, equation or section of the paper
     paper: str  # what it says, with its numbers
     found: str  # what was found here, with the numbers that decide
-    # Whether that agrees. None where it cannot be shown here, and `found` has the reason: the argument needs warps, a
+    # Whether that agrees. None if it cannot be shown here, and `found` has the reason: the argument needs warps, a
     # parameter means nothing on this device, or what decides was not printed or not measured.
     agrees: bool | None
     # Whether the paper contradicts itself: what it prints does not follow from its own formulas or numbers.

@@ -90,9 +90,9 @@ class Combination:
     """A combination of optimisations, at the sizes at which all are compared."""
 
     taken: Taken  # the optimisations that are applied
-    measured: float  # measured time [s]; NaN where only predictions are looked at
+    measured: float  # measured time [s]; NaN if only predictions are used
     predicted: Mapping[str, float]  # predicted times by family [s]; a family that cannot predict it is left out
-    benefits: Benefits | None  # the benefits of Sim et al.; None where the device has no weights of that model
+    benefits: Benefits | None  # the benefits of Sim et al.; None if the device has no weights of that model
 
     @property
     def name(self) -> str:
@@ -100,7 +100,7 @@ class Combination:
         return named(self.taken)
 
     def seconds(self, family: str = "") -> float:
-        """Return the time that a family predicts, or without one the measured time [s]; NaN where there is none."""
+        """Return the time that a family predicts, or without one the measured time [s]; NaN without one."""
         return self.predicted.get(family, nan) if family else self.measured
 
 
@@ -152,7 +152,7 @@ def combination(
 def speedups(found: Combinations, family: str = "") -> dict[Taken, float]:
     """Return the speedup over the baseline of each combination, predicted by a family or measured [1].
 
-    Empty where the baseline has no such time; a combination without one is left out.
+    Empty if the baseline has no such time; a combination without one is left out.
     """
     base = found[BASELINE].seconds(family) if BASELINE in found else nan
     times = {taken: one.seconds(family) for taken, one in found.items()}
@@ -237,7 +237,7 @@ def search(seconds: Mapping[Taken, float]) -> tuple[Taken, ...]:
 
 
 def share(one: Combination, metric: str, base: Combination | None = None) -> float:
-    """Return a benefit over the predicted time of the kernel, or of another one [1]; NaN where it is not known."""
+    """Return a benefit over the predicted time of the kernel, or of another one [1]; NaN if it is unknown."""
     of = (base or one).benefits
     if one.benefits is None or of is None:
         return nan

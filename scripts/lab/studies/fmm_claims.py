@@ -1,4 +1,4 @@
-"""What Kim et al. (2012) claim of the U-list's optimisations and of the model of Sim et al., next to what was found."""
+"""What Kim et al. (2012) claim of the U-list's optimisations and of the model of Sim et al., next to the findings."""
 
 from __future__ import annotations
 

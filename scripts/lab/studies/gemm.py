@@ -114,7 +114,7 @@ def best_tile(device: Gpu, tiles: Iterable[int] = TILES) -> int:
 
 
 def bandwidth_bound(device: Gpu, tile: int = TILE, depth: int = DEPTH, group: int = GROUP) -> dict[str, bool]:
-    """Return of each operation whether its bandwidth takes longer than its latency: 1/B >= L/M (section 5.2.5)."""
+    """Return for each operation whether its bandwidth takes longer than its latency: 1/B >= L/M (section 5.2.5)."""
     many = multiplicity(device, tile, depth, group)
     return {key: device.bandwidth[key] * device.latency[key] <= many[key] for key in many}
 

@@ -53,17 +53,17 @@ class Point:
         return f"N_TB={self.tile}, lambda={self.depth}, b={'x'.join(map(str, self.shape))}{loads}"
 
     def seconds(self, family: str) -> float:
-        """Return the predicted time [s]; NaN where there is none."""
+        """Return the predicted time [s]; NaN without one."""
         return self.predicted[family].seconds if family in self.predicted else float("nan")
 
     def ratio(self, family: str) -> float:
-        """Return the predicted over the measured time [1]; NaN where nothing is predicted."""
+        """Return the predicted over the measured time [1]; NaN if nothing is predicted."""
         return self.seconds(family) / self.measured
 
     def shares(self) -> dict[str, float]:
         """Return the share of each operation in the time that the dissertation's model predicts, by name [1].
 
-        What its terms leave is the launch. Empty where it predicts nothing.
+        What its terms leave is the launch. Empty if it predicts nothing.
         """
         if SPT not in self.predicted:
             return {}

@@ -26,7 +26,7 @@ def core_of(facts: DeviceFacts, weights: Mapping[str, float] = MappingProxyType(
     """Return a device's parameters in the units of Table 4.2: cycles, and operations per cycle and core.
 
     A core is a lane. A number is a fact of the device, or where no fact gives it a fitted weight. Where the clock is
-    not known, a cycle is a second; registers are without limit where their number is not known. Raises FactsError if
+    not known, a cycle is a second; registers are without limit where their number is unknown. Raises FactsError if
     neither a fact nor a weight gives a number.
 
     Facts include the measured ones (:mod:`perfmodel.fitting.throughput`); weights are those of the family

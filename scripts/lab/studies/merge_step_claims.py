@@ -38,7 +38,7 @@ def round_sums(cases: Sequence[Comparison]) -> list[dict[str, Any]]:
     """Return for each variant and number of elements the sum of its rounds, measured and predicted, as records.
 
     ``measured_s`` is the time of all rounds from the shortest runs to one [s], ``predicted_s`` its prediction
-    (None where one was withheld), ``uneven`` the longest round over the shortest one [1]. Rounds are left out that were
+    (None if one was withheld), ``uneven`` the longest round over the shortest one [1]. Rounds are left out that were
     not measured to the last; the shortest runs have the smallest size.
     """
     shortest = min((case.parameters["run"] for case in cases), default=0)

@@ -117,7 +117,7 @@ def is_reported(row: Measurement) -> bool:
 
 
 def fitted(measured: Measurements, tests: Measurements, reduce: Reduce = min) -> Fit | None:
-    """Return the paper's fit to a device's rows; None where not every class was measured.
+    """Return the paper's fit to a device's rows; None if not every class was measured.
 
     `reduce` makes one time of those that :func:`kept` gives.
     """

@@ -23,7 +23,7 @@ ON_CPU = "; the paper's claim is about GPUs; CPUs need a model of caches first (
 
 
 def claims(measured: Sequence[Measurement], fit: Fit | None, facts: DeviceFacts) -> tuple[Claim, ...]:
-    """Return all claims; `fit` is None where not every class was measured."""
+    """Return all claims; `fit` is None if not every class was measured."""
     nine = [row for row in measured if row.kernel in NINE]
     gpu = "device_type" in facts and facts.value("device_type") == "gpu"
     return (errors_claim(fit, gpu), order_claim(fit, gpu), mean_claim(nine), groups_claim(nine), launch_claim(nine))

@@ -50,7 +50,7 @@ class Point:
     keys: int
     queries: int
     measured: float  # measured time [s]
-    predicted: Mapping[str, float | None]  # time by each family [s]; None where it was withheld
+    predicted: Mapping[str, float | None]  # time by each family [s]; None if it was withheld
 
     @property
     def layout(self) -> str:
@@ -58,7 +58,7 @@ class Point:
         return self.form.split(",")[0]
 
     def nanoseconds(self, family: str = "") -> float:
-        """Time of one query [ns], measured or by a family; NaN where it was withheld."""
+        """Time of one query [ns], measured or by a family; NaN if it was withheld."""
         seconds = self.predicted[family] if family else self.measured
         return float("nan") if seconds is None else 1e9 * seconds / self.queries
 
@@ -77,7 +77,7 @@ class Point:
 
 
 def search_points(data: StudyData) -> tuple[Point, ...]:
-    """Return what was measured, with the predictions of the recommended and the dissertation's family."""
+    """Return the measurements, with the predictions of the recommended and the dissertation's family."""
     names = [name for name in dict.fromkeys((data.recommended, SPT)) if name in data.families]
     cases = {name: data.cases(name) for name in names}
     return tuple(
@@ -91,7 +91,7 @@ def search_points(data: StudyData) -> tuple[Point, ...]:
 
 
 def form_of(variant: Mapping[str, Any]) -> str:
-    """Return what searches, in words.
+    """Return the subject of a search, as text.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def curves(points: Sequence[Point], kernel: str) -> dict[str, list[Point]]:
 
 
 def quickest(points: Sequence[Point], kernel: str) -> dict[str, Point]:
-    """Return of each layout, or form, the quickest point at the most keys that all of them were measured at."""
+    """Return for each layout, or form, the quickest point at the most keys that all of them were measured at."""
     lines = [one for line in curves(points, kernel).values() for one in line]
     common = [{one.keys for one in lines if one.layout == layout} for layout in {one.layout for one in lines}]
     most = max(set.intersection(*common), default=0) if common else 0
@@ -126,7 +126,7 @@ def quickest(points: Sequence[Point], kernel: str) -> dict[str, Point]:
 
 
 def platform_records(keys: int = KEYS, queries: float = QUERIES) -> Records:
-    """Return of each platform, reading and layout a query's blocks, and the seconds of a batch by section 6.1."""
+    """Return for each platform, reading and layout a query's blocks, and the seconds of a batch by section 6.1."""
     found = []
     for platform, reading, layout in product(PLATFORMS, READINGS, LAYOUTS):
         parts = global_seconds(gpu(platform), layout, keys, queries, reading)
@@ -139,7 +139,7 @@ def platform_records(keys: int = KEYS, queries: float = QUERIES) -> Records:
 
 
 def block_records(keys: int = COUNTED, warps: int = 100) -> Records:
-    """Return of each layout the blocks counted: of a query that keeps what it had, and of a warp that keeps nothing."""
+    """Return for each layout the counted blocks of a query that keeps its blocks, and of a warp that keeps none."""
     ranks = random_ranks(keys, warps)
     found = []
     for layout in LAYOUTS:
@@ -152,7 +152,7 @@ def block_records(keys: int = COUNTED, warps: int = 100) -> Records:
 
 
 def conflict_records(device: Gpu, warps: int = 100) -> Records:
-    """Return of each list and form a warp's serialised accesses, and the seconds of figure 6.7's queries on a device.
+    """Return for each list and form a warp's serialised accesses, and the seconds of figure 6.7's queries on a device.
 
     The form "printed" is Algorithm 1 on the odd number of keys next below 95 % of N. ``expected`` and ``worst`` hold
     for multiples of w^2, and are None of shorter lists.

@@ -68,7 +68,7 @@ def best_choice(device: Gpu, algorithm: str, n: float, hidden: bool = True) -> i
 
 
 def records(name: str, device: Gpu, n: float | None = None, hidden: bool = True) -> list[dict[str, Any]]:
-    """Return of each algorithm and choice the time of `n` elements [s], and the share of each operation [1].
+    """Return for each algorithm and choice the time of `n` elements [s], and the share of each operation [1].
 
     Without `n` it is the dissertation's number of elements for each algorithm.
     """
@@ -95,7 +95,7 @@ def throughput_lines(rows: Iterable[Mapping[str, Any]], label: str) -> dict[str,
 
 
 def best_shares(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
-    """Return of each algorithm and device, at its fastest choice, the share of each operation [%]."""
+    """Return for each algorithm and device, at its fastest choice, the share of each operation [%]."""
     fastest: dict[tuple[str, str], Mapping[str, Any]] = {}
     for row in rows:
         key = row["algorithm"], row["device"]

@@ -40,7 +40,7 @@ def predicted(data: StudyData, n: int = N, variants: Iterable[dict[str, int]] = 
     Raises
     ------
     FactsError
-        If the device's limits on work-groups and work-items are not known.
+        If the device's limits on work-groups and work-items are unknown.
     WeightsError
         If the device's folder has no weights of the family.
     """

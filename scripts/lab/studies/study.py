@@ -33,7 +33,7 @@ Records = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False)
 class StudyData(FrozenValue):
-    """What a study looks at: its own measurements on a device, and that device's fitted models."""
+    """The data of a study: its own measurements on a device, and that device's fitted models."""
 
     facts: DeviceFacts  # what is known of the device, and is found from its measurements
     # The study's measurements, those that failed left out, with these facts; None of a study without kernels.
@@ -79,7 +79,7 @@ class StudyData(FrozenValue):
 
 
 def predictions(kernel: Any, sizes: Mapping[str, int], models: Mapping[str, FittedModel]) -> dict[str, Prediction]:
-    """Return what models, by their families, predict of a kernel or its counts; one that withholds it is missing."""
+    """Return the predictions of a kernel, or of its counts, by family, without withheld ones."""
     found = {}
     for name, model in models.items():
         with suppress(FactsError, UnmeasuredFeatureError):

@@ -33,7 +33,7 @@ class Run:
     threads: float  # M_o, the work-items for each core; below 1 where cores are idle
     amount: int  # operations of one work-item: accesses to global or local memory, multiply-adds, barriers; or launches
     measured: float  # time [s]
-    predicted: float | None  # by the throughput model [s]; None where it is withheld
+    predicted: float | None  # by the throughput model [s]; None if it is withheld
 
     @property
     def each(self) -> float:
@@ -55,7 +55,7 @@ class Run:
 
 
 def runs(data: StudyData) -> tuple[Run, ...]:
-    """Return what was measured, by operation, M_I, launches and work-groups."""
+    """Return the measurements by operation, M_I, launches and work-groups."""
     family = SPT if SPT in data.families else data.recommended
     facts = data.facts
     lanes = facts.value("lanes_per_unit") if "lanes_per_unit" in facts else facts.value("subgroup_size")
