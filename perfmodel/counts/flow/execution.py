@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from perfmodel.counts.flow.paths import START, Cost, Path, Term, costlier, longer
-from perfmodel.counts.program.program import SHARED, Cell, Index, OpKind, Reading, Step, Writing
+from perfmodel.counts.program.program import SHARED, Cell, Index, OpKind, Read, Step, Write
 
 Offset = tuple[bool, int]  # whether a loop's value is known; the value, or its distance from the first iteration walked
 LATEST, ACCESSED, FENCE = "latest", "accessed", "fence"
@@ -282,11 +282,11 @@ class Rules:
         return self._tails[operations]
 
     def operands(self, step: Step) -> list[Operand]:
-        """Return the values that a statement needs, except readings that an earlier one of the same cell outlasts."""
+        """Return the values that a statement needs, except reads that an earlier one of the same cell outlasts."""
         if id(step) not in self._operands:
             operands: list[Operand] = []
             most: dict[tuple[str, Cell, Tail | None], Cost] = {}
-            for reading in step.readings:
+            for reading in step.reads:
                 is_load = bool(reading.path) and reading.path[0][0] in SHARED
                 tail, load = self.tail(reading.path), self.tail(reading.path[:1]) if is_load else None
                 key = (reading.variable, reading.cell, load)
@@ -353,11 +353,11 @@ def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | N
         if costlier(path, start, tail.cost, end.cost):
             start, end = path, tail
     if arcs is not None:
-        for reading in step.readings:
+        for reading in step.reads:
             _record_arcs(step, reading, state.read(reading.variable, at.cell(reading.cell)), at, arcs)
     result = rules.plus(start, end)
     state.raise_path(LATEST, result)
-    for writing in step.writings:
+    for writing in step.writes:
         _write(step, writing, result, at, rules, state, {} if arcs is None else {step.name: 2 * len(at.loops)})
 
 
@@ -369,7 +369,7 @@ def execute_barrier(scope: str, rules: Rules, state: State) -> None:
     state.raise_path(LATEST, after)
 
 
-def _record_arcs(step: Step, reading: Reading, values: list[CellValue], at: Position, arcs: Arcs) -> None:
+def _record_arcs(step: Step, reading: Read, values: list[CellValue], at: Position, arcs: Arcs) -> None:
     # dict.fromkeys: often one statement stored many cells
     for source, time in dict.fromkeys(chain.from_iterable([value.sources.items() for value in values])):
         key = (source, step.name, reading.variable, at.carrier(time))
@@ -378,7 +378,7 @@ def _record_arcs(step: Step, reading: Reading, values: list[CellValue], at: Posi
 
 
 def _write(
-    step: Step, writing: Writing, path: Path, at: Position, rules: Rules, state: State, sources: Mapping[str, int]
+    step: Step, writing: Write, path: Path, at: Position, rules: Rules, state: State, sources: Mapping[str, int]
 ) -> None:
     if writing.space in SHARED:
         path = rules.plus(longer(state.path(FENCE), path), rules.tail(((writing.space, "store"),)))

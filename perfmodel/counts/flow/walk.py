@@ -90,8 +90,8 @@ class Walk:
     @cached_property
     def _shared(self) -> frozenset[str]:
         """The variables in global and local memory that statements store to."""
-        writings = (writing for step in self.dataflow.steps for writing in step.writings)
-        return frozenset(writing.variable for writing in writings if writing.space in SHARED)
+        writes = (writing for step in self.dataflow.steps for writing in step.writes)
+        return frozenset(writing.variable for writing in writes if writing.space in SHARED)
 
     def _loop(self, node: program.Loop, at: Position) -> None:
         span, unrolled = self.trips.span(node.iname), node.iname in self.dataflow.unrolled
@@ -178,11 +178,11 @@ class Walk:
     def _body(self, node: program.Loop, runs: int, launched: bool) -> Body:
         names = (name for name in program.instructions_in(node) if name in self.dataflow.by_name)
         steps = [self.dataflow.by_name[name] for name in names]
-        stored = tuple(dict.fromkeys(writing.variable for step in steps for writing in step.writings))
-        read = {reading.variable for step in steps for reading in step.readings}
+        stored = tuple(dict.fromkeys(writing.variable for step in steps for writing in step.writes))
+        read = {reading.variable for step in steps for reading in step.reads}
         changed = {*stored, *(self._shared if program.has_barrier(node) or not launched else ())}
-        cells = [(writing.variable, writing.cell) for step in steps for writing in step.writings]
-        cells += [(reading.variable, reading.cell) for step in steps for reading in step.readings]
+        cells = [(writing.variable, writing.cell) for step in steps for writing in step.writes]
+        cells += [(reading.variable, reading.cell) for step in steps for reading in step.reads]
         touched = changed | {variable for variable, _ in cells if variable in self._written}
         indices = (index for variable, cell in cells if variable in touched for index in cell if index is not None)
         inames = {name for index in indices for name, _ in index[1]}
@@ -194,7 +194,7 @@ class Walk:
     @cached_property
     def _written(self) -> frozenset[str]:
         """The variables that statements store to; only these have cells."""
-        return frozenset(writing.variable for step in self.dataflow.steps for writing in step.writings)
+        return frozenset(writing.variable for step in self.dataflow.steps for writing in step.writes)
 
     def _executions(self, nodes: tuple[program.Node, ...], runs: int) -> int:
         executions = 0

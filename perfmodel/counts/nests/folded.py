@@ -108,7 +108,7 @@ class Changes:
         self.runs = {instruction: (number, loops) for number, (instruction, loops) in runs}
         self.writers: dict[str, list[Writer]] = defaultdict(list)  # by variable
         for step in whole.dataflow.steps:
-            for writing in step.writings if step.name in self.runs else ():
+            for writing in step.writes if step.name in self.runs else ():
                 self.writers[writing.variable].append(Writer(*self.runs[step.name], tuple(step.names), writing.space))
         self._known: dict[tuple[str, str], bool] = {}
 

@@ -285,14 +285,14 @@ class _Nests(NestTable):
     @cached_property
     def _private(self) -> frozenset[str]:
         steps = self.flow.dataflow.steps
-        return frozenset(w.variable for step in steps for w in step.writings if w.space == "private")
+        return frozenset(w.variable for step in steps for w in step.writes if w.space == "private")
 
     def _touched(self, statement: Statement) -> Iterator[tuple[str, str]]:
         """Yield the private variables that a statement loads and stores."""
         step = self.flow.dataflow.by_name.get(statement.instruction)
         if step is not None:
-            yield from ((each.variable, "load") for each in step.readings if each.variable in self._private)
-            yield from ((each.variable, "store") for each in step.writings if each.space == "private")
+            yield from ((each.variable, "load") for each in step.reads if each.variable in self._private)
+            yield from ((each.variable, "store") for each in step.writes if each.space == "private")
 
     def _kept(self, statements: Sequence[Statement], interval: int) -> Count:
         touched: dict[tuple[str, str], list[Count]] = defaultdict(list)

@@ -82,7 +82,7 @@ DECISIONS = ("compare", "select")  # kinds of operations that do not compute a n
 SHARED = ("global", "local")  # the spaces whose accesses take time; private ones are registers
 
 
-class Reading(NamedTuple):  # counts make thousands; a NamedTuple is four times as fast as a dataclass
+class Read(NamedTuple):  # counts make thousands; a NamedTuple is four times as fast as a dataclass
     """One value that a statement needs, and the operations and accesses between it and the statement's result."""
 
     variable: str  # a temporary or an array
@@ -105,7 +105,7 @@ class Computed(NamedTuple):
     operands: tuple[Operand, ...]
 
 
-class Writing(NamedTuple):
+class Write(NamedTuple):
     """Where a statement stores its result."""
 
     variable: str
@@ -118,8 +118,8 @@ class Step:
     """One statement: what it reads and writes, and the operations and accesses of one execution."""
 
     name: str  # identifier of the instruction, as in the schedule
-    readings: tuple[Reading, ...]  # the values that it needs, also for its guards and data-dependent indices
-    writings: tuple[Writing, ...]  # what it assigns
+    reads: tuple[Read, ...]  # the values that it needs, also for its guards and data-dependent indices
+    writes: tuple[Write, ...]  # what it assigns
     operations: tuple[tuple[OpKind, int], ...]  # operations and accesses to global and local memory, with their number
     guarded: bool = False  # whether a test decides if it is executed
     names: tuple[str, ...] = ()  # inames, variables and arguments that it reads; empty where they are not recorded

@@ -55,7 +55,7 @@ def _write(value: Any) -> Json:
 
 def _write_dataflow(dataflow: values.Dataflow) -> Json:
     steps = [
-        [step.name, _write(step.readings), _write(step.writings), [[*kind, amount] for kind, amount in step.operations],
+        [step.name, _write(step.reads), _write(step.writes), [[*kind, amount] for kind, amount in step.operations],
          step.guarded, *([list(step.names)] if step.names else [])]
         for step in dataflow.steps
     ]  # fmt: skip
@@ -122,10 +122,10 @@ def _reader(kind: Any) -> Callable[[Json], Any]:
 
 
 def _read_dataflow(data: Mapping[str, Any]) -> values.Dataflow:
-    readings, writings = _reader(tuple[values.Reading, ...]), _reader(tuple[values.Writing, ...])
+    reads, writes = _reader(tuple[values.Read, ...]), _reader(tuple[values.Write, ...])
     steps = tuple(
         values.Step(
-            name, readings(read), writings(written), tuple(((a, b), amount) for a, b, amount in operations), guarded,
+            name, reads(read), writes(written), tuple(((a, b), amount) for a, b, amount in operations), guarded,
             *map(tuple, names),
         )
         for name, read, written, operations, guarded, *names in data["steps"]

@@ -16,7 +16,7 @@ from loopy.codegen import UnvectorizableError
 from loopy.expression import VectorizabilityChecker
 from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, VectorizeTag
 
-from perfmodel.counts.program.program import DECISIONS, SHARED, Cell, Index, Operand, OpKind, Reading, Step, Writing
+from perfmodel.counts.program.program import DECISIONS, SHARED, Cell, Index, Operand, OpKind, Read, Step, Write
 from perfmodel.counts.reading import sets, values
 from perfmodel.counts.reading.domains import Domains, affine_form, names_in
 from perfmodel.counts.reading.expressions import Walk
@@ -37,7 +37,7 @@ class PathWalk(Walk):
     leaves: list[Leaf] = field(default_factory=list)
     #: For each expression being walked, how many leaves there were before it and before each of its operands.
     frames: list[list[int]] = field(default_factory=lambda: [[0]])
-    writings: list[Writing] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
     touched: list[OpKind] = field(default_factory=list)  # the accesses to global and local memory
 
     def rec(self, expr: Any, scope: Scope) -> Any:
@@ -73,7 +73,7 @@ class PathWalk(Walk):
         self.touched += path
         cell = tuple([_index(self.kernel, index) for index in indices])
         if direction == "store":
-            self.writings.append(Writing(array, cell, space))
+            self.writes.append(Write(array, cell, space))
             return dtype
         for kind in path:  # above the values in its index
             self.extend(start, kind)
@@ -113,9 +113,9 @@ class PathWalk(Walk):
             test = PathWalk(self.kernel, self.callables)
             test.test(guard, Scope(INT))
             leaves = leaves + test.leaves
-        readings = dict.fromkeys([Reading(name, cell, tuple(path)) for name, cell, path in leaves])
+        reads = dict.fromkeys([Read(name, cell, tuple(path)) for name, cell, path in leaves])
         return Step(
-            instruction.id, tuple(readings), tuple(self.writings), tuple(amounts.items()), bool(instruction.predicates),
+            instruction.id, tuple(reads), tuple(self.writes), tuple(amounts.items()), bool(instruction.predicates),
             tuple(sorted(instruction.read_dependency_names())),
         )
 
@@ -247,8 +247,8 @@ class Declaration:
         read = instruction.read_dependency_names() & {*kernel.temporary_variables, *kernel.arg_dict}
         written = sorted(instruction.assignee_var_names())
         return Step(
-            instruction.id, tuple(Reading(name, (), path) for name in sorted(read) if _space(kernel, name)),
-            tuple(Writing(name, (), _space(kernel, name) or "private") for name in written),
+            instruction.id, tuple(Read(name, (), path) for name in sorted(read) if _space(kernel, name)),
+            tuple(Write(name, (), _space(kernel, name) or "private") for name in written),
             tuple(amounts.items()), bool(instruction.predicates), tuple(sorted(instruction.read_dependency_names())),
         )
 

@@ -19,7 +19,7 @@ from math import ceil
 
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.flow.flow import Flow
-from perfmodel.counts.program.program import SHARED, OpKind, Reading, Step
+from perfmodel.counts.program.program import SHARED, OpKind, Read, Step
 from perfmodel.facts import DeviceFacts
 from perfmodel.quantities.case import missing_fact
 from perfmodel.quantities.instructions import ORDINARY
@@ -149,15 +149,15 @@ class _Building:
                 self.nodes.append(WorkNode(kind, step.name, node.loops, times, passes, acts, arrays, serial))
 
         for load in LOADS:
-            loaded = [r.variable for r in step.readings if self.load_of(r) == load]
+            loaded = [r.variable for r in step.reads if self.load_of(r) == load]
             part(f"{load[0]} load", load[0], [row for row in step.operations if row[0] == load], loaded)
         part("compute", "compute", [row for row in step.operations if row[0][0] not in SHARED])
         for space in SHARED:
-            stored = [w.variable for w in step.writings if w.space == space]
+            stored = [w.variable for w in step.writes if w.space == space]
             part("store", space, [row for row in step.operations if row[0] == (space, "store")], stored)
         self.inner += list(self.inside(step, roles))
 
-    def load_of(self, reading: Reading) -> OpKind | None:
+    def load_of(self, reading: Read) -> OpKind | None:
         """Return the load that a value comes from; None of a temporary, also where it is the index of a load."""
         act = reading.path[0] if reading.path else None
         return act if act in LOADS and (act[0], reading.variable) in self.arrays else None
@@ -173,14 +173,14 @@ class _Building:
         A value that only a guard loads has no node.
         """
         last = roles.get("compute", roles.get("store"))
-        for reading in step.readings:
+        for reading in step.reads:
             load = self.load_of(reading)
             source = None if load is None else roles.get(f"{load[0]} load")
             if source is not None and last is not None:
                 loaded = max(k for k, act in enumerate(reading.path) if act in LOADS)
                 yield Dependence(source, last, reading.variable, "", reading.path[loaded + 1:])
         if "compute" in roles and "store" in roles:
-            yield Dependence(roles["compute"], roles["store"], step.writings[0].variable, "")
+            yield Dependence(roles["compute"], roles["store"], step.writes[0].variable, "")
 
     def dependences(self) -> Iterable[Dependence]:
         """Return the data-dependence arcs: for each variable between two nodes, the arc with the longest path."""

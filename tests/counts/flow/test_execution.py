@@ -17,7 +17,7 @@ from perfmodel.counts.flow.execution import (
     execute_barrier,
 )
 from perfmodel.counts.flow.paths import Path
-from perfmodel.counts.program.program import OpKind, Reading, Step, Writing
+from perfmodel.counts.program.program import OpKind, Read, Step, Write
 
 LOAD: OpKind = ("global", "load")
 STORE: OpKind = ("local", "store")
@@ -27,11 +27,11 @@ MUL: OpKind = ("float32", "mul")
 RULES = Rules(lambda operation: 1.0)
 # t = a*b + c: only a and b enter the product
 FIRST = Step(
-    "first", tuple(Reading(name, (), path) for name, path in (
+    "first", tuple(Read(name, (), path) for name, path in (
         ("a", (LOAD, MUL, ADD)), ("b", (LOAD, MUL, ADD)), ("c", (LOAD, ADD)),
-    )), (Writing("t", (), "private"),), ((LOAD, 3), (MUL, 1), (ADD, 1)),
+    )), (Write("t", (), "private"),), ((LOAD, 3), (MUL, 1), (ADD, 1)),
 )  # fmt: skip
-SECOND = Step("second", (Reading("t", (), (ADD,)),), (Writing("tile", (), "local"),), ((ADD, 1), (STORE, 1)))
+SECOND = Step("second", (Read("t", (), (ADD,)),), (Write("tile", (), "local"),), ((ADD, 1), (STORE, 1)))
 
 
 def operations(state: State, name: str) -> dict[OpKind, int]:
@@ -61,7 +61,7 @@ def test_a_reader_goes_on_where_the_writer_ended() -> None:
 
 def test_a_guarded_store_may_leave_the_old_value() -> None:
     # the short guarded step is not the end of the chain: t may still be what the first step stored
-    short = Step("short", (Reading("d", (), ()),), FIRST.writings, (), guarded=True)
+    short = Step("short", (Read("d", (), ()),), FIRST.writes, (), guarded=True)
     state, arcs = run(FIRST, short, SECOND)
     assert {LOAD: 1, MUL: 1, ADD: 2, STORE: 1} == operations(state, LATEST)
     assert {"first", "short"} == {arc.source for arc in arcs.values()}
@@ -86,7 +86,7 @@ def test_an_arc_names_the_outermost_loop_between_writer_and_reader() -> None:
     state: State = State()
     arcs: Arcs = {}
     outer = Position().iteration("j", (True, 0), 1)
-    carry = Step("carry", (Reading("s", (), (ADD,)),), (Writing("s", (), "private"),), ((ADD, 1),))
+    carry = Step("carry", (Read("s", (), (ADD,)),), (Write("s", (), "private"),), ((ADD, 1),))
     execute(carry, outer.iteration("k", (True, 0), 1), RULES, state, arcs)
     state.cap_store_times(["s"], 3)  # an iteration of k, the second loop, has ended
     execute(carry, outer.iteration("k", (True, 1), 1), RULES, state, arcs)

@@ -21,11 +21,11 @@ from perfmodel.counts.program.program import (
     Loop,
     Node,
     OpKind,
-    Reading,
+    Read,
     Run,
     Step,
     Wait,
-    Writing,
+    Write,
 )
 
 OPERATIONS: tuple[OpKind, ...] = (("float32", "add"), ("float32", "mul"), ("float32", "exp"))
@@ -75,15 +75,15 @@ class MadeUp:
         return Run(self.steps[-1].name)
 
     def step(self, around: LoopNest) -> Step:
-        readings = []
+        reads = []
         for _ in range(self.random.randint(0, 3)):
             name = self.random.choice(list(SPACES))
             load: tuple[OpKind, ...] = () if SPACES[name] == "private" else ((SPACES[name], "load"),)
             path = (*load, *self.random.choices(OPERATIONS, k=self.random.randint(0, 2)))
-            readings.append(Reading(name, self.cell(name, around), path))
+            reads.append(Read(name, self.cell(name, around), path))
         name = self.random.choice(list(SPACES))
-        writing = Writing(name, self.cell(name, around), SPACES[name])
-        return Step(f"s{len(self.steps)}", tuple(readings), (writing,), (), self.random.random() < 0.2)
+        writing = Write(name, self.cell(name, around), SPACES[name])
+        return Step(f"s{len(self.steps)}", tuple(reads), (writing,), (), self.random.random() < 0.2)
 
     def cell(self, name: str, around: LoopNest) -> Cell:
         if name == "p":
@@ -130,8 +130,8 @@ def test_iterations_that_fetch_anew_are_walked_a_few_times(monkeypatch: pytest.M
     total: Cell = ((0, (("r", 1),)),)
     steps = (
         *fetched("s", "p", (("global", "load"), OPERATIONS[2])), *fetched("t", "o", (("global", "load"),)),
-        Step("add", (Reading("q", total, (OPERATIONS[0],)), Reading("p", REGISTER, (OPERATIONS[0],)),
-                     Reading("o", REGISTER, (OPERATIONS[0],))), (Writing("q", total, "private"),), ()),
+        Step("add", (Read("q", total, (OPERATIONS[0],)), Read("p", REGISTER, (OPERATIONS[0],)),
+                     Read("o", REGISTER, (OPERATIONS[0],))), (Write("q", total, "private"),), ()),
     )  # fmt: skip
     registers = [Loop("u", (Run(name),)) for name in ("read_s", "read_t", "add")]
     nest = Loop("k", (Wait("local"), Run("fetch_s"), Run("fetch_t"), Wait("local"), Loop("r", tuple(registers))))
@@ -153,8 +153,8 @@ REGISTER: Cell = ((0, (("u", 1),)),)
 def fetched(tile: str, register: str, path: tuple[OpKind, ...]) -> tuple[Step, Step]:
     """Return the statements that fetch a tile of local memory, and that read it into a register."""
     return (
-        Step(f"fetch_{tile}", (Reading("a", (), path),), (Writing(tile, (), "local"),), ()),
-        Step(f"read_{tile}", (Reading(tile, (), (("local", "load"),)),), (Writing(register, REGISTER, "private"),), ()),
+        Step(f"fetch_{tile}", (Read("a", (), path),), (Write(tile, (), "local"),), ()),
+        Step(f"read_{tile}", (Read(tile, (), (("local", "load"),)),), (Write(register, REGISTER, "private"),), ()),
     )
 
 
@@ -177,7 +177,7 @@ def test_a_loop_of_two_trips_is_followed_twice(worth_keeping: int, monkeypatch: 
     # each of 4 sums gets 36*2 additions; the innermost loop runs too often in all to be followed, were it longer
     monkeypatch.setattr(walk_module, "WORTH_KEEPING", worth_keeping)
     cell: Cell = ((0, (("r", 1),)),)
-    add = Step("add", (Reading("q", cell, (OPERATIONS[0],)),), (Writing("q", cell, "private"),), ())
+    add = Step("add", (Read("q", cell, (OPERATIONS[0],)),), (Write("q", cell, "private"),), ())
     nest = Loop("o", (Loop("r", (Loop("k", (Run("add"),)),)),))
     hand: Any = ByHand({"o": 36, "r": 4, "k": 2}, frozenset("ork"))
     walk = Walk(Dataflow((add,)), hand, Rules(lambda operation: COSTS[operation[1]]))

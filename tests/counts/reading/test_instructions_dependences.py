@@ -11,8 +11,8 @@ from tests.counts.flow.small_kernels import ADD, FLOAT, LOAD, MUL, STORE, at, fl
 def test_sums_are_added_from_left_to_right() -> None:
     code = "out[i] = a[i] + a[i+1] + a[i+2] + a[i+3]*a[i+4]"
     (step,) = flow_of(in_lanes(kernel("{[i]: 0 <= i < n}", code))).dataflow.steps
-    assert [3, 3, 2, 1, 1] == [reading.path.count(ADD) for reading in step.readings]
-    assert [0, 0, 0, 1, 1] == [reading.path.count(MUL) for reading in step.readings]
+    assert [3, 3, 2, 1, 1] == [reading.path.count(ADD) for reading in step.reads]
+    assert [0, 0, 0, 1, 1] == [reading.path.count(MUL) for reading in step.reads]
 
 
 def test_products_joined_to_sums() -> None:
@@ -20,7 +20,7 @@ def test_products_joined_to_sums() -> None:
         in_lanes(kernel("{[i]: 0 <= i < n}", "out[i] = a[i]*b[i] + c[i]*d[i] + e[i]")), group_multiply_add=True
     )
     (step,) = flow.dataflow.steps
-    paths = {reading.variable: [kind for _, kind in reading.path[1:]] for reading in step.readings}
+    paths = {reading.variable: [kind for _, kind in reading.path[1:]] for reading in step.reads}
     both = ["madd", "madd"]  # e + a*b + c*d
     assert {"a": both, "b": both, "c": both, "d": both, "e": ["madd"]} == paths
     assert {LOAD: 5, ("float32", "madd"): 2, STORE: 1} == at(flow.work, n=100)
@@ -56,7 +56,7 @@ def test_declared_operations_of_c_code_wait_for_one_another() -> None:
 ])
 def test_products_are_multiplied_from_left_to_right_as_they_are_printed(product, multiplied) -> None:
     (step,) = flow_of(in_lanes(kernel("{[i]: 0 <= i < n}", f"out[i] = {product}"))).dataflow.steps
-    found = {name: sorted(r.path.count(MUL) for r in step.readings if r.variable == name) for name in multiplied}
+    found = {name: sorted(r.path.count(MUL) for r in step.reads if r.variable == name) for name in multiplied}
     assert multiplied == found
 
 
