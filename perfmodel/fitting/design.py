@@ -315,16 +315,16 @@ def fitted_weights(measurements: Measurements, family: Family, options: FitOptio
     """Fit a family to the design of the measurements, and return the content of a weights file without intervals."""
     if measurements.mixture:
         warnings.warn(measurements.mixture, PerfModelWarning, stacklevel=3)
-    fit = fit_to_design(table, family, options)
-    errors = relative_errors(fit.predict(table), table.times)
+    fitted = fit_to_design(table, family, options)
+    errors = relative_errors(fitted.predict(table), table.times)
     facts = None if family.plain_sum else measurements.facts
     return FittedWeights(
         family=family.name, definition=family.definition, definition_sha256=family.sha256,
         facts=facts.to_json() if facts else None, device=measurements.device, subgroup_size=table.subgroup_size,
-        options=options, rows=len(table.times), measurements=rows_hash(measurements), rank=fit.fit.rank,
-        condition=fit.fit.condition, degrees_of_freedom=fit.fit.degrees_of_freedom,
-        converged=fit.fit.converged, launch_s=table.launch_s, notes=(*measurements.notes, *_notes(fit)),
-        features=tuple(sorted(fit.names)), weights=_weights(fit, family),
+        options=options, rows=len(table.times), measurements=rows_hash(measurements), rank=fitted.fit.rank,
+        condition=fitted.fit.condition, degrees_of_freedom=fitted.fit.degrees_of_freedom,
+        converged=fitted.fit.converged, launch_s=table.launch_s, notes=(*measurements.notes, *_notes(fitted)),
+        features=tuple(sorted(fitted.names)), weights=_weights(fitted, family),
         residuals=Residuals(
             geometric_mean=geometric_mean_error(errors), median=float(np.median(errors)), largest=float(errors.max())
         ),

@@ -139,7 +139,7 @@ def fit_nonlinear(
     if not runs:
         raise FitError(
             f"none of {starts} starting points gives finite times for '{model.text}'",
-            "give start values (start={'w_...': ...}), or bounds that keep divisors away from zero",
+            "give the weights start values (Weight(start=...)), or bounds that keep divisors away from zero",
         )
     best = min(runs, key=lambda run: run.cost)
     run = _moved_to_bounds(problem, problem.solve(best.weights) or best)

@@ -60,6 +60,17 @@ def test_an_expression_is_checked_when_the_file_is_read(tmp_path):
         find_family(str(tmp_path / "mine.py"))
 
 
+KERNEL = """
+import loopy as lp
+import numpy as np
+
+def kernel():
+    t = lp.make_kernel("{[i]: 0<=i<n}", "b[i] = a[i]", [lp.GlobalArg("a,b", np.float32, shape="n"), ...],
+                       assumptions="n>=1", lang_version=(2018, 2))
+    return lp.split_iname(t, "i", 64, outer_tag="g.0", inner_tag="l.0")
+"""
+
+
 def test_on_the_command_line(tmp_path):
     text = "w_launch*launches + w_group*work_groups + w_load*global_load_32_stride1"
     target = tmp_path / "own.json"
@@ -67,13 +78,7 @@ def test_on_the_command_line(tmp_path):
     assert 0 == result.exit_code, result.stderr
     assert "s/access" in result.stdout
     kernel = tmp_path / "kernel.py"
-    kernel.write_text(
-        "import loopy as lp\nimport numpy as np\n"
-        "def kernel():\n"
-        "    t = lp.make_kernel('{[i]: 0<=i<n}', 'b[i] = a[i]', [lp.GlobalArg('a,b', np.float32, shape='n'), ...],\n"
-        "                       assumptions='n>=1', lang_version=(2018, 2))\n"
-        "    return lp.split_iname(t, 'i', 64, outer_tag='g.0', inner_tag='l.0')\n"
-    )
+    kernel.write_text(KERNEL)
     result = run("predict", str(kernel), "--weights", str(target), "-p", "n=65536")
     assert 0 == result.exit_code, result.output
     result = run("predict", str(kernel), "--weights", str(target), "-p", "n=65536", "--family", f"expr:2*({text})")
@@ -99,17 +104,6 @@ FAMILY = Family("mine", "me", quantities=quantities, units={"groups": "work-grou
     weights=(Weight("w_group", "s/work-group"), Weight("w_start", "s")),
     expression="w_start + w_group*groups", additive=False)
 """
-KERNEL = """
-import loopy as lp
-import numpy as np
-
-def kernel():
-    t = lp.make_kernel("{[i]: 0<=i<n}", "b[i] = a[i]", [lp.GlobalArg("a,b", np.float32, shape="n"), ...],
-                       assumptions="n>=1", lang_version=(2018, 2))
-    return lp.split_iname(t, "i", 64, outer_tag="g.0", inner_tag="l.0")
-"""
-
-
 @pytest.fixture(scope="module")
 def fitted_once(tmp_path_factory) -> Path:
     """A folder with weights, and beside it one with the family's file, and a third one."""
