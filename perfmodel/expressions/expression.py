@@ -185,11 +185,6 @@ def weight_units(expression: Expression) -> dict[str, str]:
 
     Terms of a sum, arguments of ``max`` and branches of ``where`` are in seconds; a weight times a feature then gives
     the unit of the weight. Exponents and the sharpness of ``smooth_max`` are pure numbers. Other units are ``?``.
-
-    Examples
-    --------
-    >>> weight_units(parse("w_start + smooth_max(w_a*op_float32_add, launches/w_b, w_s)"))
-    {'w_start': 's', 'w_a': 's/operation', 'w_b': 'launch/s', 'w_s': ''}
     """
     units: dict[str, str] = {}
     _add_units(expression.tree, True, frozenset(expression.weights), units)

@@ -40,8 +40,6 @@ from perfmodel.quantities.case import Case
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import AGREEMENT
 
-# {{{ the matrix
-
 _COLUMNS = ("times", "fitted_times", "row_weights", "private")
 
 @dataclass(frozen=True, eq=False)
@@ -200,10 +198,6 @@ def counts_of(measurements: Measurements, row: Measurement) -> KernelCounts:
         )
     return counts
 
-# }}}
-
-
-# {{{ fits
 
 _GIVEN: tuple[Mark, ...] = ("given",)
 DEFAULT_SHARPNESS = 3.0  # of a maximum of resources where neither a fact nor cross-validation gives it
@@ -353,5 +347,3 @@ def _notes(fit: DesignFit) -> tuple[str, ...]:
     if not fit.fit.converged:
         notes.append("the fit did not converge; these are the best weights found")
     return tuple(notes)
-
-# }}}

@@ -39,7 +39,6 @@ from perfmodel.values import FrozenValue
 #: The fold of samples, which no fit uses.
 SAMPLES = "samples"
 
-# {{{ predictions of unseen rows
 
 class Refits:
     """Fits of a family to some rows of a design, each made once, and their predictions of other rows.
@@ -130,10 +129,6 @@ def _flags(count: int, rows: Rows | None) -> Flags:
     flags[slice(None) if rows is None else rows] = True
     return flags
 
-# }}}
-
-
-# {{{ facts that a fit chooses
 
 SOURCE = "chosen by cross-validation over groups of measured kernels"
 
@@ -207,8 +202,6 @@ def with_facts(measurements: Measurements, values: Mapping[str, FactValue]) -> M
     """Return measurements with facts that a fit chose, or tries."""
     chosen = {key: Fact(value, "", SOURCE) for key, value in values.items()}
     return measurements.with_facts(measurements.known_facts.updated(chosen))
-
-# }}}
 
 
 @dataclass(frozen=True, eq=False)

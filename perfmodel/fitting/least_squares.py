@@ -22,8 +22,6 @@ EPSILON = float(np.finfo(np.float64).eps)
 REFINEMENTS = 5  # most steps of iterative refinement
 
 
-# {{{ solutions
-
 @dataclass(frozen=True, eq=False)
 class Solution:
     """A least-squares solution, shape (n,), and how well it is determined.
@@ -118,10 +116,6 @@ def _null_groups(null_space: Floats) -> Groups:
         groups.setdefault(int(labels[column]), []).append(int(column))
     return tuple(tuple(group) for group in groups.values())
 
-# }}}
-
-
-# {{{ the linear fit
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fit:
@@ -221,11 +215,6 @@ def merged_shares(matrix: Floats, groups: Groups) -> Floats:
     """Return the weight of each column for a weight of 1 of each merged column, shape (n, n_merged).
 
     A merged column is the sum of its members scaled to unit length: members get equal parts of their common time.
-
-    Examples
-    --------
-    >>> merged_shares(np.array([[3.0, 1.0, 6.0], [4.0, 0.0, 8.0]]), ((0, 2),)).tolist()
-    [[0.2, 0.0], [0.0, 1.0], [0.1, 0.0]]
     """
     inside = {i for group in groups for i in group}
     merged = sorted([*groups, *((i,) for i in range(matrix.shape[1]) if i not in inside)])
@@ -242,10 +231,6 @@ def _members(groups: Groups, count: int) -> Flags:
         inside[list(group)] = True
     return inside
 
-# }}}
-
-
-# {{{ how well weights are determined
 
 def diagnosis(weights: Floats, slopes: Floats, residuals: Floats, moves: Flags, held: Flags) -> dict[str, Any]:
     """Return the attributes of a fit that describe how well its weights are determined.
@@ -305,5 +290,3 @@ def marks_of(
         "one row": largest > ONE_ROW,
     }
     return tuple(tuple(mark for mark, rows in flags.items() if rows[i]) for i in range(len(coefficients)))
-
-# }}}

@@ -54,8 +54,6 @@ LEAST = 1e-12  # least probability in the score of a choice
 Function: TypeAlias = Callable[[Floats], Floats]
 
 
-# {{{ probabilities
-
 def probabilities_of_best(seconds: npt.ArrayLike, deviation: float, freedom: int | None = None) -> Floats:
     r"""Return the probability of each variant to be the fastest, shape (n_variants,); they add up to 1.
 
@@ -131,10 +129,6 @@ def _nodes(freedom: int | None) -> tuple[Floats, Floats]:
     points = np.arange(-reach, reach + STEP / 2, STEP)
     return np.sinh(points), STEP * np.cosh(points)
 
-# }}}
-
-
-# {{{ the scatter
 
 class Scatter(BaseModel):
     r"""Errors of the log time of a kernel's variants, without their common offset.
@@ -219,5 +213,3 @@ def weighted_median(values: Floats, weights: Floats) -> float:
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
     return float(values[order][np.searchsorted(reached, reached[-1] / 2 * (1 - 1e-12))])
-
-# }}}

@@ -46,9 +46,6 @@ from perfmodel.quantities.traffic import cached_bytes, least_bytes, local_bytes
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import LOADED
 
-# {{{ latency and bandwidth
-
-# the microbenchmark of each operation: kernel class, and its variant's ``memory``
 # The microbenchmark of each operation: kernel class, and its variant's `memory`.
 CLASSES: Mapping[str, tuple[str, str]] = {
     "memory": ("spt_throughput", "global"), "local": ("spt_throughput", "local"),
@@ -210,10 +207,6 @@ def _line(rows: _Rows, multiplicity: Floats, bend: float) -> _Line | None:
     note = ONE_MULTIPLICITY if most <= CLEAR * least else note
     return _Line(seconds, latency, float(np.sum((model - 1) ** 2)), note)
 
-# }}}
-
-
-# {{{ roofs
 
 CACHE_KEY = "cache_bandwidth_bytes_per_s"  # fact of the roof for data in the second-level cache
 BEYOND = 2.0  # the memory roof uses rows that move this times more bytes than the caches hold
@@ -285,10 +278,6 @@ def _plain_operations(case: Case, dtype: str) -> float:
     plain = float(case.total(f"op_{dtype}_add", f"op_{dtype}_mul"))
     return every if plain >= PLAIN * every else 0.0
 
-# }}}
-
-
-# {{{ all facts
 
 # latencies, and the plateaus of the pointer chase that give them (perfmodel.facts.probed)
 CHASED: Mapping[str, str] = {"l2_latency_s": "l2_load_s", "memory_latency_s": "memory_load_s"}
@@ -329,5 +318,3 @@ def with_measured_facts(
     with suppress(*_UNKNOWN):
         derived = derived.updated(roofs(measurements, samples))
     return measurements.with_facts(derived.updated(dict(known.facts)))
-
-# }}}

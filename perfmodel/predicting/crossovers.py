@@ -209,11 +209,6 @@ def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
     """Return the number of the fastest variant at each of ascending sizes, from times of shape (n_variants, n_sizes).
 
     Where times are equal, the variant that led before keeps the lead; else the first of them has it.
-
-    Examples
-    --------
-    >>> fastest(np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 2.0], [5.0, 2.0, 2.0]])).tolist()
-    [0, 0, 1]
     """
     least = seconds.min(axis=0)
     near = seconds - least <= ROUNDING * np.maximum(np.abs(seconds), np.abs(least))

@@ -75,8 +75,6 @@ class FittedModel(FrozenValue):
     related: Mapping[str, RelatedWeight] = field(default_factory=dict, compare=False, repr=False)
     anchor: Anchor | None = None
 
-    # {{{ properties
-
     def __repr__(self) -> str:
         return one_line(f"<FittedModel {self._title}>")
 
@@ -146,10 +144,6 @@ class FittedModel(FrozenValue):
         """The negative weights of a plain sum, with which it may predict negative times."""
         return tuple(name for name, value in self.weights.items() if self.family.plain_sum and value < 0)
 
-    # }}}
-
-    # {{{ other models from this one
-
     def save(self, path: str | Path) -> None:
         """Write the weights as JSON, atomically; raise an OutputError if that fails."""
         self.fitted.save(path)
@@ -184,10 +178,6 @@ class FittedModel(FrozenValue):
     def anchored_by(self, anchor: Anchor) -> FittedModel:
         r"""Return the model for one kernel, scaled by a run of it: :math:`p \, (t_a / p_a)^b`."""
         return replace(self.to_be_anchored(), anchor=anchor)
-
-    # }}}
-
-    # {{{ predictions
 
     def predict(
         self, kernel: Any, sizes: Mapping[str, Any] | None = None, /, *, level: float = 0.9,
@@ -338,10 +328,6 @@ class FittedModel(FrozenValue):
         measured = self.fitted.measured
         return self._run_time.charged - {*measured.features} if measured else frozenset()
 
-    # }}}
-
-    # {{{ intervals and cautions
-
     def _half_width(self, values: Mapping[str, Any], q: float, private: float) -> Any:
         """Return h of the interval from p/exp(h) to p exp(h); an infinite float if it is unbounded."""
         conformal = self.fitted.conformal
@@ -409,10 +395,6 @@ class FittedModel(FrozenValue):
         if self.facts is None or self.family.plain_sum:
             return ()
         return tuple((each, self.with_facts({each.key: other})) for each, other in doubted_facts(self.facts))
-
-    # }}}
-
-    # {{{ costs of relatives
 
     def _with_relatives(self, values: Mapping[str, Any], missing: tuple[str, ...]) -> FittedModel:
         """Return the model with weights of relatives for missing quantities, and for those that cannot be free."""
@@ -489,8 +471,6 @@ class FittedModel(FrozenValue):
                 interval = float(interval[0]), float(interval[1])
         return interval, tuple(cautions)
 
-    # }}}
-
 
 def _negative_time(kernel: str, family: str, seconds: Any, terms: Mapping[str, Any]) -> PredictionError:
     times = np.atleast_1d(seconds)
@@ -504,8 +484,6 @@ def _negative_time(kernel: str, family: str, seconds: Any, terms: Mapping[str, A
         "measure what the kernel needs (perfmodel measure --for)", seconds=float(times.flat[lowest]),
     )  # fmt: skip
 
-
-# {{{ fits and files
 
 def fit(
     measurements: Measurements, family: str | Family = "stevens_kloeckner_2016", nonnegative: bool = False,
@@ -576,5 +554,3 @@ def facts_beside(weights: Path) -> DeviceFacts | None:
     if not device.is_file():
         return None
     return read_device(device).updated(read_facts(written) if written.is_file() else {})
-
-# }}}

@@ -67,8 +67,6 @@ def together(points: Sequence[Mapping[str, int]]) -> dict[str, Any]:
     return {name: np.array([point[name] for point in points], dtype=np.int64) for name in points[0]}
 
 
-# {{{ the values
-
 @dataclass(frozen=True, eq=False)
 class Predicted:
     """One variant at all sizes: numbers, or arrays of shape (n_sizes,), NaN where the kernel's assumptions do not hold.
@@ -124,10 +122,6 @@ class Predictions(FrozenValue):
                 raise error
         return self
 
-# }}}
-
-
-# {{{ predicting
 
 @dataclass(frozen=True)
 class Predicting:
@@ -310,5 +304,3 @@ def scatter_of(
     scales = scales[np.isfinite(scales) & (scales > 0)]
     growth = float(np.exp(np.log(scales).mean())) if len(scales) else 1.0
     return scatter.model_copy(update={"deviation": min(scatter.deviation * max(growth, 1.0), WIDEST)})
-
-# }}}

@@ -59,15 +59,7 @@ class TransferErrors(BaseModel):
     foreign: tuple[str, ...] = ()
 
     def scores(self, foreign: bool | None) -> Conformal:
-        """Return the scores for a device whose platform is of another vendor, of the same one, or unknown (None).
-
-        Examples
-        --------
-        >>> scores = Conformal(scores=(1.0, 1.0, 1.0, 4.0), groups=("a", "b", "c", "d"))
-        >>> found = TransferErrors(conformal=scores, foreign=("d",))
-        >>> [round(s, 2) for s in found.scores(False).scores]  # m_c is 1.19; 1.33 without a, 1 without d
-        [0.89, 0.89, 0.89, 4.75]
-        """
+        """Return the scores for a device whose platform is of another vendor, of the same one, or unknown (None)."""
         errors: dict[str, list[float]] = defaultdict(list)
         for score, device in zip(self.conformal.scores, self.conformal.groups, strict=True):
             errors[device].append(score)

@@ -123,8 +123,6 @@ def test_predictions_by_the_host_are_those_of_the_device_and_a_launch():
     assert pytest.approx(table.times, rel=1e-9) == fit.predict(table)
 
 
-# {{{ weights that are all given by facts
-
 GIVEN = Family(
     name="given", citation="this test", weights=(Weight("w_launch", "s/launch", fact="launch_s"),),
     expression="w_launch*launches", additive=False,
@@ -170,8 +168,6 @@ def test_a_missing_fact_or_row_is_refused():
         fit(Rows(given_rows("empty").rows, KERNELS), GIVEN, options=FitOptions(fit_facts=False))
     with pytest.raises(FitError):
         fit_to_design(build_design(given_rows(), GIVEN), GIVEN)
-
-# }}}
 
 
 def blas_threads() -> list[int]:

@@ -74,8 +74,6 @@ def test_nonnegative_weights():
     np.testing.assert_allclose(again.weights, kept, rtol=1e-8, atol=1e-20)
 
 
-# {{{ merged, missing and held columns, by hand
-
 def proportional(loads_weight: float = 2.0, **options) -> Fit:
     """Times 5 + 2 loads + 7 operations; there are three stores for each load, and the second column is zero."""
     loads, operations = np.array([1.0, 2.0, 3.0, 5.0, 8.0, 1.0]), np.array([4.0, 1.0, 0.0, 2.0, 3.0, 9.0])
@@ -107,10 +105,6 @@ def test_members_of_a_group_get_equal_times():
     np.testing.assert_allclose([[1 / 5, 0, 0], [0, 1 / 2, 0], [1 / 10, 0, 0], [0, 0, 1], [0, 1, 0]], shares)
     np.testing.assert_array_equal(np.eye(5), merged_shares(matrix, ()))
 
-# }}}
-
-
-# {{{ standard errors and marks
 
 def well_determined(rows: int = 80) -> np.ndarray:
     return case(rows, seed=0)[0][:, :4]
@@ -173,8 +167,6 @@ def test_a_weight_at_its_bound_is_marked_and_has_an_error():
     scaled = matrix / times[:, None]
     ratio = np.std(1 - scaled @ found.weights) / np.std(1 - scaled @ free.weights)
     assert found.standard_errors[2] / free.standard_errors[2] == pytest.approx(ratio, rel=0.1)
-
-# }}}
 
 
 @pytest.mark.parametrize("matrix", [np.zeros((3, 2)), np.array([[1.0, 2.0]]), np.zeros((0, 2))])

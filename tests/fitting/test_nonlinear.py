@@ -95,8 +95,6 @@ def test_refused_options():
         fitted(MAXIMUM, cases(), np.ones(80), starts=0)
 
 
-# {{{ residuals
-
 ROWS = {"launches": np.ones(3), "loads": np.array([10.0, 40.0, 90.0])}
 FREE = WeightBounds(np.full(2, -np.inf), np.full(2, np.inf))
 LINEAR = Problem(linear(tuple(ROWS)), ROWS, np.array([2.0, 5.0, 10.0]), np.array([0.5, 1.0, 2.0]), FREE)
@@ -130,10 +128,6 @@ def test_one_run_finds_the_weights_within_their_bounds():
     infinite = replace(LINEAR, model=parse("launches/w_a + w_b*loads", ("launches", "loads")))
     assert infinite.solve(np.array([0.0, 1.0])) is None
 
-# }}}
-
-
-# {{{ bounds and starting points
 
 NONE = np.array([np.nan, np.nan])
 POSITIVE = WeightBounds(np.zeros(2), np.full(2, np.inf))
@@ -172,5 +166,3 @@ def test_points_vary_by_decades_and_less_where_a_start_is_given():
     assert 0.14 < decades[1] <= 0.15
     again = list(start_points(constant([[5.0, 1.0]]), given, POSITIVE, 200, np.random.default_rng(1)))
     np.testing.assert_array_equal(points, again)
-
-# }}}

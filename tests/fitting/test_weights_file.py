@@ -52,8 +52,6 @@ def test_scatter_is_kept_to_the_last_bit(tmp_path):
     assert fitted == read_weights(tmp_path / "w.json")
 
 
-# {{{ errors of predictions
-
 def test_errors_are_relative_to_the_measured_time():
     assert [0.5, 0.25, 2.0, 1.0] == relative_errors([1.5, 3.0, -1.0, 0.0], [1.0, 4.0, 1.0, 7.0]).tolist()
     assert 0.5 == float(relative_errors(3.0, 2.0))
@@ -66,11 +64,6 @@ def test_the_geometric_mean_of_errors():
     assert math.isnan(geometric_mean_error([]))
     assert math.inf == geometric_mean_error([0.1, math.inf])
 
-
-# }}}
-
-
-# {{{ files that are refused
 
 SCORES = {"scores": [0.1], "groups": ["a"]}
 LOCAL = {"constant": 0.0, "lack": 0.5, "private": 1.0, "weights": {}}
@@ -166,6 +159,3 @@ def test_a_missing_file(tmp_path):
     (tmp_path / "w.json").write_text("{")
     with pytest.raises(WeightsError, match="is not valid JSON"):
         load(tmp_path / "w.json")
-
-
-# }}}

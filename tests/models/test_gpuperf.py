@@ -77,9 +77,6 @@ def printed(q):
     return {"parallel": parallel, "serial": sync + rest, "memory": memory, "overlap": overlap, "zeta": zeta}
 
 
-# {{{ equations and bounds
-
-
 @pytest.mark.parametrize("changes", CHANGES)
 def test_the_printed_equations(changes):
     found = {**KERNEL, **changes}
@@ -129,11 +126,6 @@ def test_the_bounds_of_4_10(text, special, insts):
     visible = min(max(special / found["insts"] - 4 / 32, 0), 1)
     assert 0 <= visible <= 1
     assert pytest.approx(special * 32 / 4 * visible) == found["sfu_issues"]  # 4.9: warp_size / SFU_width issues each
-
-
-# }}}
-
-# {{{ inputs
 
 
 def test_a_copy_s_inputs():
@@ -234,6 +226,3 @@ def test_the_c2050_and_c2070_are_the_paper_s():
         told = [device.value(key) for key in ("clock_hz", "memory_bandwidth_bytes_per_s", "global_transaction_bytes")]
         assert [1.15e9, 144e9, 128] == told
         assert pytest.approx(1 / 1.15e9) == device.value("issue_s")  # 32/32 cycles
-
-
-# }}}

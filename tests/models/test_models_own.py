@@ -86,8 +86,6 @@ def test_on_the_command_line(tmp_path):
     assert "another version of the family" in result.stderr
 
 
-# {{{ weights of a family in a file
-
 MINE = """
 from pathlib import Path
 from perfmodel import Family, Weight
@@ -204,9 +202,6 @@ def test_quantities_that_are_none_end_in_one_error(fitted, body, said):
     assert (2, "") == (result.exit_code, result.stdout)
     assert 1 == len(result.stderr.splitlines())
     assert f"quantities() of the family 'mine' {said}" in result.stderr
-
-
-# }}}
 
 
 @pytest.mark.parametrize("weight", ["start=len", "start='1'", "upper=None", "lower=[]"])

@@ -46,16 +46,9 @@ def seconds(family, found):
     return model.value(found, [WEIGHTS[name] for name in model.weights])
 
 
-# {{{ what is taken of a kernel
-
-
 def test_the_titan_x_is_the_paper_s():
     assert (1e-9, 128) == (TITAN_X.value("departure_uncoalesced_s"), TITAN_X.value("global_transaction_bytes"))
 
-
-# }}}
-
-# {{{ equations, in cycles as printed
 
 INSTS, MEM_INSTS, FIRST_INSTS = 15, 3, 10  # section 3.3
 
@@ -120,6 +113,3 @@ def test_all_three_cases_are_met():
 def test_without_global_memory_all_warps_compute(family):
     found = {**inputs(1, 8), "mem_insts": 0.0, "periods": 1.0}
     assert pytest.approx(INSTS * 8e-9) == seconds(family, found)
-
-
-# }}}

@@ -49,9 +49,6 @@ def seconds(counts, known, **sizes):
     return model.value({key: found[key] for key in model.features if key != "launched"}, [])
 
 
-# {{{ quantities
-
-
 def local(stride):
     t_unit = lp.make_kernel(
         "{[g, l]: 0 <= g < n/64 and 0 <= l < 64}",
@@ -68,12 +65,6 @@ def local(stride):
         assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
     )  # fmt: skip
     return count(lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32)
-
-
-# }}}
-
-
-# {{{ the expression
 
 
 @pytest.mark.parametrize("name", ["gtx-770", "quadro-m4000-karsin"])
@@ -109,6 +100,3 @@ def test_more_parallelism_is_never_slower():
     ]
     assert sorted(times, reverse=True) == times
     assert 0 < times[-1] < times[0]
-
-
-# }}}

@@ -67,9 +67,6 @@ def quantities(counts, known=GTX480, family=FAMILY, **sizes):
     return family.quantities(Case(counts, sizes, known, family.name))
 
 
-# {{{ the paper's numbers
-
-
 def test_figure_1_has_its_minima_at_the_multiples_of_15():
     requested = np.arange(1, 151)
     found = quantities(counted(), device(max_groups_per_unit=1), n=64 * requested)["schedule"]
@@ -134,12 +131,6 @@ def test_the_regime_changes_where_figure_3_does(tile, flat):
         assert level * max(1, flat / threads) == pytest.approx(found)
 
 
-# }}}
-
-
-# {{{ quantities
-
-
 def test_one_long_work_item_takes_its_span():
     t_unit = lp.make_kernel(
         "{[i, k]: 0 <= i < 64 and 0 <= k < n}", "out[i] = sum(k, a[k]*a[k])",
@@ -156,6 +147,3 @@ def test_one_long_work_item_takes_its_span():
 def test_it_says_what_it_must_know(tiled, family, key):
     with pytest.raises(FactsError, match=f"{family.name}.*{key}|{key}.*{family.name}"):
         quantities(tiled[1], device(key), family, n=512)
-
-
-# }}}

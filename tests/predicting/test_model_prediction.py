@@ -66,8 +66,6 @@ def test_frames():
     assert math.isnan(bare["low_s"][0])
 
 
-# ---- clocks ---------------------------------------------------------------------------------
-
 LAUNCHED = replace(MODEL, fitted=MODEL.fitted.model_copy(update={"launch_s": 2e-5}))
 
 

@@ -43,8 +43,6 @@ def sines(dtype: type = np.float64):
                   "a: n; b: 64; out: n", dtype)  # fmt: skip
 
 
-# {{{ ratios
-
 def test_a_ratio_is_the_mean_of_logarithms_and_wider_with_few_devices():
     devices = {f"d{k}": {"circular_64": 2.0 * ratio, "exponential_64": 2.0} for k, ratio in enumerate((1, 2, 4))}
     ratio = Ratios({"cpu": devices}).nearest("circular_64", ["exponential_64", "loads"], "cpu")
@@ -108,10 +106,6 @@ def test_intervals_hold_the_weights_of_a_device_that_is_left_out(family):
     assert len(inside) > 20
     assert np.mean(inside) >= 0.9
 
-# }}}
-
-
-# {{{ predictions
 
 @pytest.mark.parametrize("folder", ["pocl-skylake-avx512-amd-epyc", "intel-amd-epyc", "intel-xeon"])
 def test_a_sine_that_was_never_measured_is_predicted_from_a_relative(folder):
@@ -173,5 +167,3 @@ def test_a_caution_as_a_document():
     assert {**expected, "measured": False} == caution.document()
     assert "no device has both" in str(replace(caution, devices=0))
     assert 0 < Ratio("b", 0.0, 0.5, 3.0).spread(0.5) < Ratio("b", 0.0, 0.5, 3.0).spread(0.9)
-
-# }}}

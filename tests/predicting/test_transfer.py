@@ -141,8 +141,6 @@ def test_what_the_files_beside_the_weights_tell_since_the_fit_counts_too(tmp_pat
     assert VALUES["w_cycles"] / 2 == pytest.approx(transferred(model, FAST).weights["w_cycles"])
 
 
-# {{{ what is refused
-
 def test_each_lacking_fact_is_named():
     source, target = without(GPU, "clock_hz"), without(FAST, "memory_bandwidth_bytes_per_s", "subgroup_size")
     with pytest.raises(FactsError) as found:
@@ -173,9 +171,6 @@ def test_a_family_without_rates():
     bare = replace(TOY, name="bare", weights=(pm.Weight("w_wave", "s"),), expression="w_wave*groups")
     with pytest.raises(WeightsError, match=r"cannot be transferred to 'fast'.* 'multithreaded', which fits it"):
         transferred(model_of(bare, {"w_wave": 1.0}), FAST)
-
-
-# }}}
 
 
 def test_families_name_rates_that_there_are():
