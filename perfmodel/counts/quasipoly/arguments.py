@@ -75,17 +75,15 @@ def given_size(name: str, value: Any, allowed: tuple[str, ...] = ()) -> Any:
 def check_exact(name: str, value: Any, allowed: tuple[str, ...], dtype: str = "") -> None:
     """Raise a SizeError if one of the sizes is above 2**53, or above what an integer type holds."""
     several = isinstance(value, np.ndarray | list | tuple)
+    low, high = _LIMITS.get(dtype, (0, EXACT))
     try:
         largest = np.max(value, initial=0) if several else value
-        if largest > EXACT:
-            raise size_error(name, f"is {shortened(largest)}, above 2**53 and so not exact as a double", allowed)
-        low, high = _LIMITS.get(dtype, (0, EXACT))
-        if not largest > high:  # nan too
+        if not largest > min(high, EXACT):  # nan too
             return
-    except (TypeError, ValueError) as error:
-        if isinstance(error, SizeError):
-            raise
-        return  # not a number: `whole` raises the error
+    except (TypeError, ValueError):  # not a number: `whole` raises the error
+        return
+    if largest > EXACT:
+        raise size_error(name, f"is {shortened(largest)}, above 2**53 and so not exact as a double", allowed)
     raise SizeError(
         f"size parameter '{name}' is {largest}, and the kernel's argument is of type {dtype}, which holds numbers "
         f"from {low} to {high}", "give a smaller size, or a wider type to the argument, such as int64", name=name,
