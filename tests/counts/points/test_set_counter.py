@@ -128,7 +128,7 @@ def test_a_sum_of_many_overlapping_products_is_not_written_out(monkeypatch):
 COEFFICIENT = st.integers(-3, 3)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=30, deadline=None, derandomize=True, database=None)
 @given(
     st.lists(st.tuples(COEFFICIENT, COEFFICIENT, COEFFICIENT, st.integers(-9, 9)), max_size=3),
     st.sampled_from([2, 4, 5]),
@@ -152,27 +152,39 @@ def test_random_sets(rows, width):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize("first", THIRDS)
 def test_sizes_of_the_corpus_equal_barvinoks(monkeypatch, first):
-    """Whatever is taken apart or has a closed form is what Barvinok's algorithm finds for it."""
-    met: dict[tuple[str, str], tuple[Cardinalities, isl.Set, Cardinality]] = {}
-    real = Cardinalities.size
+    """Formulas of factors, and sums without Barvinok's algorithm, are the functions that it finds."""
+    sized: dict[tuple[str, str], tuple[isl.Set, isl.Set, Cardinality]] = {}
+    counted: dict[str, tuple[isl.Set, Cardinality]] = {}
+    size, points_of = Cardinalities.size, set_counter.count_points
 
-    def remembering(self: Cardinalities, points: isl.Set) -> Cardinality:
-        found = real(self, points)
-        met[str(points), str(self.program.assumptions)] = (self, points, found)
+    def noted_size(self: Cardinalities, points: isl.Set) -> Cardinality:
+        found, assumptions = size(self, points), self.program.assumptions
+        sized[str(points), str(assumptions)] = (points, assumptions, found)
         return found
 
-    monkeypatch.setattr(Cardinalities, "size", remembering)
+    def noted_points(points: isl.Set, operations: int) -> Cardinality:
+        found = points_of(points, operations)
+        counted[str(points)] = (points, found)
+        return found
+
+    monkeypatch.setattr(Cardinalities, "size", noted_size)
+    monkeypatch.setattr(set_counter, "count_points", noted_points)
     for kernel in third(first):
         statistics = kernel.statistics(kernel.cases[0]) if kernel.statistics else None
         counts = count(kernel.build(), 32, statistics, cache=False)
+        counts.to_json()  # counts the footprints too
         known = Cardinalities(counts.program, 32)
         for domain, _ in counts.access_maps:
-            remembering(known, domain.points)
-    assert 50 < len(met)
-    for known, points, found in met.values():
-        assumptions = known.program.assumptions
-        expected = set_counter.count_points(points, 100 * OPERATIONS)
+            known.size(domain.points)
+    assert 50 < len(sized)
+    assert 17 < len(counted)
+    for points, assumptions, found in sized.values():
+        expected = points_of(points, 100 * OPERATIONS)
         assert Count(expected.polynomial, assumptions) == Count(found.polynomial, assumptions)
+    for points, expected in counted.values():
+        found = set_counter.sum_of_points(points)
+        assert not found.unexpanded
+        assert Count(expected.polynomial) == Count(found.polynomial)
 
 
 def test_a_card_that_miscounts_is_not_barvinok(monkeypatch):
@@ -207,7 +219,7 @@ def test_a_spent_budget_is_told_whatever_isl_says(operations):
     assert 0 == isl.DEFAULT_CONTEXT.get_max_operations()
 
 
-@pytest.mark.parametrize("operations", [500_000, 510_000, 2_000_000])
+@pytest.mark.parametrize("operations", [510_000, 2_000_000])
 def test_a_result_that_lacks_pieces_is_not_taken(operations: int) -> None:
     # isl's dim_max gives no error here where the budget ends in one of its pieces, and leaves the piece out
     points = isl.Set(

@@ -8,14 +8,12 @@ import islpy as isl
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from perfmodel.counts import Count, count
-from perfmodel.counts.points import set_counter, summation
-from perfmodel.counts.points.cardinality import Cardinality
+from perfmodel.counts import Count
+from perfmodel.counts.points import summation
 from perfmodel.counts.points.polytopes import Polynomial, Polytope
-from perfmodel.counts.points.set_counter import count_points, sum_of_points
+from perfmodel.counts.points.set_counter import sum_of_points
 from perfmodel.counts.points.summation import PartialSum, TooHardError, joined, total_of, values_of, vanishes
 from perfmodel.errors import CountError
-from tests.corpus.made import THIRDS, third
 from tests.counts.points.forms import form
 
 
@@ -91,50 +89,19 @@ def sets(draw: st.DrawFn) -> isl.Set:
 
 
 @given(sets(), st.integers(0, 9), st.integers(0, 9))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None, derandomize=True)
 def test_random_sets(points, n, m):
     found = sum_of_points(points)
     if not found.unexpanded:
         assert brute_force(points, n=n, m=m) == Count(found)(n=n, m=m)
 
 
-HARD = (
-    "[n, m] -> {{ [i, j, k] : 0 <= i <= n + 1 and 0 <= j <= n + 1 and 0 <= k <= n + 1"
-    " and 2i - 2j - 3k <= 2n - m + 2 and (k - 2n) mod 5 <= 2 and (i <= 2 or j >= m{}) }}"
-)
-
-
-@pytest.mark.parametrize("more", ["", " or 3*i + k >= 2*m"])
-def test_large_functions_are_not_added(more):
-    """isl would take more than ten seconds."""
-    points = isl.Set(HARD.format(more))
+def test_large_functions_are_not_added(monkeypatch):
+    monkeypatch.setattr(summation, "TERMS", 3)
+    points = isl.Set("[n, m] -> { [i, j] : 0 <= i < n and 0 <= j < n and (j <= i or i <= m) }")
     found = sum_of_points(points)
     assert found.unexpanded
-    assert brute_force(points, n=3, m=1) == Count(found)(n=3, m=1)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.parametrize("first", THIRDS)
-def test_corpus_counts_equal_barvinoks(monkeypatch, first):
-    """Every set that the corpus needs is counted exactly without Barvinok, too."""
-    sets_met: dict[str, tuple[isl.Set, Cardinality]] = {}
-
-    def remembering(points: isl.Set, operations: int) -> Cardinality:
-        found = count_points(points, operations)
-        sets_met[str(points)] = (points, found)
-        return found
-
-    monkeypatch.setattr(set_counter, "count_points", remembering)
-    for kernel in third(first):
-        statistics = kernel.statistics(kernel.cases[0]) if kernel.statistics else None
-        count(kernel.build(), 32, statistics, cache=False).to_json()  # counts the footprints too
-    assert 17 < len(sets_met)
-    for points, expected in sets_met.values():
-        found = sum_of_points(points)
-        assert not found.unexpanded
-        assert Count(expected.polynomial) == Count(found.polynomial)
+    assert brute_force(points, n=7, m=3) == Count(found)(n=7, m=3)
 
 
 N = Polynomial.atom("n")
