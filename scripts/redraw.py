@@ -22,6 +22,7 @@ from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.predicting.model import fit, load
 from perfmodel.report import pictures
 from perfmodel.report.evaluation import weights_table
+from perfmodel.report.plots import plot_predicted_vs_measured
 from perfmodel.store import read
 from scripts.benchmarks.tuner_scores import draw as draw_tuning
 from scripts.lab import notebooks
@@ -44,7 +45,7 @@ def quickstart(data: Path, picture: Path) -> None:
     model = fit(read(data)) if weights is None else load(weights)
     rows = compare(model, tests)
     print(f"{weights_table(model.weights, model.units)}\n\n{error_table(rows)}")
-    pictures.write(pictures.accuracy_figure(rows, f"{model.family.name}\n{tests.device}"), picture)
+    pictures.write(plot_predicted_vs_measured(rows, title=f"{model.family.name}\n{tests.device}"), picture)
     print(f"\nwrote {picture}")
 
 

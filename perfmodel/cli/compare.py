@@ -101,7 +101,7 @@ def _show_model(
     ]
     if picture is not None:
         rows = [row for each in judged for row in each.evaluations[0].rows]
-        report.pictures.write(report.pictures.accuracy_figure(rows, chosen.name), picture)
+        report.pictures.write(report.plots.plot_predicted_vs_measured(rows, title=chosen.name), picture)
     evaluations = [evaluation for each in judged for evaluation in each.evaluations]
     output.show(
         lambda: report.document(judged), lambda: report.evaluation_text(judged, output.table_width()),
@@ -134,7 +134,7 @@ def _show_roofline(source: list[Path] | None, picture: Path | None, csv: bool) -
     facts, points = tests.known_facts, analyses.roofline.largest(analyses.roofline.roofline_points(tests))
     if picture is not None:
         title = f"{facts.slug}: roofs and test kernels"
-        report.pictures.write(report.pictures.roofline_figure(points, facts, title), picture)
+        report.pictures.write(report.plots.plot_roofline(points, facts=facts, title=title), picture)
     output.show(
         lambda: report.evaluation.roofline_document(points, facts),
         lambda: report.evaluation.roofline_text(points, facts, output.table_width()),

@@ -10,16 +10,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from perfmodel.analyses import roofline as roofs_of
 from perfmodel.analyses.roofline import BANDWIDTHS, LOCAL, PEAKS, WITHOUT_FMA, WITHOUT_VECTORS, KernelPoint
 from perfmodel.compare import Comparison, Contender, summarise
 from perfmodel.compare.comparison import kernels
 from perfmodel.compare.contenders import COMPARED
 from perfmodel.display import interval_text, percent, rate_text, seconds_text
-from perfmodel.facts import DeviceFacts
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report import drawing
-from perfmodel.report.drawing import Axis, Figure, Grid, Picture, Series
+from perfmodel.report.drawing import Axes, Axis, Figure, Grid, Picture, Series
 
 GRADES = (
     (1.1, "within 10 %", "green", "o"), (1.25, "within 25 %", "blue", "s"),
@@ -216,25 +214,6 @@ def _variant_text(variant: RankedVariant, level: float) -> str:
     )  # fmt: skip
 
 
-def accuracy_figure(rows: Sequence[Comparison], title: str) -> Figure:
-    """Return predicted against measured times as a matplotlib figure."""
-    return _figure(accuracy(rows), title, 8.0, 5.4)
-
-
-def roofline_figure(points: Sequence[KernelPoint], facts: DeviceFacts, title: str) -> Figure:
-    """Return kernels below the roofs that the facts hold as a matplotlib figure."""
-    return _figure(roofline(points, {**roofs_of.roof_values(facts), **roofs_of.ceilings(facts)}), title, 10.0, 5.6)
-
-
-def _figure(picture: Picture | None, title: str, width: float, height: float) -> Figure:
-    figure = drawing.empty_figure(width, height)
-    axes = figure.add_subplot()
-    if picture is not None:
-        drawing.draw(axes, picture)
-    axes.set_title(title)
-    return figure
-
-
 def families_figure(devices: Sequence[Sequence[Contender]]) -> Figure:
     """Return maps of errors as a matplotlib figure: a column for each device, a row for each protocol."""
     judged = [[family for family in contenders if family.evaluations] for contenders in devices]
@@ -250,6 +229,7 @@ def families_figure(devices: Sequence[Sequence[Contender]]) -> Figure:
     return figure
 
 
-def write(figure: Figure, path: str | Path) -> None:
-    """Write a figure as a PNG or SVG file."""
+def write(drawn: Figure | Axes, path: str | Path) -> None:
+    """Write a figure, or the figure of axes, as a PNG or SVG file."""
+    figure: Any = drawn.figure
     drawing.write_figure(figure, path, dpi=150)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perfmodel.analyses.roofline import largest, roofline_points
-from perfmodel.report.pictures import roofline_figure
+from perfmodel.report.plots import plot_roofline
 from scripts.lab.curves import Panel, Series, curves_figure
 from scripts.lab.studies import Findings, Study, StudyData
 from scripts.lab.studies.roofline import (
@@ -19,6 +19,7 @@ from scripts.lab.studies.roofline import (
 def examine(data: StudyData) -> Findings:
     points, kernels = largest(roofline_points(data.tests)), balanced_kernels(data)
     shown = "kernel", "form", "sizes", "operations", "bytes", "intensity", "seconds", "rate", "attainable", "share"
+    title = f"{data.facts.name}: test kernels below their roofs"
     return Findings(
         (roofs_claim(points), balance_claim(kernels)),
         {
@@ -33,7 +34,7 @@ def examine(data: StudyData) -> Findings:
             ],
         },
         {
-            "roofs": roofline_figure(points, data.facts, f"{data.facts.name}: test kernels below their roofs"),
+            "roofs": plot_roofline(points, facts=data.facts, title=title).figure,
             "balance": curves_figure([_panel([one for one in kernels if one.drawable])], data.facts.name),
         },
     )  # fmt: skip
