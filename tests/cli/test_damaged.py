@@ -45,19 +45,3 @@ def test_a_torn_last_line_is_printed_once_and_the_fit_is_made(store):
     (note,) = found.stderr.splitlines()
     assert f"line {number} is torn" in note
     assert (0, True) == (found.exit_code, (store / "out.json").exists())
-
-
-def test_a_path_that_no_system_takes_is_one_line(tmp_path):
-    fit = ["fit", "-o", str(tmp_path / "w.json"), "--from"]
-    for command in (fit, ["compare", "-q", "--from"], ["data", "export", "-o", "-"]):
-        found = CliRunner().invoke(application(), [*command, "x" * 5000])
-        (line,) = found.stderr.splitlines()
-        assert (2, True, True) == (found.exit_code, "File name too long" in line, len(line) < 1200)
-
-
-@pytest.mark.parametrize("digits", [17, 400, 5000])
-def test_a_size_beyond_doubles_is_one_line(digits):
-    found = CliRunner().invoke(application(), ["predict", "k.py", "-w", "w.json", "-p", f"n={'9' * digits}"])
-    (line,) = found.stderr.splitlines()
-    assert (2, True) == (found.exit_code, len(line) < 350)
-    assert line.startswith("perfmodel: error: '-p n=9999")

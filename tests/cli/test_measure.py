@@ -167,37 +167,6 @@ def test_what_they_lack_is_measured_next_to_their_rows_and_fitted(campaigns):
     assert result.stdout.splitlines()[-1].startswith("kernel: ")
 
 
-SINES = SCALE + '''
-
-def kernel():
-    t_unit = lp.make_kernel(
-        "{[i, j]: 0 <= i < n and 0 <= j < 64}", "out[i] = sum(j, sin(a[i] + j))",
-        [lp.GlobalArg("a, out", np.float64, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )
-    return lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
-'''
-
-
-@pytest.mark.nightly
-def test_a_sine_is_measured_fitted_and_predicted_by_one_command(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    folder, family = tmp_path / "s", "stevens_kloeckner_2016.json"
-    assert 0 == perfmodel("--quick", "--store", folder, *(f"--class={name}" for name in ("stride1", "empty"))).exit_code
-    fit(read(folder), nonnegative=True).save(folder / family)
-    (tmp_path / "sines.py").write_text(SINES)
-    result = perfmodel("--for", "sines.py", "-p", "n=64Ki", "--store", folder, "--json")
-    assert 0 == result.exit_code, result.output
-    found = json.loads(result.stdout)
-    assert {"made_op_float64_special", "function_terms", "functions"} & {row["kernel"] for row in found["rows"]}
-    assert ["stevens_kloeckner_2016"] == found["fitted"]
-    assert load(folder / family).weights["op_float64_special"] > 0
-    (predicted,) = found["predictions"]
-    assert (True, []) == (predicted["seconds"] > 0, predicted["relatives"])
-    # what is measured once is not measured again
-    assert "all features" in perfmodel("--for", "sines.py", "-p", "n=64Ki", "--store", folder).stdout
-
-
 def test_weights_without_their_rows_are_not_fitted_again(campaigns, tmp_path):
     (tmp_path / "shipped" / "stand-in" / "measurements.jsonl").unlink()
     result = perfmodel("--for", "rows.py", "-p", "n=4096", "--statistics", "j=3", "--quick")

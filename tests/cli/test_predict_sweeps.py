@@ -142,40 +142,6 @@ def test_two_names_are_combined_or_paired(perfmodel):
     assert "9 combinations of m; give at most 6" in perfmodel(*many, "--picture", "grid.png").stderr
 
 
-RAGGED = '''
-import loopy as lp
-import numpy as np
-
-
-def kernel():
-    t_unit = lp.make_kernel(
-        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < length}"],
-        """
-        for i
-            <> length = lengths[i]
-            out[i] = sum(j, 1.0f + a[i])
-        end
-        """,
-        [lp.GlobalArg("out, a", np.float32, shape="n"), lp.GlobalArg("lengths", np.int32, shape="n"),
-         lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1 and n mod 128 = 0", lang_version=(2018, 2))
-    return lp.split_iname(t_unit, "i", 128, outer_tag="g.0", inner_tag="l.0")
-'''
-
-
-@pytest.mark.parametrize("command", ["predict", "rank"])
-def test_statistics_of_what_data_decide(perfmodel, command):
-    Path("ragged.py").write_text(RAGGED)
-    asked = (command, "ragged.py", "-p", "n=1024", *W, "--csv")
-    refused = perfmodel(*asked)
-    assert 2 == refused.exit_code
-    assert "statistics" in refused.stderr
-    few, many = (float(table(perfmodel(*asked, "--statistics", f"j={j}"))[0]["seconds"]) for j in (10, 20))
-    # each of n trips adds two numbers: the sum's and the kernel's own; a[i] is loaded again
-    added = (seconds(2048, 128) - seconds(1024, 128)) / 1024
-    assert 10 * 1024 * 1e-13 < many - few < 3 * 10 * 1024 * added
-
-
 def test_facts_replace_those_of_the_device(perfmodel):
     """A work-group of 128 does not fit a device of 64 work-items."""
     Path("small.yaml").write_text("facts:\n  max_work_group_size: {value: 64, unit: work-items, source: a guess}\n")

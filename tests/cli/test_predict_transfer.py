@@ -82,15 +82,3 @@ def test_what_is_refused(card, options, expected):
     result = card(*ASKED, *options)
     assert 2 == result.exit_code
     assert expected in result.stderr
-
-
-def test_a_cpu_is_no_gpu(card):
-    path = Path("fitted_weights", "acme-card-1", "device.json")
-    path.write_text(path.read_text().replace('"gpu"', '"cpu"'))
-    result = card(*ASKED, "--facts", "a100", "--device", "card-1")
-    assert 2 == result.exit_code
-    assert "'stand-in', a cpu, cannot be used for 'NVIDIA A100-SXM4-40GB', a gpu" in result.stderr
-    Path("mine.yaml").write_text("facts:\n  device_type: {value: gpu, unit: '', source: a guess}\n")
-    by_file = card(*ASKED, "--facts", "mine.yaml", "-w", "fitted_weights/acme-card-1/stevens_kloeckner_2016.json")
-    assert (2, True) == (by_file.exit_code, "a cpu, cannot be used for 'mine', a gpu" in by_file.stderr)
-    assert "there are no weights of a gpu" in card(*ASKED, "--facts", "a100").stderr

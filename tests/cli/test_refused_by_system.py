@@ -57,22 +57,3 @@ def test_memory_that_ends_elsewhere_is_one_line(capsys, monkeypatch):
     done = CliRunner().invoke(application(), ["data", "export", "x", "-o", "-"])
     assert 2 == done.exit_code
     assert done.stderr.startswith("perfmodel: error: out of memory; give less at once")
-
-
-GONE = "mkdir gone; cd gone; rmdir ../gone"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (("devices",), 0, ""),
-        (("data", "export", "{}/store", "-o", "-"), 0, ""),
-        (("data", "export", "{}/store", "-o", "new.csv"), 2, "cannot write 'new.csv': No such file or directory"),
-        (("fit", "--from", "{}/store", "-o", "new.json", "--family", "family.py"), 2, "system refused a request"),
-        (("count", "kernel.py"), 2, "no kernel file at 'kernel.py'"),
-    ],
-)
-def test_a_current_folder_that_was_removed(folder, arguments, status, message):
-    done = run(folder, GONE, *(one.format(folder) for one in arguments))
-    assert (status, True) == (done.returncode, message in done.stderr), done.stderr
-    assert "Traceback" not in done.stderr
