@@ -92,14 +92,11 @@ def count(
     KernelError
         Arguments have no type, ``dtypes`` does not fit the kernel, or Loopy cannot schedule the kernel. With ``check``:
         Loopy cannot write its code, or an access lies outside of the memory that the code declares.
-    StatisticsNeededError
-        The number of executions depends on data and has no bound; the error lists all loops concerned.
     CountError
-        A loop has no bound, or the kernel holds something opaque, such as C instructions that are not ``declared``.
+        A loop has no bound, or the kernel has undeclared C instructions. If the number of executions depends on data
+        and has no bound, it is a StatisticsNeededError, which lists all loops concerned.
     StatisticsError, OptionError
         A statistic or another argument is out of range, or ``within`` or ``access_tags`` selects nothing.
-    VersionError
-        Counting failed in a library whose version is not the one that works.
 
     Examples
     --------

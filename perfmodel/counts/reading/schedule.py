@@ -52,20 +52,7 @@ def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
                 f"the temporary '{temporary.name}' is never written, so that its address space is not known",
                 "add an instruction that writes it first, or make it an argument",
             )
-    refuse_bounds(t_unit.default_entrypoint)
     return t_unit
-
-
-def refuse_bounds(kernel: lp.LoopKernel) -> None:
-    variables = {**kernel.temporary_variables, **kernel.arg_dict}
-    for domain in sets.domains(kernel):
-        for name in domain.get_var_names(isl.dim_type.param):
-            if getattr(variables.get(name), "shape", ()) != ():  # Loopy writes its name without an index
-                loops = ", ".join(domain.get_var_names(isl.dim_type.set))
-                raise _refused(
-                    f"'{name}' bounds a loop over {loops} and is an array in the code, so that no compiler accepts it",
-                    f"let a scalar bound the loop: tag no loop around '{name}' with 'ilp' or 'vec'",
-                )
 
 
 def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:

@@ -84,24 +84,3 @@ def test_a_refusal_of_the_scheduler_is_remembered_too(monkeypatch):
     monkeypatch.setattr(scheduling, "check", None)  # not called again
     assert found == refused()
     assert found == refused()
-
-
-@pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
-@pytest.mark.parametrize("check", [True, False])
-def test_an_array_that_bounds_a_loop_is_refused(check):
-    unit = lp.make_kernel(
-        ["{[i]: 0 <= i < n}", "{[j]: lo <= j < hi}"],
-        """
-        for i
-            <> lo = row[i] {id=lo}
-            <> hi = row[i+1] {id=hi}
-            y[i] = sum(j, v[j]) {id=y, dep=lo:hi}
-        end
-        """,
-        [lp.GlobalArg("row", np.int32, shape="n+1"), lp.GlobalArg("v, y", np.float64, shape=None),
-         lp.ValueArg("n", np.int32)],
-        assumptions="n >= 2 and n mod 2 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    assert "4*n" == str(count(unit, statistics={"j": 4}, check=check).operations(kind="add"))
-    with pytest.raises(KernelError, match=r"'(lo|hi)' bounds a loop over j and is an array"):
-        count(lp.split_iname(unit, "i", 2, inner_tag="ilp"), statistics={"j": 4}, check=check)
