@@ -404,32 +404,28 @@ class KernelCounts(FrozenValue):
         return one_line(f"<KernelCounts {self._signature}: {kinds}, sub-groups of {self.subgroup_size}>")
 
     def __str__(self) -> str:
-        return "\n".join([self._title, columns_text(rows.text_rows(self._rows), left=3), self._note])
+        title, note = self._title_and_note
+        return "\n".join([title, columns_text(rows.text_rows(self), left=3), note])
 
     def _repr_html_(self) -> str:
         """Return the table for a notebook."""
-        return html_table(rows.text_rows(self._rows), self._title, [self._note], left=3)
+        title, note = self._title_and_note
+        return html_table(rows.text_rows(self), title, [note], left=3)
 
     @property
-    def _title(self) -> str:
-        return f"{self._signature}, work-groups of {'x'.join(map(str, self.launch.group_shape)) or '1'}"
-
-    @property
-    def _note(self) -> str:
-        return f"{self.subgroup_size} work-items in a sub-group; assumed: {self.assumptions}."
-
-    def to_frame(self, sizes: Mapping[str, int] | None = None, /, **more_sizes: int) -> DataFrame:
-        """Return a pandas table with a row for each count; with all sizes there is a column ``value``."""
-        at = {**(sizes or {}), **more_sizes}
-        return data_frame(rows.records(self._rows, at), (*rows.COLUMNS, "value") if at else rows.COLUMNS)
+    def _title_and_note(self) -> tuple[str, str]:
+        groups = "x".join(map(str, self.launch.group_shape)) or "1"
+        note = f"{self.subgroup_size} work-items in a sub-group; assumed: {self.assumptions}."
+        return f"{self._signature}, work-groups of {groups}", note
 
     @property
     def _signature(self) -> str:
         return f"{self.name}({', '.join(self.parameters)})"
 
-    @property
-    def _rows(self) -> rows.Shown:
-        return rows.shown(self.launch_table, self.operation_table, self.access_table, self.barrier_table)
+    def to_frame(self, sizes: Mapping[str, int] | None = None, /, **more_sizes: int) -> DataFrame:
+        """Return a pandas table with a row for each count; with all sizes there is a column ``value``."""
+        at = {**(sizes or {}), **more_sizes}
+        return data_frame(rows.records(self, at), (*rows.COLUMNS, "value") if at else rows.COLUMNS)
 
     def to_json(self) -> dict[str, Any]:
         """Return a dictionary for JSON, of schema ``perfmodel.counts/1``."""

@@ -214,39 +214,37 @@ def lanes_of(size: Any) -> int:
 COLUMNS = ("what", "dtype", "kind", "space", "direction", "array", "bits", "stride", "count", "exact", "granularity")
 """Columns of :func:`records`; with sizes there is a column ``value``."""
 LONGEST = 90  # characters of a formula in a notebook
-Shown = Iterable[tuple[dict[str, Any], Count]]  # counts with their descriptions
 
 
-def shown(
-    launches: Iterable[LaunchCount], operations: Iterable[OperationCount], accesses: Iterable[AccessCount],
-    barriers: Iterable[BarrierCount],
-) -> Shown:
-    for launch in launches:
+def _shown(counts: Any) -> Iterator[tuple[dict[str, Any], Count]]:
+    """Yield the counts of all tables of a ``KernelCounts`` with their descriptions."""
+    for launch in counts.launch_table:
         yield {"what": "launches", "kind": launch.name}, launch.launches
         yield {"what": "work-groups", "kind": launch.name}, launch.work_groups
-    for operation in operations:
+    for operation in counts.operation_table:
         yield {"what": "operation", "dtype": operation.dtype, "kind": operation.kind}, operation.count
-    for row in accesses:
+    for row in counts.access_table:
         yield {
             "what": "access", "dtype": row.dtype, "space": row.space, "direction": row.direction, "array": row.array,
             "bits": row.bits, "stride": "indirect" if row.indirect else str(row.stride),
         }, row.count  # fmt: skip
-    for barrier in barriers:
+    for barrier in counts.barrier_table:
         yield {"what": "barrier", "space": barrier.scope}, barrier.count
 
 
-def records(table: Shown, sizes: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+def records(counts: Any, sizes: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     """Yield rows of :data:`COLUMNS`, with the ``value`` of each count if sizes are given."""
-    for known, count in table:
+    for known, count in _shown(counts):
         row = {**dict.fromkeys(COLUMNS, ""), "bits": None, **known, "count": str(count), "exact": count.exact}
         row["granularity"] = count.granularity
         yield {**row, "value": count(**sizes)} if sizes else row
 
 
-def text_rows(table: Shown) -> list[tuple[str, ...]]:
+def text_rows(counts: Any) -> list[tuple[str, ...]]:
     """Return a heading and a row of text for each count."""
-    rows = [(known["what"], _words(known), shortened(str(count), LONGEST, quoted=False)) for known, count in table]
-    return [("what", "details", "executions"), *rows]
+    return [("what", "details", "executions"), *(
+        (known["what"], _words(known), shortened(str(count), LONGEST, quoted=False)) for known, count in _shown(counts)
+    )]
 
 
 def _words(known: Mapping[str, Any]) -> str:
