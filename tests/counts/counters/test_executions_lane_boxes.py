@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from perfmodel.counts.counters.executions import boxes_of_sub_groups, completed, in_sub_groups, sub_groups
+from perfmodel.counts.counters.executions import boxes_of_sub_groups, completed, in_sub_groups
 from tests.counts.counters.boxes import domain, lanes, launch, points_at
 
 ROWS = domain("[n] -> { [g, i, a, b] : 0 <= g < n and 0 <= i < 2 and 0 <= a < 10 and 0 <= b < 4 and 4g + b < n }",
@@ -32,12 +32,6 @@ def test_boxes_hold_each_lane_once(shape, size):
     assert len(ids) == sum(len(one) for one in found)
 
 
-def test_lanes_as_sets():
-    for number, points in sub_groups(ROWS, launch(10, 4), 32):
-        found = {(a, b) for _, _, a, b in points_at(ROWS.points.intersect(points), n=4)}
-        assert set(lanes((10, 4))[32 * number:32 * number + 32]) == found
-
-
 def test_sub_groups_take_the_place_of_lanes():
     # at n = 6 the second group has rows 0 and 1, which are lanes 0 to 19: all in the first sub-group
     expected = {(g, i, s) for g, i, s in product(range(2), range(2), range(2)) if not (g == 1 and s == 1)}
@@ -51,10 +45,3 @@ def test_missing_axes_are_added():
     assert ("i", "g_axis_0", "l_axis_0") == whole.names
     assert set(product(range(2), range(5), range(3))) == points_at(whole.points, n=5)
     assert ("", "l.0") == completed(domain("{ [i] : 0 <= i < 2 }", ""), launch(3), groups=False).axes
-
-
-def test_a_grid_of_whole_groups():
-    grid = ("[n] -> { [(floor((n + 15)/16))] }",)
-    whole = completed(domain("{ [i] : 0 <= i < 1 }", ""), launch(1, grid=grid))
-    for n in (1, 16, 17, 40):
-        assert -(-n // 16) == len(points_at(whole.points, n=n))
