@@ -34,7 +34,9 @@ LEAST = 16  # smaller parameters are numbers of fields or taps rather than probl
 WINDOW = 1 << 12  # sizes, from the half of one up, that are tested against the kernels' assumptions
 # One visit at the first size at which a run takes 20 launch overheads and all units have work-groups. A suspicious
 # visit is repeated after all others, at most twice.
-ANCHOR = Campaign("anchor", rungs=1, over_launch=20.0, visits=1, most_visits=3, apart_s=0.0, wait_s=600.0)
+ANCHOR = Campaign(
+    "anchor", rungs=1, over_launch=20.0, visits=1, most_visits=3, apart_s=0.0, wait_s=600.0, enough_s=3.0
+)
 """The campaign of an anchor's run."""
 
 

@@ -22,7 +22,7 @@ from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import Measurement
 from perfmodel.store.measurement import AGREEMENT
 from perfmodel.tuning.agreement import Agreement
-from perfmodel.tuning.trials import Trials, row_key, runs_of
+from perfmodel.tuning.trials import Trials, row_key
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -151,7 +151,7 @@ def time_variants(
     progress, campaign = progress or Silent(), trials.campaign
     every = [(name, point) for point in points for name in trials.variants]
     ended: dict[tuple[str, str], float] = {}
-    expected = {row_key(*one): visit_s(run_s.get(row_key(*one), 0.0), campaign) for one in every}
+    expected = {row_key(*one): SETUP_S + campaign.visit_s(run_s.get(row_key(*one), 0.0)) for one in every}
 
     def visited(name: str, point: Sizes) -> str:
         """Visit a variant some time after its last visit; return its name, with the status of a failure."""
@@ -184,13 +184,8 @@ def time_variants(
 
 def expected_s(run_s: Sequence[float], campaign: Campaign) -> float:
     """Return the approximate time of timing configurations by the times of their runs, without building [s]."""
-    passes = sum(visit_s(seconds, campaign) for seconds in run_s)
+    passes = sum(SETUP_S + campaign.visit_s(seconds) for seconds in run_s)
     return passes + (campaign.visits - 1) * max(passes, campaign.apart_s)
-
-
-def visit_s(run_s: float, campaign: Campaign) -> float:
-    """Return the approximate time of one visit [s]."""
-    return SETUP_S + runs_of(run_s, campaign) * run_s
 
 
 @dataclass(frozen=True)

@@ -39,19 +39,10 @@ from perfmodel.tuning.user_kernel import Arguments, Reference, UserKernel, Varia
 
 T = TypeVar("T")
 
-TRIALS = Campaign("trials", visits=3, most_visits=6, apart_s=1.0, memory_fraction=0.8, timeout_s=60.0, wait_s=600.0)
-VISIT_S = 3.0  # a visit has fewer runs if they would take longer [s]
-
-
-def runs_of(run_s: float, campaign: Campaign) -> int:
-    """Return the number of runs of a visit by the time of one run [s]: at least one more than are dropped.
-
-    Examples
-    --------
-    >>> runs_of(1e-3, TRIALS), runs_of(0.5, TRIALS), runs_of(20.0, TRIALS)
-    (10, 6, 3)
-    """
-    return max(campaign.dropped + 1, min(campaign.runs, int(VISIT_S / run_s) if run_s > 0 else campaign.runs))
+# Three visits of ten runs, more if they disagree, and fewer runs if they would take longer than 3 s.
+TRIALS = Campaign(
+    "trials", visits=3, most_visits=6, apart_s=1.0, memory_fraction=0.8, timeout_s=60.0, wait_s=600.0, enough_s=3.0
+)
 
 
 def row_key(name: str, sizes: Mapping[str, int]) -> tuple[str, str]:
@@ -288,7 +279,8 @@ class Trials:
     def _timed(self, name: str, at: Parameters, first_s: float, enough_s: float | None) -> Measurement:
         subject = self.kernel.subject(name)
         self.timekeeper.checked[subject.key] = None  # by _first_run
-        self.bench.campaign = replace(self._shortened(name, at), enough_s=enough_s)
+        if enough_s is not None:
+            self.bench.campaign = replace(self.campaign, enough_s=min(enough_s, self.campaign.enough_s or enough_s))
         try:
             return self.timekeeper.measured(self.timekeeper.configuration(subject, at, first_s))
         finally:
@@ -387,14 +379,6 @@ class Trials:
             f"its arrays need {bytes_text(total)} ({needs}); at most {most:.0%} of the device's {bytes_text(memory)} "
             f"are filled, {bytes_text(single)} by one array of at most 2**31 - 1 elements: choose smaller sizes",
         )
-
-    def _shortened(self, name: str, at: Parameters) -> Campaign:
-        """Return the campaign with fewer runs if they would take too long."""
-        if runs_of(self._first_run(name, at), self.campaign) == self.campaign.runs:
-            return self.campaign
-        run_s = self.bench.trial(self._named(name), at)  # the first run may include compilation
-        self._tried[row_key(name, at)] = run_s
-        return replace(self.campaign, runs=runs_of(run_s, self.campaign))
 
     def _named(self, name: str) -> Subject:
         """Return a variant; raise PlanError with its name if it cannot be built."""

@@ -21,6 +21,7 @@ from perfmodel.store import t4
 from perfmodel.store.exchange import TunerResults
 from tests.fuzz.mutations import mutated
 from tests.hooks.spaces import FILE, SIZES, build
+from tests.machine import ROOT
 from tests.store.test_exchange import ENTRIES, cache
 from tests.store.test_files import measurement
 
@@ -94,7 +95,9 @@ def test_t4_of_a_kernel_class_comes_back():
     sizes = dict.fromkeys(KERNEL.sizes.at(KERNEL.sizes.start)[0], 2048)
     rows = [measurement(kernel=name, variant=variant, parameters=sizes) for name in (KERNEL.name, "another")]
     Path("t4.json").write_text(json.dumps(t4(rows)))
-    found = import_results("t4.json", KERNEL, "store", device="D", platform="P", driver="1")
+    assert 1 == len(import_results("t4.json", KERNEL, "other", device="D").rows)
+    path = ROOT / "measurement_kernels" / "stride1.py"
+    found = import_results("t4.json", path, "store", device="D", platform="P", driver="1")
     (row,) = found.rows
     assert (KERNEL.group, rows[0].variant, sizes) == (row.group, row.variant, row.parameters)
     assert rows[0].kept_s == pytest.approx(row.samples_s)
