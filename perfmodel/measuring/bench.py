@@ -48,11 +48,6 @@ class Bench:
         """The command queue, in order and with profiling."""
         return self._opened[1]
 
-    @property
-    def versions(self) -> Mapping[str, str]:
-        """Versions on which times depend."""
-        return timing.versions()
-
     def fact(self, key: str) -> int:
         """Return an integer fact of the device."""
         return int(self.device.facts.value(key))
@@ -182,7 +177,7 @@ def origin(bench: Bench, subject: Subject) -> dict[str, Any]:
     facts = bench.device.facts
     return {
         "kernel": subject.kernel.name, "variant": dict(subject.variant), "device": facts.name,
-        "platform": facts.platform, "driver": facts.driver, "versions": bench.versions, "kernel_hash": subject.hash,
+        "platform": facts.platform, "driver": facts.driver, "versions": timing.versions(), "kernel_hash": subject.hash,
         "taken_at": timing.now("seconds"),
     }  # fmt: skip
 

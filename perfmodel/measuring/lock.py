@@ -6,7 +6,7 @@ import os
 import platform
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from tempfile import gettempdir
@@ -152,7 +152,11 @@ class LoadWatch:
 
 def wait_until_quiet(report: Callable[[str], None]) -> bool:
     """Wait while others load the machine, at most :data:`WAIT_S`, and `report` that; return whether it is quiet."""
-    most_s = waiting_s()
+    given, most_s = os.environ.get(VARIABLE) or str(WAIT_S), -1.0
+    with suppress(ValueError):
+        most_s = float(given)
+    if not 0 <= most_s < float("inf"):
+        raise OptionError(f"the variable {VARIABLE} is '{given}'", "give seconds, 0 or more, as 30, or unset it")
     if not most_s or _others_use(WINDOW_S) <= BUSY or (cores := _others_use(LOOK_S)) <= BUSY:
         return True
     report(f"{_shares(cores)}: waiting up to {most_s:g} s until they end ({VARIABLE}=0 does not wait)")
@@ -163,18 +167,6 @@ def wait_until_quiet(report: Callable[[str], None]) -> bool:
             return True
     report(f"the machine is not quiet after {most_s:g} s: measuring all the same")
     return False
-
-
-def waiting_s() -> float:
-    """Return how long to wait for a quiet machine [s], or raise OptionError for an invalid variable."""
-    given = os.environ.get(VARIABLE) or str(WAIT_S)
-    try:
-        seconds = float(given)
-    except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds < float("inf"):
-        raise OptionError(f"the variable {VARIABLE} is '{given}'", "give seconds, 0 or more, as 30, or unset it")
-    return seconds
 
 
 def _others_use(window_s: float) -> float:

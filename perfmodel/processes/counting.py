@@ -71,7 +71,7 @@ def count_all(
     named = variants.variants if isinstance(variants, Space) else variants
     require(isinstance(named, Mapping), "count_all: variants", named, "a Space, or a mapping of names to kernels")
     pool = Pool(jobs, progress)
-    outcomes = pool.each(Counting(options, pool.alone), named, "counting")
+    outcomes = dict(pool.stream(Counting(options, pool.alone), named, "counting"))
     errors = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, PerfModelError)}
     if errors and len(errors) == len(outcomes):
         raise next(iter(errors.values()))

@@ -45,10 +45,6 @@ class Pool:
         """Whether this process does all work."""
         return self.jobs == 1
 
-    def each(self, task: Task, variants: Mapping[str, Variant], title: str) -> dict[str, Any]:
-        """Return by name, in the variants' order, the task's result for each variant, or the error that it raised."""
-        return dict(self.stream(task, variants, title))
-
     def stream(
         self, task: Task, variants: Mapping[str, Variant], title: str, most: int = MOST
     ) -> Generator[tuple[str, Any], None, None]:

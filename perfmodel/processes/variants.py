@@ -19,7 +19,6 @@ import cloudpickle
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.cache import IN_MEMORY
 from perfmodel.counts.unused import Report, reports
-from perfmodel.display import html_table
 from perfmodel.documents import one_line
 from perfmodel.errors import KernelError, PerfModelError, failed
 from perfmodel.kernels.files import Source, built, restore, sources_in
@@ -67,10 +66,6 @@ class CountedVariants(Mapping[str, KernelCounts]):
 
     def __reduce__(self) -> tuple[type[CountedVariants], tuple[object, ...]]:
         return type(self), (self._counts, dict(self.errors))
-
-    def _repr_html_(self) -> str:
-        rows = [(name, "counted") for name in self] + [(name, str(error)) for name, error in self.errors.items()]
-        return html_table([("variant", "counts"), *rows], repr(self)[1:-1], left=2)
 
 
 def counts_as_json(counts: KernelCounts) -> bytes:

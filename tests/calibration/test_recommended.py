@@ -65,11 +65,6 @@ def test_samples_decide_between_families_that_groups_do_not_tell_apart() -> None
         assert f"power {power}" == recommended(rivals)
 
 
-def test_of_equal_families_the_first_and_of_none_none() -> None:
-    assert "one" == recommended(FamilyFits(measured(1.0), family(name, 1.0)) for name in ("one", "two"))
-    assert "" == recommended([])
-
-
 def test_a_single_group_leaves_nothing_to_compare() -> None:
     rows = tuple(replace(row, group="one") for row in measured(1.0).rows)
     single = replace(measured(1.0), rows=rows)

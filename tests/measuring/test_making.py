@@ -10,20 +10,9 @@ from perfmodel.measuring import making, measure
 from perfmodel.measuring.campaign import Campaign, teams
 from perfmodel.measuring.making import make_kernels, name_of
 from perfmodel.measuring.subject import GeneratedCode
-from perfmodel.progress import Silent
 from tests.campaigns import SCALE, TINY
 from tests.machine import device
-
-
-class Listener(Silent):
-    def __init__(self):
-        self.steps, self.told = [], []
-
-    def advance(self, note="", seconds=0.0):
-        self.steps.append(note)
-
-    def report(self, message):
-        self.told.append(message)
+from tests.measuring.test_run_session import Hears
 
 
 def refused(**variant):
@@ -47,9 +36,9 @@ def two_processes(monkeypatch):
 def test_what_was_made_is_not_made_again_and_failures_are_left_to_the_campaign(tmp_path, monkeypatch):
     kept, bad = replace(SCALE, name="kept"), replace(SCALE, name="bad", build=refused)
     wrong = replace(SCALE, name="wrong", reference=lambda arguments, **_: {"out": 5 * arguments["a"]})
-    kernels, listener = (kept, bad, wrong), Listener()
+    kernels, listener = (kept, bad, wrong), Hears()
     made = make_kernels([(kernels, TINY)], device(), listener)
-    assert {"kept": 2, "bad": 2, "wrong": 2} == {name: listener.steps.count(name) for name in set(listener.steps)}
+    assert {"kept": 2, "bad": 2, "wrong": 2} == {name: listener.notes.count(name) for name in set(listener.notes)}
     assert {name_of(team[0]) for team in teams([kept], TINY, 64)} == set(made)
     whole = measure(kernels, device(), tmp_path / "alone", campaign=TINY, made={})
     generated = []
@@ -69,9 +58,9 @@ def test_what_was_made_is_not_made_again_and_failures_are_left_to_the_campaign(t
 @pytest.mark.device
 @pytest.mark.usefixtures("two_processes")
 def test_a_process_that_dies_leaves_the_rest_to_the_campaign():
-    listener = Listener()
+    listener = Hears()
     make_kernels([((replace(SCALE, name="deadly", build=dies),), TINY)], device(), listener)
-    assert ["a process died while it made kernels; the others are made one after the other"] == listener.told
+    assert ["a process died while it made kernels; the others are made one after the other"] == listener.messages
 
 
 def test_a_campaign_of_few_variants_covers_what_others_do_alone():

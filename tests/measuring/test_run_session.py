@@ -84,18 +84,6 @@ def test_a_device_that_can_be_opened_anew_goes_on(monkeypatch):
     assert first != bench.queue
 
 
-def test_a_device_that_runs_nothing_is_told_at_once(tmp_path, monkeypatch):
-    import pyopencl as cl
-
-    class Broken:
-        def __init__(self, *_):
-            raise cl.RuntimeError("clCreateProgramWithSource failed")
-
-    monkeypatch.setattr(cl, "Program", Broken)
-    with pytest.raises(BrokenDeviceError, match="clCreateProgram"):
-        measured(tmp_path, SCALE)
-
-
 def test_a_full_disk_ends_the_campaign_and_later_it_goes_on(tmp_path, monkeypatch):
     real, written = os.fsync, []
 

@@ -83,7 +83,7 @@ def test_killed_workers_of_a_cluster_lose_no_variant(tmp_path, end):
 @pytest.mark.nightly
 def test_processes_that_grew_are_replaced():
     """Each variant keeps more memory than a process may grow; loky checks once a second."""
-    found = pool.Pool(2).each(_grown, {str(width): partial(double, width) for width in range(1, 7)}, "growing")
+    found = dict(pool.Pool(2).stream(_grown, {str(width): partial(double, width) for width in range(1, 7)}, "growing"))
     assert len({*found.values()} - {os.getpid()}) >= 3
 
 
@@ -213,7 +213,7 @@ def test_a_bounded_number_is_under_way(replace):
 def test_variants_under_way_are_tried_again_alone(replace):
     processes = replace(deadly=("c",))
     with pytest.warns(WorkerDiedWarning, match="4 of 16 variants were under way and are done again") as given:
-        found = pool.Pool(2).each(_pid, LETTERS, "asking")
+        found = dict(pool.Pool(2).stream(_pid, LETTERS, "asking"))
     assert isinstance(found["c"], WorkerDiedError)
     assert {name: name for name in LETTERS if name != "c"} == {name: found[name] for name in found if name != "c"}
     assert ([*LETTERS], 1, 2) == ([*found], len(given), processes.ends)
@@ -223,7 +223,7 @@ def test_variants_under_way_are_tried_again_alone(replace):
 def test_a_process_that_died_while_idle_ends_no_variant(replace):
     replace(dead=1)
     with pytest.warns(WorkerDiedWarning):
-        assert {name: name for name in LETTERS} == pool.Pool(2).each(_pid, LETTERS, "asking")
+        assert {name: name for name in LETTERS} == dict(pool.Pool(2).stream(_pid, LETTERS, "asking"))
 
 
 def test_a_lost_scheduler_is_an_error(replace, monkeypatch):
@@ -232,7 +232,7 @@ def test_a_lost_scheduler_is_an_error(replace, monkeypatch):
         pool, "wait", lambda futures, return_when: SimpleNamespace(done={one for one in futures if one.cancel()})
     )
     with pytest.raises(SchedulerError, match="the connection to the Dask scheduler is lost"):
-        pool.Pool(2).each(_pid, LETTERS, "asking")
+        dict(pool.Pool(2).stream(_pid, LETTERS, "asking"))
 
 # }}}
 

@@ -7,7 +7,6 @@ import math
 import shutil
 import warnings
 from pathlib import Path
-from time import process_time
 
 import pytest
 
@@ -58,18 +57,6 @@ def test_records_of_one_key_are_visits_until_the_code_changes_or_one_fails():
     assert (2.0, 2) == (row.seconds, len(row.visits))
     (row,) = Measurements((visit(1.0), visit(2.0, kernel_hash="x", counts_hash="y"), visit(3.0)), {}).current
     assert (3.0, 0) == (row.seconds, len(row.visits))
-
-
-def test_visits_are_joined_in_time_linear_in_their_number():
-    def seconds(visits):
-        rows, began = (measurement(),) * visits, process_time()
-        (row,) = Measurements(rows, {}).current
-        assert visits == len(row.visits)
-        return process_time() - began
-
-    seconds(100)  # what is loaded once
-    few = min(seconds(500) for _ in range(3))
-    assert seconds(4000) < 20 * few  # 8 if linear, 64 if quadratic
 
 
 def test_counts_are_read_once_also_with_other_facts(monkeypatch):
