@@ -71,13 +71,7 @@ class Campaign:
         return (float("inf") if self.enough_s is None else self.enough_s, self.dropped + 1)
 
     def visit_s(self, run_s: float) -> float:
-        """Return the time of all runs of a visit, if one run takes `run_s` [s].
-
-        Examples
-        --------
-        >>> Campaign("c", enough_s=1.0).visit_s(0.01), Campaign("c", enough_s=1.0).visit_s(2.0)
-        (0.1, 6.0)
-        """
+        """Return the time of all runs of a visit, if one run takes `run_s` [s]."""
         runs = float(self.runs)
         if self.enough_s is not None and run_s > 0:
             runs = min(runs, max(self.dropped + 1, self.enough_s / run_s))

@@ -32,7 +32,6 @@ WINDOW_S = 0.2  # shortest time over which the load is measured [s]: the system 
 LOOK_S, WAIT_S = 1.0, 30.0  # time over which a loaded machine is measured, and longest wait for a quiet one [s]
 VARIABLE = "PERFMODEL_WAIT_S"  # environment variable with another longest wait [s], such as 0
 
-# {{{ the lock of a device
 
 def lock_path(facts: DeviceFacts) -> Path:
     """Return the lock file of a device, in a folder of the user; all drivers of the CPU share one, and equal cards."""
@@ -95,10 +94,6 @@ def pin_threads() -> None:
         for name, value in PINNED.items():
             os.environ.setdefault(name, value)
 
-# }}}
-
-
-# {{{ the load by other processes
 
 class MachineTimes(NamedTuple):
     """Busy time of all cores, and of this process with its children, at a time of the clock [s]."""
@@ -177,5 +172,3 @@ def _others_use(window_s: float) -> float:
 
 def _shares(cores: float) -> str:
     return f"others use {cores:.1f} of the machine's {os.cpu_count() or 1} cores"
-
-# }}}

@@ -33,7 +33,7 @@ def measure(
     kernel_classes: Iterable[KernelClass], device: Device | str | None, store: Path | str,
     progress: Progress | None = None, campaign: Campaign = DEFAULT, made: AllMade | None = None,
 ) -> Measurements:  # fmt: skip
-    """Measure the configurations that a store lacks; write one record for each visit.
+    """Measure what a store lacks, with one record for each visit; return its records of these classes and device.
 
     A campaign may be stopped at any instant. The same call continues it and ends with the same set of records, since
     the chosen sizes are kept next to the store. It waits while another campaign uses the device, and raises
@@ -52,11 +52,6 @@ def measure(
     made
         The result of :func:`perfmodel.measuring.making.make_kernels`. By default kernels are made here first, or one
         by one if there is a budget.
-
-    Returns
-    -------
-    Measurements
-        All records of these classes and this device that the store now holds.
     """
     require(device is None or isinstance(device, str) or hasattr(device, "slug"), "measure: device", device,
             "one of pm.devices(), or an index, name or platform as text")  # fmt: skip
@@ -107,10 +102,9 @@ def _left_out(session: Session, left: list[Configuration], unplanned: list[Team]
 class Session:
     """State of one call of :func:`perfmodel.measuring.measure`.
 
-    `rows` holds by key the current record of each configuration in the store, its visits joined, without impossible
-    times, which are measured again. `deaths` holds records of configurations that ended their process; those without
-    code only if this campaign wrote them, since the cause may be fixed meanwhile. `start_s` is the start by this
-    process's clock, minus the time of earlier processes [s].
+    `rows` are the current records of the store by key, without impossible times, which are measured again; `deaths` are
+    those of configurations that ended their process, without code only if this campaign wrote them, since the cause may
+    be fixed meanwhile. `start_s` is the start by this process's clock, minus the time of earlier processes [s].
     """
 
     bench: Bench

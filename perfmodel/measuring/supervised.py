@@ -63,8 +63,6 @@ class _Child:
                 self.report = row and (Path(document["store"]), Measurement.model_validate(row))
 
 
-# {{{ the supervisor
-
 def supervise(command: Sequence[str], notify: Callable[[str], None]) -> int:
     """Run a command that measures, again after each crash, and return its exit status.
 
@@ -128,10 +126,6 @@ def _run(command: Sequence[str], variables: Mapping[str, str], notify: Callable[
     state.status, state.interrupted = child.returncode, interrupts > 0
     return state
 
-# }}}
-
-
-# {{{ the child
 
 def follow_supervisor() -> bool:
     """Return whether a supervisor started this process; if so, the process ends with the supervisor."""
@@ -215,5 +209,3 @@ def _end_with_reader(pipe: int) -> None:
     poll.register(pipe, 0)
     poll.poll()  # without a requested event it returns only when the other end closes
     os._exit(1)
-
-# }}}

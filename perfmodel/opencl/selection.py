@@ -18,11 +18,7 @@ def find(selector: str | None = None) -> Device:
     selector : str, optional
         An index, a slug or name, else a part of a platform's name, else a part of a slug or name, in upper or lower
         case; of several equally good matches, the first that works. By default PoCL, else the first device that works.
-
-    Raises
-    ------
-    NoDeviceError, UnknownDeviceError, BrokenDeviceError
-        No device is listed, or none matches, or those that match do not build and run a kernel.
+        None that is listed, matches or works is a NoDeviceError, UnknownDeviceError or BrokenDeviceError.
     """
     failures: list[tuple[Device, Health]] = []
     for device in _candidates(selector, devices()):

@@ -1,12 +1,10 @@
 """Measurements for other programs (a flat table, pandas, CSV, T4), and the results of other tuners.
 
-T4 is the auto-tuning community's format for results (Lorentz Center workshop, March 2022), which Kernel Tuner writes:
-results schema 1.0.0, times in milliseconds. Kernel Tuner appends a line to its cache for each timed configuration and
-closes the file at the end: the file of an interrupted run lacks its last two braces, which are added here as in
-``kernel_tuner.util.correct_open_cache`` (version 1.5). A torn last line is left out.
-
-A table of times is CSV: columns of integer parameters, then ``min_ms`` [ms], and ``invalid``, Kernel Tuner's word for
-the reason of a missing time. A file of each kind may be packed by gzip.
+T4 is the auto-tuning community's format for results (Lorentz Center workshop, March 2022): results schema 1.0.0, times
+in milliseconds. Kernel Tuner appends a line to its cache for each timed configuration and closes the file at the end:
+the last two braces that the file of an interrupted run lacks are added as in ``kernel_tuner.util.correct_open_cache``
+(version 1.5), and a torn last line is left out. A table of times is CSV: columns of integer parameters, then ``min_ms``
+[ms], and ``invalid``, Kernel Tuner's word for the reason of a missing time. Each may be packed by gzip.
 """
 
 from __future__ import annotations
@@ -41,8 +39,6 @@ _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "seconds": 1.0, "millise
           "nanoseconds": 1e-9}  # fmt: skip
 _FAILED_MS: Final = 1e20  # time of a failed configuration in files of older versions of Kernel Tuner [ms]
 
-
-# {{{ writing
 
 def table(rows: Iterable[Measurement]) -> list[dict[str, Any]]:
     """Return one flat dict for each record, all with the same keys; values that a record lacks are None."""
@@ -109,10 +105,6 @@ def _result(row: Measurement) -> dict[str, Any]:
         "measurements": [{"name": name, "value": 1e3 * time, "unit": "ms"} for name, time in times.items()],
     }
 
-# }}}
-
-
-# {{{ reading
 
 @dataclass(frozen=True)
 class TunerResult:
@@ -293,5 +285,3 @@ def _seconds(times: Iterable[Any], unit: Any) -> tuple[float, ...]:
                 f"has the time {shortened(time)}; a record holds times from {SHORTEST_S:g} to {LONGEST_S:g} s"
             )
     return tuple(seconds)
-
-# }}}

@@ -29,7 +29,6 @@ _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 _BLOCK = 2**16
 _SHOWN = 3  # damaged lines that a message names
 
-# {{{ writing
 
 def append_line(path: Path, document: Any) -> None:
     """Append one line, whole or not at all, or raise OutputError; a torn last line is moved to ``*.torn`` before."""
@@ -106,10 +105,6 @@ def _last_line(file: FileIO, end: int) -> tuple[int, bytes]:
     offset = tail.rstrip(b"\n").rfind(b"\n") + 1
     return start + offset, tail[offset:]
 
-# }}}
-
-
-# {{{ reading
 
 Value = TypeVar("Value")
 Lines = tuple[tuple[int, Value], ...]
@@ -191,10 +186,6 @@ def _warned(path: Path, damaged: list[tuple[int, str]]) -> tuple[str, ...]:
     warnings.warn(sentence, SetAsideWarning, stacklevel=3)
     return (sentence,)
 
-# }}}
-
-
-# {{{ records and counts
 
 RECORD = Schema(SCHEMA, "measure again: perfmodel measure --store FOLDER")
 
@@ -246,5 +237,3 @@ def _named(line: bytes, *keys: str) -> Iterator[None]:
         if not isinstance(name, str):
             raise
         raise DocumentError(f"(kernel {shortened(name)}) {error.problem}") from error
-
-# }}}

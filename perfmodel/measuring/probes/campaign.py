@@ -35,9 +35,8 @@ def measure_probes(
 ) -> tuple[ProbeRun, ...]:  # fmt: skip
     """Probe a device as far as its folder does not hold the probes yet, and return all that the folder holds.
 
-    What was probed thoroughly is not probed briefly again. With `again` a new series begins where the last one is
-    complete; its facts replace those of the last. Raises DeviceBusyError where another campaign on the device does not
-    end in an hour, StoreError where the folder is another device's, OutputError where it cannot be written.
+    What was probed thoroughly is not probed briefly again. With `again` a new series, whose facts replace the others,
+    begins where the last one is complete. DeviceBusyError: another campaign on the device does not end in an hour.
     """
     progress = progress or Silent()
     stored.prepare(folder, device.facts)
