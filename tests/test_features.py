@@ -1,4 +1,4 @@
-"""None"""
+"""Features of kernels at sizes, their names and units, and stride classes."""
 
 from __future__ import annotations
 
@@ -75,16 +75,16 @@ def in_place(stride: int, loaded: int, stored: int) -> KernelCounts:
 
 
 @pytest.mark.parametrize(
-    ("stride", "loaded", "stored", "apart", "together"),
+    ("stride", "loaded", "stored", "separate", "together"),
     [(2, 0, 1, "1of2", "2of2"), (2, 0, 0, "1of2", "1of2"), (3, 2, 0, "1of3", "2of3"), (4, 1, 3, "1of4", "2of4")],
 )
-def test_a_load_beside_a_store_of_the_same_array(stride, loaded, stored, apart, together):
+def test_a_load_beside_a_store_of_the_same_array(stride, loaded, stored, separate, together):
     """By the paper's Algorithm 2 the footprint is the array's: F_v has a cell for each load and for each store."""
     counts, n = in_place(stride, loaded, stored), 64
     cells = {stride * i + offset for i in range(n) for offset in (loaded, stored)}
     filled = {cell + k for cell in cells for k in range(stride)}
     assert together == f"{-(-len(cells) * stride // len(filled))}of{stride}"
-    for classes, quantised in ((features.PLAIN, apart), (features.Classes(utilization="array"), together)):
+    for classes, quantised in ((features.PLAIN, separate), (features.Classes(utilization="array"), together)):
         for sizes in (n, np.array([n])):
             values = features.evaluate(counts, {"n": sizes}, classes)
             names = {name for name in values if name.startswith("global_")}
@@ -96,7 +96,7 @@ def test_a_load_beside_a_store_of_the_same_array(stride, loaded, stored, apart, 
 
 @pytest.mark.parametrize("stride", [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 33, 64])
 def test_a_local_stride_has_the_class_of_its_conflicts(stride):
-    """32 lanes so far apart meet in banks: the class is how many of them share one, counted lane by lane."""
+    """The class is the number of 32 lanes that share a bank."""
     unit = lp.make_kernel(
         "{ [g, i]: 0 <= g < n and 0 <= i < 32 }",
         f"tile[{stride}*i] = a[g, i] {{id=put}}\nb[g, i] = tile[{stride}*i] {{dep=put}}",

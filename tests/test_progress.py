@@ -71,7 +71,7 @@ def test_the_remaining_time_follows_expected_times(capsys, monkeypatch):
 def test_the_remaining_time_is_right_within_a_factor_of_two_or_not_shown(seconds, capsys, monkeypatch):
     """Steps that take equally long, nearly, or one that takes longer than all others: last, or first.
 
-    A long last step cannot be predicted; after a long first step there is no estimate that it spoils.
+    A long last step cannot be predicted; a long first step precedes all estimates.
     """
     clock = [0.0]
     monkeypatch.setattr(progress, "monotonic", lambda: clock[0])

@@ -175,7 +175,7 @@ def test_an_array_begins_where_it_lies_in_the_storage_of_another(offset: int) ->
         (False, "[n] -> { 8*n }", "[n] -> { : n >= 1 }"),
         (True, "[n] -> { 8*n }", "[n] -> { : n mod 2 = 0 }"),
         (True, "[n] -> { n^2 }", "[n] -> { : n mod 4 = 0 }"),  # 4*4
-        (False, "[n] -> { n^2 + n }", "[n] -> { : n mod 4 = 0 }"),  # 20 is no multiple of 16
+        (False, "[n] -> { n^2 + n }", "[n] -> { : n mod 4 = 0 }"),  # 20 is not a multiple of 16
         (True, "[m, n] -> { m*n }", "[m, n] -> { : n mod 8 = 0 and m mod 6 = 0 }"),  # 8*2
         (True, "{ 0 }", "[n] -> { : n >= 1 }"),
         (False, "[n] -> { 16*floor(n/3) }", "[n] -> { : n >= 1 }"),  # floors are not looked into

@@ -17,8 +17,8 @@ def test_shears_uncouple():
     skewed = Polytope(
         ("x", "y"), (), (form(x=1, y=-2), form(x=-1, y=2, n=1), form(y=1), form(4, y=-1)),
     )
-    apart = straightened(skewed)
-    assert all(len(f.names & {"x", "y"}) == 1 for f in apart.inequalities)
+    moved = straightened(skewed)
+    assert all(len(f.names & {"x", "y"}) == 1 for f in moved.inequalities)
 
 
 def test_tile_and_offset_become_one_variable():

@@ -221,7 +221,7 @@ def test_a_spent_budget_is_told_whatever_isl_says(operations):
 
 @pytest.mark.parametrize("operations", [510_000, 2_000_000])
 def test_a_result_that_lacks_pieces_is_not_taken(operations: int) -> None:
-    # isl's dim_max gives no error here where the budget ends in one of its pieces, and leaves the piece out
+    # isl's dim_max leaves out a piece in which the budget ends, without an error
     points = isl.Set(
         "[t, n] -> { [p, x, y, z] : n >= 3 and 0 <= p <= 1 and -7 <= y <= 7 and -14 - 8p - 16x <= y <= 14 + 8p + 16x "
         "and 2 - n + 8p + 16x <= y <= n - 2 - 8p - 16x and -8p - y <= 16z < t - 8p - y }"
