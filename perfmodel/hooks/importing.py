@@ -153,12 +153,12 @@ class Imported:
     """The result of an import."""
 
     path: str
-    form: str  # the format of the file
+    form: str  #: The format of the file.
     device: str
-    rows: tuple[Measurement, ...]  # the added records
-    known: int  # results that the store had before
-    refused: tuple[str, ...]  # a sentence for each result that cannot be used
-    notes: tuple[str, ...]  # on the file
+    rows: tuple[Measurement, ...]  #: The added records.
+    known: int  #: Results that the store had before.
+    refused: tuple[str, ...]  #: A sentence for each result that cannot be used.
+    notes: tuple[str, ...]  #: On the file.
 
     @property
     def statuses(self) -> dict[str, int]:

@@ -135,14 +135,14 @@ class Guide(FrozenValue):
     cannot be built or counted.
     """
 
-    build: Build  # build(**configuration) returns the transformed translation unit
-    space: Mapping[str, Sequence[Any]]  # the values of each parameter, as Kernel Tuner's tune_params
-    model: predicting.FittedModel  # of the device that Kernel Tuner runs on
-    sizes: Mapping[str, int]  # every size parameter of the kernel
-    # Functions of a configuration (a mapping), which is allowed if all return true.
+    build: Build  #: ``build(**configuration)`` returns the transformed kernel.
+    space: Mapping[str, Sequence[Any]]  #: The values of each parameter, as Kernel Tuner's tune_params.
+    model: predicting.FittedModel  #: A model of the device that Kernel Tuner runs on.
+    sizes: Mapping[str, int]  #: Every size parameter of the kernel.
+    #: Functions of a configuration (a mapping), which is allowed if all return true.
     restrictions: Sequence[Callable[[Configuration], bool]] = ()
-    # The parameters that give the shape of the work-group, l.0 first; by default Kernel Tuner's names (block_size_x,
-    # ...). If the space has none of them, tune_params gets them with the kernels' shapes.
+    #: The parameters that give the shape of the work-group, l.0 first; by default Kernel Tuner's names (block_size_x,
+    #: ...). If the space has none of them, tune_params gets them with the kernels' shapes.
     blocks: Sequence[str] | None = None
     allow_unmeasured: bool = False
     _counts: dict[str, KernelCounts] = field(default_factory=dict, init=False, repr=False)

@@ -137,11 +137,11 @@ def _wrong_reference(found: str, allowed: str) -> TuningError:
 class Agreement:
     """Which variants gave the same outputs."""
 
-    # Names of variants with the same outputs, the largest group first; with a reference first those that agree with it.
+    #: Names of variants with the same outputs, the largest group first; or first those that agree with the reference.
     groups: tuple[tuple[str, ...], ...] = ()
-    differs: Mapping[str, str] = field(default_factory=dict, hash=False)  # of other variants, from the first group
-    uncompared: Mapping[str, str] = field(default_factory=dict, hash=False)  # the reason for each
-    reference: bool = False  # whether outputs were compared with those of reference()
+    differs: Mapping[str, str] = field(default_factory=dict, hash=False)  #: Of other variants, from the first group.
+    uncompared: Mapping[str, str] = field(default_factory=dict, hash=False)  #: The reason for each.
+    reference: bool = False  #: Whether outputs were compared with those of reference().
 
     @property
     def compared(self) -> tuple[str, ...]:

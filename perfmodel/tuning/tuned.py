@@ -27,14 +27,14 @@ class TunedVariant:
     """A variant with its predicted time, and its measured time if it ran."""
 
     name: str
-    predicted: float | None = None  # [s]; None if it could not be counted
-    expected: float | None = None  # [s] by the earlier runs, before it ran or else at the end
-    status: str = "skipped"  # ok, or a failure: compile, runtime, timeout, correctness, constraint
-    seconds: float | None = None  # measured [s]; None if it did not run well
-    message: str = ""  # why it failed
-    flags: tuple[str, ...] = ()  # what is suspicious about the time
-    cost_s: float = 0.0  # time of building and running it, or an estimate [s]
-    reached: KernelPoint | None = None  # its position below the device's roofs
+    predicted: float | None = None  #: Predicted time [s]; None if it could not be counted.
+    expected: float | None = None  #: Expected time by the earlier runs [s], before it ran or else at the end.
+    status: str = "skipped"  #: ``ok``, or a failure: compile, runtime, timeout, correctness, constraint.
+    seconds: float | None = None  #: Measured [s]; None if it did not run well.
+    message: str = ""  #: Why it failed.
+    flags: tuple[str, ...] = ()  #: Suspicions about the time.
+    cost_s: float = 0.0  #: Time of building and running it, or an estimate [s].
+    reached: KernelPoint | None = None  #: Its position below the device's roofs.
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,13 +43,13 @@ class Tuned(FrozenValue):
 
     device: str
     sizes: Mapping[str, int] = field(hash=False)
-    tried: tuple[TunedVariant, ...]  # those that ran or failed, in that order
-    skipped: tuple[TunedVariant, ...]  # the others, the one expected fastest first
-    known: float  # probability that no skipped variant is faster than the best by more than `within` [1]
-    within: float  # share by which a variant has to be faster to matter [1]
-    ended: str  # why the search ended
-    counting_s: float = 0.0  # for building, counting and predicting all variants [s]
-    outputs: Agreement = field(default_factory=Agreement)  # which variants gave the same outputs
+    tried: tuple[TunedVariant, ...]  #: Those that ran or failed, in that order.
+    skipped: tuple[TunedVariant, ...]  #: The others, the one expected fastest first.
+    known: float  #: Probability that no skipped variant is faster than the best by more than `within` [1].
+    within: float  #: Share by which a variant has to be faster to matter [1].
+    ended: str  #: Why the search ended.
+    counting_s: float = 0.0  #: For building, counting and predicting all variants [s].
+    outputs: Agreement = field(default_factory=Agreement)  #: Which variants gave the same outputs.
 
     @cached_property
     def best(self) -> TunedVariant | None:
