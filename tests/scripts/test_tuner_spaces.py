@@ -16,19 +16,6 @@ def sample(benchmark, number: int) -> list[dict]:
     return random.Random(17).sample(list(benchmark.space.configurations), number)
 
 
-def test_spaces_are_as_large_as_the_benchmark_asks():
-    """There are 4 shapes of groups, 2 orders, and 1, 2, 4 or 8 elements for a work-item.
-
-    Both depths may be unrolled for 1 or 2 elements, and only the first for 4 or 8: the limit is 64 products. Without a
-    prefetch the depth matters only where it is unrolled; with one of the 3, it always does.
-    """
-    few, many = (1 + 2) + 3 * (2 + 2), (1 + 1) + 3 * (2 + 1)
-    assert 4 * 2 * (2 * few + 2 * many) == len(list(MATMUL.space.configurations))
-    groups = 11  # width*height from 64 to 256
-    assert groups == len({(c["width"], c["height"]) for c in STENCIL.space.configurations})
-    assert groups * 2 * (1 + 2 + 2) == len(list(STENCIL.space.configurations))
-
-
 @pytest.mark.parametrize("config", sample(MATMUL, 6), ids=lambda config: "-".join(map(str, config.values())))
 def test_products_multiply_and_add_n_cubed_times(config):
     counts = count(MATMUL.space.build(**config))

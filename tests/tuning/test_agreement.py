@@ -57,6 +57,14 @@ def test_variants_with_other_outputs_are_not_compared():
     assert (("b", "c"), {"a": "it writes tmp, and 'b' writes out"}) == (found.right, found.uncompared)
 
 
+def test_outputs_that_are_all_nan_are_not_compared():
+    found = compared({"a": {"out": np.full(3, np.nan)}, "b": {"out": np.full(3, np.nan)}})
+    assert {"a", "b"} == found.uncompared.keys()
+    assert "every element of 'out' is NaN; give arguments(**sizes)" in found.uncompared["a"]
+    assert not found.allows("a")
+    assert "no outputs were compared" == found.sentences[0]
+
+
 def test_a_variant_whose_second_run_differs_is_wrong():
     found = OutputComparison()
     for name in "abc":
