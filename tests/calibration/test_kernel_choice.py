@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.calibration.kernel_choice import chosen_campaign, chosen_classes, discovered, missing_features
+from perfmodel.calibration.kernel_choice import chosen_classes, discovered, missing_features
 from perfmodel.counts import count
 from perfmodel.errors import OptionError
 from perfmodel.kernels import discover
-from perfmodel.measuring import DEFAULT, FULL, QUICK
+from perfmodel.measuring import DEFAULT, QUICK
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,14 +42,6 @@ def test_names_and_tags_both_have_to_fit(kernels):
 def test_unknown_names_and_tags_are_refused(kernels, names, tags, part):
     with pytest.raises(OptionError, match=part):
         chosen_classes(kernels, names, tags)
-
-
-def test_campaigns():
-    assert DEFAULT == chosen_campaign(quick=False, full=False, budget_s=None)
-    full = chosen_campaign(quick=False, full=True, budget_s=3.0)
-    assert ("full", 3.0, FULL.seed, FULL.tags) == (full.name, full.budget_s, full.seed, full.tags)
-    with pytest.raises(OptionError, match="--quick and --full"):
-        chosen_campaign(quick=True, full=True, budget_s=None)
 
 
 def test_without_a_store_every_feature_is_missing(kernels, tmp_path):

@@ -140,15 +140,6 @@ def test_what_was_measured_under_load_is_measured_again(tmp_path, monkeypatch):
     assert again.rows == measured(tmp_path, SCALE).rows
 
 
-def test_a_used_budget_starts_nothing_and_says_what_is_left_out(tmp_path):
-    hears = Hears()
-    found = measured(tmp_path, SCALE, OTHER, campaign=replace(TINY, budget_s=0.0), progress=hears)
-    assert () == found.rows
-    (message,) = hears.messages
-    assert "budget of 0 s is used" in message
-    assert "4 variants are left out (of other, scale)" in message
-
-
 def test_a_budget_that_ends_amidst_is_taken_up_again(tmp_path, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(run, "monotonic", lambda: clock[0])

@@ -32,16 +32,6 @@ def test_an_exception_gets_the_status_of_its_stage_and_one_line():
     assert ("compile", "ValueError: two lines") == (caught.value.status, caught.value.message)
 
 
-def test_a_subject_that_cannot_be_built_has_no_hash():
-    def fails(**_):
-        raise ZeroDivisionError("on purpose")
-
-    subject = Subject(replace(SCALE, build=fails), {"factor": 2})
-    assert "" == subject.hash
-    with pytest.raises(FailedError, match="on purpose"):
-        subject.generated  # noqa: B018 -- raises
-
-
 def test_what_a_class_or_loopy_prints_does_not_mix_with_a_commands_output(capsys):
     def build(**variant):
         sys.stdout.write("mine\n")

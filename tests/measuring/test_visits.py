@@ -75,18 +75,6 @@ def test_everything_lies_between_two_visits_to_a_configuration(tmp_path, device)
     assert [tuple(range(6))] * 3 == [tuple(r.place_in_order for r in found.rows[i : i + 6]) for i in (0, 6, 12)]
 
 
-def test_one_row_has_the_times_of_all_visits(tmp_path, device):
-    device.seconds = lambda place, visit: (1.5, 1.0, 1.02)[visit]
-    for row in measured(tmp_path):
-        assert (0.1, 1.5, 1.5, 0.1, 1.0, 1.0, 0.1, 1.02, 1.02) == row.samples_s
-        assert ((1.5, 1.5), (1.0, 1.0), (1.02, 1.02)) == row.kept_by_visit_s
-        assert (1.0, 1.02, pytest.approx(0.02)) == (row.seconds, row.median, row.disagreement)
-        assert [(3, 1)] * 3 == [(visit.runs, visit.dropped) for visit in row.visits]
-        assert sorted(visit.began_at for visit in row.visits) == [visit.began_at for visit in row.visits]
-        assert () == row.flags
-    assert [1.0] * 6 == [row["seconds"] for row in store.table(store.read(tmp_path).current)]
-
-
 def test_only_what_disagrees_is_visited_again_until_it_agrees(tmp_path, device):
     slow = {(2, 512): 2, (3, 256): 4}  # so many visits at the start differ, each by 6 %
     device.seconds = lambda place, visit: 2.0 * 1.06**-visit if visit < slow.get(place, 0) else 1.0
@@ -124,7 +112,7 @@ def test_visits_that_would_follow_too_soon_wait(tmp_path, device):
     assert device.now < 7 * (7.0 + 12.0) + 12.0  # it waits no longer
 
 
-@pytest.mark.parametrize("stop", range(0, 22, 3))
+@pytest.mark.parametrize("stop", [0, 1, 7, 19])
 @pytest.mark.parametrize("inside", [False, True])
 def test_stopped_between_or_inside_of_visits_nothing_is_lost_or_repeated(tmp_path, device, stop, inside):
     def seconds(place, visit):

@@ -80,19 +80,6 @@ def test_killed_workers_of_a_cluster_lose_no_variant(tmp_path, end):
     assert {*variants} - {*counted} == {*counted.errors}
 
 
-@pytest.mark.nightly
-def test_processes_that_grew_are_replaced():
-    """Each variant keeps more memory than a process may grow; loky checks once a second."""
-    found = dict(pool.Pool(2).stream(_grown, {str(width): partial(double, width) for width in range(1, 7)}, "growing"))
-    assert len({*found.values()} - {os.getpid()}) >= 3
-
-
-def _grown(kernel: object) -> int:
-    vars(sys).setdefault("_held", []).append(b"x" * 320 * 2**20)
-    time.sleep(1.1)
-    return os.getpid()
-
-
 @pytest.mark.slow
 def test_processes_end_with_their_results(monkeypatch):
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)

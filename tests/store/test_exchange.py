@@ -82,11 +82,6 @@ def test_a_t4_result_is_the_record_in_milliseconds():
     assert (["time"], 1) == (result["objectives"], result["correctness"])
 
 
-def test_a_size_named_as_a_key_of_the_variant_stays_apart():
-    (result,) = store.t4([measurement(variant={"n": 3}, parameters={"n": 8})])["results"]
-    assert {"kernel": "copy", "n": 3, "parameters.n": 8} == result["configuration"]
-
-
 def test_visits_are_one_row():
     first = measurement(samples_s=(9.0, 9.0, 3.0, 4.0))
     found = Measurements((first, measurement(samples_s=(9.0, 9.0, 2.0, 2.0))), {})
