@@ -247,8 +247,8 @@ class FittedModel(FrozenValue):
         if unmeasured and not allow_unmeasured:
             raise UnmeasuredFeatureError(
                 f"prediction withheld: no measurement on '{self.device}' ever exercised {listed(unmeasured)}",
-                f"measure what the kernel needs ({MISSING}), or pass allow_unmeasured=True to "
-                "count it as free", features=unmeasured, device=self.device,
+                f"measure what the kernel needs ({MISSING}), or pass allow_unmeasured=True to count it as free",
+                features=unmeasured, device=self.device,
             )  # fmt: skip
         if not self.family.resources:
             values = self.family.values(case)
@@ -258,28 +258,22 @@ class FittedModel(FrozenValue):
         self, case: Case, features: Mapping[str, Any], values: Mapping[str, Any], level: float,
         unmeasured: tuple[str, ...],
     ) -> Prediction:  # fmt: skip
-        counts = case.counts
         seconds, terms = self._run_time.evaluate(values)
         if seconds < 0 if isinstance(seconds, float) else np.any(seconds < 0):
-            raise _negative_time(counts.name, self.family.name, seconds, terms)
-        half_width: Any = None
-        interval: tuple[Any, Any] | None = None
-        if self._quantiles is not None:
-            half_width = self._half_width(values, self._quantiles.at(level), float(counts.launch.private_bytes))
-            interval = scaled(seconds, half_width)
+            raise _negative_time(case.counts.name, self.family.name, seconds, terms)
+        q = None if self._quantiles is None else self._quantiles.at(level)
+        half_width = None if q is None else self._half_width(case, values, q)
+        interval = None if half_width is None else scaled(seconds, half_width)
         interval, from_relatives = self._widened(interval, values, seconds, half_width, level)
+        interval, doubts = self._covering(interval, case, seconds, half_width)
         cautions = (
             *from_relatives, *self._cautions(seconds, features, half_width, level),
-            *self._wide(half_width, level, values, float(counts.launch.private_bytes)),
-            *(
+            *self._wide(case, values, half_width, q), *(
                 f"statistics[{key!r}] is {value:g}, but at most {most:g} at these sizes; give a smaller number, or "
-                "larger sizes" for key, value, most in counts.outside(case.parameters)
-            ),
+                "larger sizes" for key, value, most in case.counts.outside(case.parameters)
+            ), *doubts,
         )  # fmt: skip
-        interval, doubts = self._covering(interval, case, seconds, half_width)
-        return Prediction(
-            seconds, terms, interval, unmeasured, (*cautions, *doubts), counts.name, case.parameters, level
-        )
+        return Prediction(seconds, terms, interval, unmeasured, cautions, case.counts.name, case.parameters, level)
 
     def lacking(self, counts: KernelCounts, sizes: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the features and quantities that a kernel needs at some sizes and no measurement exercised, sorted."""
@@ -328,9 +322,9 @@ class FittedModel(FrozenValue):
         measured = self.fitted.measured
         return self._run_time.charged - {*measured.features} if measured else frozenset()
 
-    def _half_width(self, values: Mapping[str, Any], q: float, private: float) -> Any:
+    def _half_width(self, case: Case, values: Mapping[str, Any], q: float) -> Any:
         """Return h of the interval from p/exp(h) to p exp(h); an infinite float if it is unbounded."""
-        conformal = self.fitted.conformal
+        conformal, private = self.fitted.conformal, float(case.counts.launch.private_bytes)
         return conformal and conformal.half_width(q, self._by_weight(values) if conformal.scale else {}, private)
 
     def local_scale(self, prediction: Prediction) -> Any:
@@ -364,17 +358,17 @@ class FittedModel(FrozenValue):
         if measured := self.fitted.measured:
             yield from measured.far_outside(seconds, self.weights, values)
 
-    def _wide(self, half_width: Any, level: float, values: Mapping[str, Any], private: float) -> Iterator[Caution]:
+    def _wide(self, case: Case, values: Mapping[str, Any], half_width: Any, q: float | None) -> Iterator[Caution]:
         """Yield the reason for the widest interval, if it is wide."""
         scale = self.fitted.conformal and self.fitted.conformal.scale
-        if not scale or self._quantiles is None or not (q := self._quantiles.at(level)) < math.inf:
+        if not scale or not q or q == math.inf:
             return
-        half = half_width if isinstance(half_width, float) else float(np.max(half_width))
-        if (widest := half / q if q else 0.0) > WIDE:
-            index, by_weight = int(np.argmax(half_width)), self._by_weight(values)
-            shape = np.shape(half_width)
-            at = {name: float(np.broadcast_to(part, shape).flat[index]) for name, part in by_weight.items()}
-            reason = scale.reason(at, private)
+        widest = (half_width if isinstance(half_width, float) else float(np.max(half_width))) / q
+        if widest > WIDE:
+            index, shape = int(np.argmax(half_width)), np.shape(half_width)
+            by_weight = self._by_weight(values).items()
+            at = {name: float(np.broadcast_to(part, shape).flat[index]) for name, part in by_weight}
+            reason = scale.reason(at, float(case.counts.launch.private_bytes))
             yield f"its interval is {widest:.1f} times as wide (in log time) as those of measured kernels: {reason}"
 
     def _covering(
