@@ -23,8 +23,6 @@ from perfmodel.fitting.device_folder import (
     with_given_facts,
 )  # fmt: skip
 from perfmodel.store import TESTS_FILE, read
-from perfmodel.store.measurement import UNRANKED
-from tests.recorded import DEVICES, SIMULATED
 
 DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
 
@@ -76,19 +74,6 @@ def test_a_simulated_device_is_not_pooled(root: Path, simulated: Path) -> None:
     refuse_mixture([root / "other", root / "pocl-one"])
     with pytest.raises(OptionError, match=r"toy-sim', whose times are a simulator's.*evaluate it by itself"):
         refuse_mixture([root / "other", simulated])
-
-
-def test_the_committed_simulated_device_is_one() -> None:
-    assert is_simulated(SIMULATED)
-    assert not any(map(is_simulated, DEVICES))
-    measured, tests = measured_folder(SIMULATED, measured_facts=False)
-    assert "simulated" in measured.device
-    assert (197, 72) == (len(tuple(measured)), len(tuple(tests)))
-    # launches with fewer than four groups for each of 15 units are no alternatives
-    for row in (*measured, *tests):
-        counts = (measured if row.counts_hash in measured.counts else tests).counts[row.counts_hash]
-        groups = counts.work_groups()(**row.parameters) / counts.launches()(**row.parameters)
-        assert (groups < 60) == (UNRANKED in row.flags)
 
 
 def test_a_device_that_is_not_there(root: Path, tmp_path: Path) -> None:

@@ -61,13 +61,6 @@ def test_what_is_known_is_not_chosen() -> None:
     assert "resource_sharpness" in found
 
 
-def test_families_without_choices_change_nothing() -> None:
-    rows = measured(0.5, 2.0)
-    assert rows is with_chosen_facts(rows, replace(FAMILY, choices={}))
-    nothing = replace(rows, rows=())
-    assert nothing is with_chosen_facts(nothing, FAMILY)
-
-
 def test_one_group_cannot_be_left_out_and_the_first_candidates_are_taken() -> None:
     rows = measured(1.5, 5.0)
     single = replace(rows, rows=tuple(replace(row, group="one") for row in rows.rows))

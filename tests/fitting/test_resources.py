@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import least_squares, nnls
+from scipy.optimize import least_squares
 
 from perfmodel.fitting.resources import ResourceModel, fit_resources
 
@@ -63,14 +63,6 @@ def test_noisy_times_are_fitted_as_well_as_by_another_optimiser() -> None:
     assert np.exp(other.x) == pytest.approx(found.weights, rel=0.02)
     # each planted weight is within four standard errors
     assert np.all(np.abs(found.weights - PLANTED) < 4 * found.standard_errors)
-
-
-def test_without_a_maximum_it_is_non_negative_least_squares() -> None:
-    table, generator = rows(), np.random.default_rng(4)
-    times = by_hand(table, PLANTED, 1.0) * np.exp(generator.normal(0, 0.01, 200))
-    found = fit_resources(ResourceModel({}, 2.0), table, times, np.ones(200))
-    plain, _ = nnls(table / times[:, None], np.ones(200))
-    assert plain == pytest.approx(found.weights, rel=0.02)
 
 
 def test_odd_rows_do_not_decide() -> None:

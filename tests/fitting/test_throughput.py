@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import fit_weights
 from perfmodel.fitting.throughput import (
@@ -150,18 +149,6 @@ def test_the_family_takes_them_and_what_the_device_told_stays():
     assert 4e-7 == pytest.approx(weights["w_memory_latency"].value, rel=1e-3)
     given = {name for name, weight in weights.items() if "given" in weight.marks}
     assert set(weights) - {"w_barrier_rate"} == given
-
-
-def test_without_compute_units_it_says_so():
-    known = facts(True)
-    rest = {key: known.fact(key) for key in known if key != "compute_units"}
-    bare = DeviceFacts.from_mapping("toy", "none", "0", rest)
-    with pytest.raises(FactsError, match="compute_units"):
-        throughput(measured(True, told=bare))
-    rows = measured(True)
-    unknown = Measurements(rows.rows, rows.counts_documents)
-    with pytest.raises(FactsError, match="compute_units"):
-        throughput(unknown)
 
 
 def test_latencies_are_those_of_the_pointer_chase():

@@ -144,15 +144,6 @@ def test_a_weight_outside_of_its_bounds(tmp_path):
             read_weights(path, family=bounded)
 
 
-@pytest.mark.parametrize("text", ['{"a": ' * 5000, '{"a": 1, "a": 1}', '{"a": NaN}', '{"a": 1e999}', "9" * 5000])
-def test_malformed_json_is_refused(tmp_path, text):
-    path = tmp_path / "w.json"
-    path.write_text(text)
-    with pytest.raises(WeightsError) as caught:
-        read_weights(path)
-    assert len(str(caught.value)) < 400
-
-
 def test_a_missing_file(tmp_path):
     with pytest.raises(WeightsError, match="cannot be read"):
         load(tmp_path / "none.json")
