@@ -38,11 +38,6 @@ def without(model: FittedModel, *quantities: str) -> FittedModel:
     return replace(model, fitted=fitted.model_copy(update=update))
 
 
-def sines(dtype: type = np.float64):
-    return kernel("[n] -> { [i, j]: 0 <= i < n and 0 <= j < 64 }", "out[i] = sum(j, sin(a[i] + b[j]))",
-                  "a: n; b: 64; out: n", dtype)  # fmt: skip
-
-
 def test_a_ratio_is_the_mean_of_logarithms_and_wider_with_few_devices():
     devices = {f"d{k}": {"circular_64": 2.0 * ratio, "exponential_64": 2.0} for k, ratio in enumerate((1, 2, 4))}
     ratio = Ratios({"cpu": devices}).nearest("circular_64", ["exponential_64", "loads"], "cpu")
