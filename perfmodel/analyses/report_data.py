@@ -22,7 +22,7 @@ from perfmodel.analyses.report_models import (
     family_lines,
     weights_files,
 )
-from perfmodel.analyses.roofline import KernelPoint, largest, points_of, roof_values, roofline_points
+from perfmodel.analyses.roofline import KernelPoint, points_of, roof_values, roofline_points
 from perfmodel.compare import Comparison, Comparisons, Figures, compare, summarise
 from perfmodel.compare.comparison import volume
 from perfmodel.compare.figures import Verdict, judge
@@ -225,6 +225,6 @@ def _unmeasured(
 
 def _points(compared: Measurements) -> tuple[KernelPoint, ...]:
     try:
-        return largest(roofline_points(compared))
+        return roofline_points(compared)
     except FactsError:
         return ()

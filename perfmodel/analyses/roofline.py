@@ -10,8 +10,8 @@ bandwidths B of memory and :math:`B_{cache}` of the caches. Where the latter is 
 memory roof, and the time is Q/B. In local memory only what crosses from one work-item to another must move
 (:func:`~perfmodel.quantities.traffic.least_local_bytes`).
 
-So a share above 1 comes from no roof of another thing. What remains is a time that is shorter than that of every kernel
-which measured the roofs (a clock boost, or a published peak at a lower clock), or a predicted time that is too short.
+A share above 1 is a time shorter than that of every kernel which measured the roofs (a clock boost, or a published peak
+at a lower clock), or a predicted time that is too short.
 """
 
 from __future__ import annotations
@@ -144,12 +144,17 @@ def facts_with_roofs(model: FittedModel) -> DeviceFacts:
 
 
 def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:
-    """Return every measured case; raise FactsError if the size of a transfer is not known."""
+    """Return each measured variant at its largest sizes; raise FactsError if the size of a transfer is not known."""
     counts, facts = measurements.counts, measurements.facts
     roofs = roof_values(facts) if facts is not None else {}
     rows = sorted(measurements, key=lambda row: (row.kernel, in_words(row.variant), *volume(row.parameters)))
-    cases = ((row, Case(counts[row.counts_hash], row.parameters, facts, "roofline")) for row in rows)
-    return tuple(kernel_point(case, roofs, row.kernel, in_words(row.variant), row.median) for row, case in cases)
+    points = []
+    for (kernel, form), row in {(row.kernel, in_words(row.variant)): row for row in rows}.items():
+        placed = _placed(Case(counts[row.counts_hash], row.parameters, facts, "roofline"), roofs)
+        operations, moved, bound_s, bound = (values.item() for values in placed)
+        sizes = in_words(row.parameters)
+        points.append(KernelPoint(kernel, form, sizes, operations, moved, row.median, bound_s, BOUNDS[bound]))
+    return tuple(points)
 
 
 def points_at(
@@ -172,12 +177,6 @@ def points_at(
     except FactsError:
         return tuple({} for _ in rankings)
     return points
-
-
-def kernel_point(case: Case, roofs: Mapping[str, float], kernel: str, form: str, seconds: float) -> KernelPoint:
-    """Return a counted kernel with a time [s] below roofs; raise FactsError if the size of a transfer is not known."""
-    operations, moved, bound_s, bound = (values.item() for values in _placed(case, roofs))
-    return KernelPoint(kernel, form, in_words(case.parameters), operations, moved, seconds, bound_s, BOUNDS[bound])
 
 
 def _placed(case: Case, roofs: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
@@ -217,8 +216,3 @@ def above_lines(points: Iterable[KernelPoint]) -> list[str]:
     """Return a line on the kernels that are above a roof, where some are."""
     names = dict.fromkeys(point.kernel for point in points if point.share > 1)
     return [f"above 100 % of the roof ({', '.join(names)}): {ABOVE}"] if names else []
-
-
-def largest(points: Iterable[KernelPoint]) -> tuple[KernelPoint, ...]:
-    """Return of each kernel's variant the last point: that of its largest sizes, if they are in order."""
-    return tuple({(point.kernel, point.form): point for point in points}.values())

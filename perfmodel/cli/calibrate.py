@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -164,7 +165,8 @@ def fit_command(
     model = calibration.calibrate.fit_family(source, chosen, given=options.given_facts_of(facts), driver=driver)
     model.save(path)
     if not output.settings().json:
-        output.print_text("\n".join(_model_lines(model, path)), output.text_stream(path))
+        stream = sys.stderr if is_standard_output(path) else sys.stdout
+        output.print_text("\n".join(_model_lines(model, path)), stream)
     elif not is_standard_output(path):
         output.print_document(model.fitted.model_dump(mode="json", by_alias=True))
 

@@ -131,7 +131,7 @@ def _show_roofline(source: list[Path] | None, picture: Path | None, csv: bool) -
         raise OptionError("--roofline was given with several folders", "give one --from")
     folder = source[0] if source else options.weights_in_use().folder
     _, tests = fitting.device_folder.measured_folder(folder)
-    facts, points = tests.known_facts, analyses.roofline.largest(analyses.roofline.roofline_points(tests))
+    facts, points = tests.known_facts, analyses.roofline.roofline_points(tests)
     if picture is not None:
         title = f"{facts.slug}: roofs and test kernels"
         report.pictures.write(report.plots.plot_roofline(points, facts=facts, title=title), picture)

@@ -196,11 +196,6 @@ def print_text(text: str, file: TextIO | None = None) -> None:
     print(visible(display.wrapped_text(text, table_width())), file=file or sys.stdout)
 
 
-def text_stream(file: Path | None) -> TextIO:
-    """Return where a command prints text about a file: standard error if the file is standard output."""
-    return sys.stderr if file is not None and is_standard_output(file) else sys.stdout
-
-
 def one_output(**files: Path | None) -> None:
     """Refuse options that send two results to standard output: ``--json``, and files, by the names of their options."""
     taken = ["--json"] * settings().json

@@ -1,19 +1,9 @@
 """Protocols by which models are judged: which kernels are in the fit, and which are predicted.
 
-- ``A``: fit to the measurement kernels, predict the test kernels.
-- ``B`` (leave one group out): as A, without classes of the predicted kernel's group in the fit.
-- ``sizes`` (leave one size out): for each measured kernel with several sizes, the smallest, the second smallest, and so
-  on is left out of the fit and predicted.
-- ``C`` (anchored): as B, and one visit to the smallest size of each variant scales its predictions at the other sizes
-  (:mod:`perfmodel.fitting.anchored`). ``A/C`` and ``B/C`` are A and B over the cases of C.
-
-Three protocols need no test kernels, for rows of many kernels in many variants:
-
-- ``groups``: whole groups are left out and predicted, in eight folds (:func:`perfmodel.fitting.family_fits.dealt`).
-- ``kernels``: whole kernels are left out; other kernels of their group stay in the fit.
-- ``variants``: single variants are left out; other variants of their kernel stay in the fit.
-
-Features are evaluated once for each row, whatever the number of fits.
+:data:`PROTOCOLS` has each of them in words. ``sizes`` leaves out the smallest size of each measured kernel, then the
+second smallest, and so on. ``C`` uses :mod:`perfmodel.fitting.anchored`. ``groups``, ``kernels`` and ``variants`` need
+no test kernels, and have eight folds (:func:`perfmodel.fitting.family_fits.dealt`). Features are evaluated once for
+each row, whatever the number of fits.
 """
 
 from __future__ import annotations

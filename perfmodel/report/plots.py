@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perfmodel.analyses.roofline import KernelPoint, ceilings, largest, roof_values, roofline_points
+from perfmodel.analyses.roofline import KernelPoint, ceilings, roof_values, roofline_points
 from perfmodel.compare import Comparison, Contender, Evaluation
 from perfmodel.display import in_words, seconds_text
 from perfmodel.errors import OptionError
@@ -55,7 +55,7 @@ def plot_roofline(
     """
     if isinstance(measured, Measurements):
         facts = facts or measured.facts
-        measured = largest(roofline_points(measured.with_facts(facts)))
+        measured = roofline_points(measured.with_facts(facts))
     picture = pictures.roofline(measured, {} if facts is None else {**roof_values(facts), **ceilings(facts)})
     if picture is None:
         problem = "no roof is known, and no kernel has operations and traffic"

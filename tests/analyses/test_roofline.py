@@ -7,15 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.analyses.roofline import (
-    ceilings,
-    facts_with_roofs,
-    largest,
-    points_at,
-    points_of,
-    roof_values,
-    roofline_points,
-)
+from perfmodel.analyses.roofline import ceilings, facts_with_roofs, points_at, points_of, roof_values, roofline_points
 from perfmodel.facts import Fact
 from perfmodel.fitting.throughput import save_roofs
 from perfmodel.predicting.model import load
@@ -106,11 +98,6 @@ def test_roofs_that_were_measured_are_next_to_the_weights(tmp_path):
     assert 7.0 == roof_values(facts_with_roofs(known))["memory_bandwidth_bytes_per_s"]
     elsewhere = replace(here, fitted=here.fitted.model_copy(update={"transferred_from": "another"}))
     assert {} == roof_values(facts_with_roofs(elsewhere)) == roof_values(facts_with_roofs(replace(here, path=None)))
-
-
-def test_the_largest_sizes_are_the_last_of_each_variant():
-    points = [point(sizes="n=8"), point(sizes="n=16"), point(form="tiled")]
-    assert (points[1], points[2]) == largest(points)
 
 
 def test_roofs_are_the_known_facts():

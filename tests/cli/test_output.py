@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from perfmodel.cli.output import CommandSettings, one_output, text_stream, using
+from perfmodel.cli.output import CommandSettings, one_output, using
 from perfmodel.errors import OptionError
-
-
-def test_text_makes_room_for_a_file_on_standard_output():
-    assert (sys.stdout, sys.stdout) == (text_stream(None), text_stream(Path("w.json")))
-    assert sys.stderr is text_stream(Path("-"))
 
 
 def test_two_documents_do_not_share_standard_output():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perfmodel.analyses.roofline import largest, roofline_points
+from perfmodel.analyses.roofline import roofline_points
 from perfmodel.report.plots import plot_roofline
 from scripts.lab.curves import Panel, Series, curves_figure
 from scripts.lab.studies import Findings, Study, StudyData
@@ -17,7 +17,7 @@ from scripts.lab.studies.roofline import (
 
 
 def examine(data: StudyData) -> Findings:
-    points, kernels = largest(roofline_points(data.tests)), balanced_kernels(data)
+    points, kernels = roofline_points(data.tests), balanced_kernels(data)
     shown = "kernel", "form", "sizes", "operations", "bytes", "intensity", "seconds", "rate", "attainable", "share"
     title = f"{data.facts.name}: test kernels below their roofs"
     return Findings(
