@@ -25,7 +25,7 @@ _CARDS = (
     ("/dev/nvidiactl", "nvidia", "nvidia.icd", "libnvidia-opencl.so.1"),
     ("/dev/kfd", "amd", "amdocl64.icd", "libamdocl64.so"),
 )
-_MEND_DEVICES = "scripts/setup, or pip install 'perfmodel[cpu]', or as root: apt-get install pocl-opencl-icd"
+_REPAIR_DEVICES = "scripts/setup, or pip install 'perfmodel[cpu]', or as root: apt-get install pocl-opencl-icd"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Part:
     found: str  # the version or name that was found
     status: str = OK
     message: str = ""  # the problem, or how well the part works
-    mend: str = ""  # the command that repairs it; empty where nothing is broken
+    repair: str = ""  # the command that repairs it; empty where nothing is broken
 
 
 def diagnose() -> Iterator[Part]:
@@ -53,8 +53,8 @@ def python_part() -> Part:
     allowed = metadata.metadata("perfmodel")["Requires-Python"]
     if Requirement(f"python{allowed}").specifier.contains(version, prereleases=True):
         return Part("Python", version)
-    mend = "rm -rf .venv && PYTHON=python3.11 scripts/setup"
-    return Part("Python", version, WRONG, f"perfmodel needs {allowed}", mend)
+    repair = "rm -rf .venv && PYTHON=python3.11 scripts/setup"
+    return Part("Python", version, WRONG, f"perfmodel needs {allowed}", repair)
 
 
 def library_parts() -> Iterator[Part]:
@@ -64,18 +64,18 @@ def library_parts() -> Iterator[Part]:
 
 def _library_part(requirement: Requirement) -> Part:
     name, wanted = requirement.name, str(requirement.specifier)
-    mend = f"{INSTALL} '{name}{wanted}'"
+    repair = f"{INSTALL} '{name}{wanted}'"
     version = installed(name)
     if not version:
-        return Part(name, "", WRONG, f"is not installed, {wanted} is needed", mend)
+        return Part(name, "", WRONG, f"is not installed, {wanted} is needed", repair)
     if not fits(requirement, version):
         message = f"lies outside the range that works, {wanted}"
         if name in NEWER and fits(Requirement(NEWER[name]), version):
             message = f"lies outside the range of the released Loopy, {wanted}; only Loopy's main branch works with it"
-        return Part(name, version, WRONG, message, mend)
+        return Part(name, version, WRONG, message, repair)
     if has_upper_bound(requirement) and (failure := _import_failure(name)):
-        mend = f"{INSTALL} --force-reinstall --no-deps '{name}{wanted}'"
-        return Part(name, version, WRONG, f"does not load: {failure}", mend)
+        repair = f"{INSTALL} --force-reinstall --no-deps '{name}{wanted}'"
+        return Part(name, version, WRONG, f"does not load: {failure}", repair)
     which = "" if name != "loopy" else ", its main branch, with namedisl" if libraries.with_main() else ", as released"
     return Part(name, version, OK, f"{wanted}{which}")
 
@@ -119,10 +119,10 @@ def device_parts() -> Iterator[Part]:
 
         surveyed = survey()
     except BrokenDeviceError as error:
-        yield Part("OpenCL", "", WRONG, f"listing the devices: {error.cause}", _MEND_DEVICES)
+        yield Part("OpenCL", "", WRONG, f"listing the devices: {error.cause}", _REPAIR_DEVICES)
         return
     if not surveyed:
-        yield Part("OpenCL", "no device", WRONG, "nothing to measure on", _MEND_DEVICES)
+        yield Part("OpenCL", "no device", WRONG, "nothing to measure on", _REPAIR_DEVICES)
     yield from _hidden_cards(tuple(device.platform for device, _ in surveyed))
     any_works = any(health.ok for _, health in surveyed)
     for device, health in surveyed:
@@ -132,7 +132,7 @@ def device_parts() -> Iterator[Part]:
             yield from fact_parts(device.index)
         else:
             status = NOTE if any_works else WRONG
-            yield Part(name, what, status, health.message, _mend_device(device.slug))
+            yield Part(name, what, status, health.message, _repair_of(device.slug))
 
 
 def fact_parts(index: int) -> Iterator[Part]:
@@ -146,8 +146,8 @@ def fact_parts(index: int) -> Iterator[Part]:
     except PerfModelError:
         return  # a prediction reports it
     for doubt in contradictions(facts) if facts else ():
-        mend = f"perfmodel calibrate --probes --device {index}, on a quiet machine"
-        yield Part(f"facts of {index}", doubt.what, NOTE, f"{', '.join(doubt.statements)}; {doubt.assumption}", mend)
+        repair = f"perfmodel calibrate --probes --device {index}, on a quiet machine"
+        yield Part(f"facts of {index}", doubt.what, NOTE, f"{', '.join(doubt.statements)}; {doubt.assumption}", repair)
 
 
 def _hidden_cards(platforms: tuple[str, ...]) -> Iterator[Part]:
@@ -157,16 +157,16 @@ def _hidden_cards(platforms: tuple[str, ...]) -> Iterator[Part]:
     for file, word, entry, library in _CARDS:
         if Path(file).exists() and not any(word in platform.lower() for platform in platforms):
             message = "the card is installed, but OpenCL's loader does not know its driver"
-            mend = f"as root: mkdir -p /etc/OpenCL/vendors && echo {library} > /etc/OpenCL/vendors/{entry}"
-            yield Part("OpenCL", f"{word.upper()} card", NOTE, message, f"{mend} (docs/new-device.md)")
+            repair = f"as root: mkdir -p /etc/OpenCL/vendors && echo {library} > /etc/OpenCL/vendors/{entry}"
+            yield Part("OpenCL", f"{word.upper()} card", NOTE, message, f"{repair} (docs/new-device.md)")
     if INTEL.is_file() and platforms and not any("Intel" in platform for platform in platforms):
         message = "it is in this environment (pip's extra 'cpu'), and OpenCL's loader knows other drivers"
         yield Part("OpenCL", "Intel's runtime", NOTE, message, f"export OCL_ICD_VENDORS={INTEL}")
 
 
-def _mend_device(slug: str) -> str:
+def _repair_of(slug: str) -> str:
     if not slug.startswith("pocl-"):
-        return _MEND_DEVICES
+        return _REPAIR_DEVICES
     try:
         metadata.version("pocl-binary-distribution")
     except metadata.PackageNotFoundError:

@@ -205,7 +205,7 @@ def sampling(campaign: Campaign) -> tuple[Campaign, tuple[KernelClass, ...]]:
 def chosen_classes(
     kernels: tuple[KernelClass, ...], names: Sequence[str] = (), tags: Sequence[str] = ()
 ) -> tuple[KernelClass, ...]:
-    """Return the classes that have one of the names, or a tag of that name, and one of `tags`; none stand for all."""
+    """Return the classes that have one of the names, or a tag of that name, and one of `tags`, where some are given."""
     known, labels = {kernel.name for kernel in kernels}, {tag for kernel in kernels for tag in kernel.tags}
     if unknown := set(names) - known - labels:
         allowed = f"choose of {', '.join(sorted(known))}, or of the tags {', '.join(sorted(labels))}"

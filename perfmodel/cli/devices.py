@@ -118,4 +118,4 @@ def _part_line(part: calibration.installation.Part) -> str:
     if part.status == "ok":
         return f"{part.name:<17} {part.found + ' ' if part.found else ''}ok{comment}"
     found = f"{part.found}: " if part.found else ""
-    return f"{part.name:<17} {part.status}: {found}{part.message}; repair it with: {part.mend}"
+    return f"{part.name:<17} {part.status}: {found}{part.message}; repair it with: {part.repair}"

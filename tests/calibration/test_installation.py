@@ -48,7 +48,7 @@ def test_wrong_and_missing_libraries(pinned, required, installed, message):
     (part,) = installation.library_parts()
     assert "wrong" == part.status
     assert message == part.message
-    assert f"{sys.executable} -m pip install '{required}'" == part.mend
+    assert f"{sys.executable} -m pip install '{required}'" == part.repair
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_unsuitable_python(monkeypatch):
     assert "wrong" == part.status
     assert "3.14.1" == part.found
     assert "<3.14" in part.message
-    assert "scripts/setup" in part.mend
+    assert "scripts/setup" in part.repair
 
 
 def test_a_card_that_the_loader_does_not_know(monkeypatch, tmp_path):
@@ -92,7 +92,7 @@ def test_a_card_that_the_loader_does_not_know(monkeypatch, tmp_path):
     monkeypatch.setattr("perfmodel.opencl.device.INTEL", tmp_path / "none")
     (part,) = installation._hidden_cards(("Portable Computing Language",))
     assert ("OpenCL", "NVIDIA card", "note") == (part.name, part.found, part.status)
-    assert "echo n.so > /etc/OpenCL/vendors/n.icd (docs" in part.mend
+    assert "echo n.so > /etc/OpenCL/vendors/n.icd (docs" in part.repair
     assert () == tuple(installation._hidden_cards(("Portable Computing Language", "NVIDIA CUDA")))
 
 
@@ -107,7 +107,7 @@ def test_facts_of_a_device_that_contradict_each_other(monkeypatch):
     assert (installation.NOTE, "the last-level cache") == (part.status, part.found)
     for said in ("a stream measures 32 MiB", "a pointer chase measures 3 MiB", "32 MiB is assumed, for"):
         assert said in part.message
-    assert "perfmodel calibrate --probes --device 1, on a quiet machine" == part.mend
+    assert "perfmodel calibrate --probes --device 1, on a quiet machine" == part.repair
     known.facts = None
     assert () == tuple(installation.fact_parts(1))
 
@@ -125,5 +125,5 @@ def test_a_runtime_that_other_drivers_hide_is_named(monkeypatch, tmp_path):
     assert [] == list(installation._hidden_cards(("Portable Computing Language",)))
     (tmp_path / "libintelocl.so").touch()
     (part,) = installation._hidden_cards(("Portable Computing Language",))
-    assert ("note", f"export OCL_ICD_VENDORS={tmp_path / 'libintelocl.so'}") == (part.status, part.mend)
+    assert ("note", f"export OCL_ICD_VENDORS={tmp_path / 'libintelocl.so'}") == (part.status, part.repair)
     assert [] == list(installation._hidden_cards(("Intel(R) OpenCL",)))

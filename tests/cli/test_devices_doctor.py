@@ -46,7 +46,7 @@ def test_healthy_machine():
     document = json.loads(done.stdout)
     assert (0, "") == (done.returncode, done.stderr)
     assert ("perfmodel.doctor/1", True) == (document["schema"], document["ok"])
-    assert {"name", "found", "status", "message", "mend"} == set(document["parts"][0])
+    assert {"name", "found", "status", "message", "repair"} == set(document["parts"][0])
     found = parts(done)
     assert "ok" == found["Barvinok"]["status"]
     assert any(part["message"].startswith("built and ran a kernel in") for part in found.values())
@@ -74,26 +74,26 @@ def test_islpy_reinstalled_on_top_of_barvinok(document):
     assert "wrong" == part["status"]
     assert "islpy was reinstalled on top of islpy-barvinok" in part["message"]
     expected = "-m pip install --force-reinstall --no-deps islpy-barvinok==2025.2.5.post1"
-    assert f"{sys.executable} {expected}" == part["mend"]
+    assert f"{sys.executable} {expected}" == part["repair"]
 
 
 def test_library_that_does_not_load(document):
     part = parts(document)["loopy"]
     assert "wrong" == part["status"]
     assert "does not load: ImportError: half an installation" == part["message"]
-    assert part["mend"].endswith("-m pip install --force-reinstall --no-deps 'loopy<2026,>=2025.2'")
+    assert part["repair"].endswith("-m pip install --force-reinstall --no-deps 'loopy<2026,>=2025.2'")
 
 
 def test_no_device(document, broken):
     plain = doctor(PYTHONPATH=broken)
     assert (1, 1) == (document.returncode, plain.returncode)
     assert json.loads(document.stdout)["ok"] is False
-    mend = parts(document)["OpenCL"]["mend"]
-    assert "apt-get install pocl-opencl-icd" in mend
+    repair = parts(document)["OpenCL"]["repair"]
+    assert "apt-get install pocl-opencl-icd" in repair
     lines = plain.stdout.splitlines()
     assert lines[0].startswith("Python ")
     assert any(line.startswith(f"{'numpy':<18}{metadata.version('numpy')} ok") for line in lines)
-    assert any(line.startswith("OpenCL ") and line.endswith(f"repair it with: {mend}") for line in lines)
+    assert any(line.startswith("OpenCL ") and line.endswith(f"repair it with: {repair}") for line in lines)
 
 
 def test_a_driver_that_crashes_is_a_line_and_not_a_crash(tmp_path):
