@@ -66,6 +66,12 @@ class Case(FrozenValue):
         """Whether a size is an array."""
         return any(isinstance(size, np.ndarray | list | tuple) for size in self.parameters.values())
 
+    def points(self) -> list[dict[str, Any]]:
+        """Return the sizes, as numbers, at each point of the sizes' shape."""
+        columns = np.broadcast_arrays(*map(np.asarray, self.parameters.values()))
+        points = zip(*(column.ravel().tolist() for column in columns), strict=True)
+        return [dict(zip(self.parameters, point, strict=True)) for point in points]
+
     def value(self, count: Count | Parallelism) -> Any:
         """Return a count, or a ratio of two, at the sizes: a float, or a float64 array of the sizes' shape."""
         if self.has_arrays:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -26,7 +27,6 @@ from perfmodel.quantities.accesses import AccessMotion, SizedAccess, lines_fetch
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import SIMPLE
 from perfmodel.quantities.occupancy import groups_held
-from perfmodel.quantities.traffic import last_cache
 
 FUNCTIONS: Mapping[str, float] = {
     "div": 6, "sqrt": 6, "rsqrt": 8, "exp": 16, "log": 16, "tanh": 40, "pow": 40, "sin": 50, "cos": 50,
@@ -78,9 +78,7 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     """
     if not case.shape:
         return _Unit(case).resources()
-    sizes = {name: np.broadcast_to(size, case.shape) for name, size in case.parameters.items()}
-    at = ({name: int(size[index]) for name, size in sizes.items()} for index in np.ndindex(case.shape))
-    resources = [_Unit(Case(case.counts, each, case.facts, case.family)).resources() for each in at]
+    resources = [_Unit(replace(case, parameters=point)).resources() for point in case.points()]
     return {name: np.array([each[name] for each in resources]).reshape(case.shape) for name in MULTITHREADED_UNITS}
 
 
@@ -214,11 +212,11 @@ class _Unit:
 
     def _moved(self) -> dict[str, float]:
         """Return the unit's share of the sectors and bytes that caches fetch, and of stored bytes."""
-        wave, last = self.held * self.units, float(last_cache(self.case, self.sector) or math.inf)
+        last = self.known("l3_bytes", self.known("l2_bytes", self.known("cache_bytes", math.inf)))  # before memory
         motions = self._motions(waits=False)
         near_motions = self._motions(waits=True) if self.loads_wait else motions
         near = min(self._fetched(near_motions, 1.0, self.near_capacity)["load"], self.issued["sectors"])
-        from_memory = self._fetched(motions, wave, last)
+        from_memory = self._fetched(motions, self.held * self.units, max(last, self.sector))
         far, stored = min(from_memory["load"], near), min(from_memory["store"], self.issued["stored_sectors"])
         # sectors of private arrays that tests keep in memory, with adjacent lanes. They have SECTOR_BYTES on every
         # card: AMD's then rank better than with their own sector size

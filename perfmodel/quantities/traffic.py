@@ -128,12 +128,6 @@ def least_local_bytes(case: Case) -> Any:
     return local_bytes(case) * (np.asarray(case.value(case.counts.barriers("local"))) > 0)
 
 
-def last_cache(case: Case, least: int) -> int | None:
-    """Return the bytes of the cache before memory, at least `least`; None if unknown."""
-    size = case.known("l3_bytes", case.known("l2_bytes", case.known("cache_bytes")))
-    return None if size is None else max(int(size), least)
-
-
 def cached_bytes(facts: DeviceFacts | None) -> float:
     """Return the bytes of an array that all caches of a device can hold from one run to the next; 0 if unknown.
 

@@ -16,7 +16,6 @@ from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import (
     cached_bytes,
     global_bytes,
-    last_cache,
     least_bytes,
     least_local_bytes,
     local_bytes,
@@ -110,17 +109,6 @@ def test_a_tile_need_not_move_where_each_work_item_loads_what_it_stored():
     assert [False, True] == [bool(one.counts.barriers()(n=640)) for one in (alone, crossed)]
     assert 0 == least_local_bytes(alone) < local_bytes(alone)
     assert local_bytes(crossed).tolist() == least_local_bytes(crossed).tolist()
-
-
-@pytest.mark.parametrize(
-    ("known", "expected"),
-    [({}, None), ({"cache_bytes": 4096}, 4096), ({"cache_bytes": 4096, "l2_bytes": 8192}, 8192), ({"l2_bytes": 1}, 128),
-     ({"l2_bytes": 8192, "l3_bytes": 2**20}, 2**20)],
-)  # fmt: skip
-def test_the_last_cache_that_is_known(known, expected):
-    facts = {key: Fact(value, "B", "made up") for key, value in known.items()}
-    device = DeviceFacts.from_mapping("toy", "none", "0", facts)
-    assert expected == last_cache(Case(counted_rows(), {"n": 64}, device), 128)
 
 
 @pytest.mark.parametrize(

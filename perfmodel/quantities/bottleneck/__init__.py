@@ -120,11 +120,8 @@ def bottleneck_quantities(case: Case) -> dict[str, Any]:
     device = device_of(case)
     if not case.has_arrays:
         return dict(at_sizes(case.counts, case.parameters, device))
-    names = sorted(case.parameters)
-    columns = np.broadcast_arrays(*(np.asarray(case.parameters[name]) for name in names))
-    points = zip(*(column.ravel().tolist() for column in columns), strict=True)
-    rows = [at_sizes(case.counts, dict(zip(names, point, strict=True)), device) for point in points]
-    return {name: np.array([row[name] for row in rows]).reshape(columns[0].shape) for name in QUANTITIES}
+    rows = [at_sizes(case.counts, point, device) for point in case.points()]
+    return {name: np.array([row[name] for row in rows]).reshape(case.shape) for name in QUANTITIES}
 
 
 def at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> Values:
