@@ -138,11 +138,7 @@ def segments_touched(
 
 @lru_cache(maxsize=65536)
 def bank_passes(steps: tuple[int, ...], shape: tuple[int, ...], subgroup: int, size: int, banks: int) -> float:
-    """Return how often one access to local memory is repeated, the mean over sub-groups.
-
-    It is the most distinct words of 4 bytes that its lanes touch in one bank. For the parameters see
-    :func:`segments_touched`.
-    """
+    """Return the most distinct words that lanes of an access touch in one bank, a mean over sub-groups."""
     return LanePatterns(_lane_addresses(steps, shape)[None], np.ones(1)).passes(subgroup, size, banks)
 
 

@@ -109,9 +109,9 @@ def missing_fact(key: str, family: str, facts: DeviceFacts | None, weight: str =
 
 
 def computed(quantities: Callable[[Case], object], declared: Iterable[str], case: Case) -> Mapping[str, Any]:
-    """Return the quantities of a case; each declared one must be finite, zero or more, and of the sizes' shape.
+    """Return the quantities of a case, or raise a FamilyError.
 
-    Otherwise, and if the function raises or exits, a FamilyError is raised.
+    Each declared quantity must be finite, zero or more, and of the sizes' shape.
     """
     try:
         values = quantities(case)

@@ -99,10 +99,7 @@ def special_functions(case: Case) -> Any:
 
 
 def divergence(case: Case) -> Any:
-    """Return the instructions of a sub-group over those of its mean work-item, less 1.
-
-    A sub-group executes both paths of a branch that splits it, and each data-dependent branch.
-    """
+    """Return the instructions of a sub-group, which executes all paths, over its mean work-item's, less 1."""
     by_items, by_subgroups = map(case.value, case.counts.executions)
     items, subgroups = launched(case)
     mean = by_items / items

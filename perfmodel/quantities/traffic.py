@@ -121,18 +121,12 @@ def local_bytes(case: Case) -> Any:
 
 
 def least_local_bytes(case: Case) -> Any:
-    """Return :func:`local_bytes`, but 0 without a barrier.
-
-    Each work-item then loads only what it stored itself, which a compiler keeps in a register.
-    """
+    """Return :func:`local_bytes`, but 0 without a barrier: a compiler keeps a work-item's values in registers."""
     return local_bytes(case) * (np.asarray(case.value(case.counts.barriers("local"))) > 0)
 
 
 def cached_bytes(facts: DeviceFacts | None) -> float:
-    """Return the bytes of an array that all caches of a device can hold from one run to the next; 0 if unknown.
-
-    It is the larger of the last level and of all second levels together: on a CPU each core has its own.
-    """
+    """Return the bytes of the last level, or of all second levels if larger: an array may stay there between runs."""
     if facts is None:
         return 0.0
     last = next((float(facts.value(key)) for key in LAST_LEVEL if key in facts), 0.0)
@@ -184,11 +178,10 @@ def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
     """Return the share of transactions that miss the first-level cache, and the share that misses all caches.
 
     They are the miss_ratio of Kim et al. (2012), Eq. 4.12, which the authors read from hardware counters. `requests`
-    are the transactions of all sub-groups with global memory; a cache misses one for each line that it fetches
-    (:func:`fetched_lines`). The first level (``l1_bytes``) is shared by the work-groups on a unit. The last one
-    (:data:`LAST_LEVEL`, else ``l2_bytes``) is shared by all units, and holds lines of the run before
-    (:func:`cold_share`), because kernels run often. A cache of unknown size misses all. The facts ``l1_miss_ratio`` and
-    ``l2_miss_ratio``, a share of the first, replace a ratio.
+    are the transactions of all sub-groups with global memory; a cache misses one for each line that it fetches. The
+    work-groups on a unit share the first level, all units the last one, which holds lines of the run before
+    (:func:`cold_share`). A cache of unknown size misses all. The facts ``l1_miss_ratio`` and ``l2_miss_ratio``, a share
+    of the first, replace a ratio.
     """
     first, memory = _miss_ratios(case, np.where(requests > 0, requests, 1))
     first = case.known("l1_miss_ratio", first)

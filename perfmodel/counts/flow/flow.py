@@ -135,8 +135,8 @@ class Flow(FrozenValue):
     def before_access(self) -> Chain:
         """All operations of a work-item before its first access to global memory, summed over launches.
 
-        A launch without such an access adds all its operations. The statement with the access adds its operations only
-        if it does not load: a compiler moves a load as far up as possible, and a store comes last.
+        A launch without such an access adds all its operations. The statement with the access adds its own only if it
+        does not load: a compiler moves a load up, and a store comes last.
         """
         return self._chain(self._before_access(self.cardinalities.program.schedule, launched=False)[0])
 
@@ -153,11 +153,10 @@ class Flow(FrozenValue):
 
     @cached_property
     def memory_parallelism(self) -> Parallelism:
-        """Loads from global memory over the rounds in which they can be issued.
+        """Loads from global memory over the rounds in which they can be issued: the mean number in flight.
 
         Two loads are in different rounds if the address of one depends on the other, or if a barrier or the end of an
-        iteration of a loop that is not unrolled lies between them. The ratio is the mean number of independent loads in
-        flight, if the compiler moves each load as far up as its address and the straight-line code allow.
+        iteration of a loop that is not unrolled lies between them.
         """
         rounds = self._longest(Rules(lambda operation: int(operation == GLOBAL_LOAD), fenced=True, in_order=True))
         return Parallelism(self.work.accesses(*GLOBAL_LOAD), rounds.accesses(*GLOBAL_LOAD))

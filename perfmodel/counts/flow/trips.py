@@ -43,9 +43,8 @@ def is_short(span: Span | None, runs: int, unrolled: bool) -> TypeGuard[Span]:
 class Trips:
     """Trip counts of the loop nests of one program, of granularity ``"chain"``.
 
-    Work-items, and iterations of loops outside the nest, may make different numbers of trips; the largest counts. It is
-    exact if one of them makes all trips that any makes. Otherwise it is the product of each loop's largest number of
-    trips, an upper bound.
+    Of different numbers of trips the largest counts. It is exact if one work-item or iteration around makes all trips
+    that any makes; else it is the product of each loop's largest number, an upper bound.
     """
 
     def __init__(self, cardinalities: Cardinalities) -> None:

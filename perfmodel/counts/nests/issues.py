@@ -292,10 +292,7 @@ def written_loops(around: Surroundings, statements: Sequence[Statement]) -> dict
 
 
 def _stays(trips: LoopTrips, innermost: bool, statements: Sequence[Statement]) -> bool:
-    """Return whether the compiler keeps a long loop of varying trips.
-
-    It has too many steps, or edges of the grid cut the lanes too, or a call that clears memory replaces it.
-    """
+    """Return whether a compiler keeps a long loop: of many steps, with cut lanes, or that clears memory."""
     clears = innermost and all(
         not statement.operations and all((a.space, a.direction) == ("private", "store") for a in statement.accesses)
         for statement in statements

@@ -67,11 +67,7 @@ _addresses: WeakKeyDictionary[Domain, dict[int, tuple[Access, Address | None]]] 
 
 
 def address_of(access: Access, domain: Domain) -> Address | None:
-    """Return the address of an access in the points of a domain; None if it is not affine there.
-
-    An access ``a[i, j]`` to an array of ``n`` columns of 4 bytes has the steps ``4*n`` along i and 4 along j. The
-    address is kept as long as the domain.
-    """
+    """Return the address of an access in the points of a domain, kept with the domain; None if not affine."""
     known = _addresses.setdefault(domain, {})
     if id(access) not in known:
         # the reference to the access keeps its id in use

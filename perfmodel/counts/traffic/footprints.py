@@ -253,10 +253,7 @@ class Footprints:
         })
 
     def _usual(self, references: tuple[int, ...], depth: int) -> tuple[int, ...]:
-        """Return the references of an array in usual iterations of the loops outside of a depth.
-
-        References at a border are executed in less than half as many iterations as the array's most frequent one.
-        """
+        """Return the references of an array but those at borders, executed in less than half as many iterations."""
         if len(references) == 1:
             return references
         iterations = [self.references[k].iterations[depth] for k in references]
@@ -329,10 +326,7 @@ class Footprints:
         return array if array.lines <= most else array.part(most / array.lines)
 
     def _distances(self, k: int) -> set[int]:
-        """Return the distances [B], 0 or at least a line, from the starts of all references with the same motion.
-
-        Guards split such references.
-        """
+        """Return the distances [B], 0 or above a line, from starts of references with the same motion."""
         reference, steps, starts = self.references[k], self.motions[k].steps, set[int]()
         for alike, motion in zip(self.references, self.motions, strict=True):
             if (alike.array, alike.loops, motion.steps) == (reference.array, reference.loops, steps):

@@ -55,19 +55,13 @@ class ReuseDistances:
         self.held: dict[str | None, MovedLines] = {}  # lines of a cache that holds everything, by array
 
     def _between_uses(self, loop: int, k: int) -> tuple[TouchedLines, ...]:
-        """Return what is touched between each use of a reference's lines in a loop and the next.
-
-        The last entry is between the last use in an iteration and the first use in the next.
-        """
+        """Return what is touched between uses of a reference's lines in a loop; last, to the next iteration."""
         depth = self.tree.loops[loop].depth
         gaps = self.tree.gaps(loop, k)[:-1] if self.footprints.motions[k].steps is not None else ()
         return (*(self._in_gap(gap, loop, depth) for gap in gaps), self._in_last_gap(loop, k, depth))
 
     def _between_iterations(self, loop: int, k: int, depth: int) -> TouchedLines:
-        """Return what is touched from the last use in one iteration to the first in the next.
-
-        ``depth`` is the depth of the loop, around this one, whose iterations follow one another.
-        """
+        """Return what is touched from the last use in one iteration of the loop at a depth to the next use."""
         if depth == self.tree.loops[loop].depth == self.footprints.references[k].walked:
             return self.footprints.of_loop(loop, False)
         if self.footprints.motions[k].steps is None:
@@ -118,10 +112,9 @@ class ReuseDistances:
     def _skipped_share(self, k: int, depth: int, inner: int) -> float:
         """Return the share of an inner loop's iterations that are skipped between uses of a line.
 
-        What the reference touches in iteration ``i`` of the inner loop, it touched in iteration ``i + m`` before the
-        outer loop went on; if the inner loop has no such iteration, nothing is skipped. A reference with another start
-        may have touched it in an iteration before that one, which counts if it is the last use for more of the ``i``.
-        Consecutive runs share a line.
+        What the reference touches in iteration ``i`` of the inner loop, it, or one with another start, touched in
+        iteration ``i + m`` before the outer loop went on; the last use for most of the ``i`` counts. Consecutive runs
+        share a line.
         """
         motion = self.footprints.motions[k]
         steps = motion.steps or ()
@@ -326,10 +319,7 @@ Lines = float | NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MovedLines:
-    """Lines between a cache and the memory behind it, over all launches.
-
-    A line that is both loaded and stored counts in ``loads`` and ``stores``, and is fetched once.
-    """
+    """Lines between a cache and the memory behind it, over all launches; one may be both loaded and stored."""
 
     fetched: Lines  # lines that enter the cache, for loads and stores: ``streams + jumps``
     loads: Lines  # lines that are loaded from each time that they are in the cache
