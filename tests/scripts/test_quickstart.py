@@ -17,7 +17,7 @@ from tests.machine import ROOT
 QUICKSTART = ROOT / "scripts" / "quickstart.py"
 
 
-#: The script with a few kernel classes and samples, short probes, and no pause between visits. Whichever family is
+#: The script with a few kernel classes and samples, short probes, and no waiting. Whichever family is
 #: recommended, these classes exercise all that it needs for the test kernel.
 SHORTENED = """
 import runpy, sys
@@ -31,6 +31,7 @@ calibrate.discovered = lambda *asked: [kernel for kernel in every(*asked) if ker
 sampling = calibrate.sampling
 calibrate.sampling = lambda campaign: (sampling(campaign)[0], sampling(campaign)[1][::150])
 calibrate.BRIEF = SHORT
+measuring.wait_until_quiet = lambda report: None
 measuring.QUICK, calibrate.QUICK_CHECK = (
     replace(campaign, apart_s=0.0) for campaign in (measuring.QUICK, calibrate.QUICK_CHECK)
 )
