@@ -16,7 +16,6 @@ from perfmodel.errors import DocumentError, KernelFileError, PerfModelError, Res
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks import import_results, importing
 from perfmodel.hooks.importing import kernel_source
-from perfmodel.predicting.model import fit
 from perfmodel.store import t4
 from perfmodel.store.exchange import TunerResults
 from tests.fuzz.mutations import mutated
@@ -65,14 +64,6 @@ def test_each_configuration_is_a_record_with_its_counts():
     assert count(build(32, 1), subgroup_size=32).hash == row.counts_hash
     assert "Kernel Tuner cache" == row.versions["results"]
     assert "A device" == read.facts.name == json.loads(Path("store/device.json").read_text())["name"]
-
-
-def test_records_can_be_fitted():
-    with_keys(["group", "terms"], *(entry(group=g, terms=t) for g in (32, 64) for t in (1, 2, 3, 4)))
-    import_results("cache.json", "kernel.py", "store", SIZES)
-    model = fit(store.read("store"), "expr: w_add*op_float32_add")
-    assert 8 == model.fitted.rows
-    assert "A device" == model.device
 
 
 def test_a_second_import_adds_nothing():
@@ -255,15 +246,6 @@ def test_a_stopped_import_continues(monkeypatch):
     assert (3, 5) == (len(found.rows), found.known)
     assert [(64, 2), (64, 3), (64, 4)] == counted
     assert 8 == len({row.place for row in store.read("store").rows})
-
-
-@pytest.mark.nightly
-def test_several_processes_count_the_same():
-    eight()
-    import_results("cache.json", "kernel.py", "one", SIZES)
-    import_results("cache.json", "kernel.py", "two", SIZES, jobs=2)
-    one, two = (store.read(name) for name in ("one", "two"))
-    assert (one.rows, one.counts_documents) == (two.rows, two.counts_documents)
 
 
 def test_many_counts_are_packed(monkeypatch):

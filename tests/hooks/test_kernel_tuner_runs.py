@@ -106,26 +106,6 @@ def test_it_times_loopys_kernels_predicted_fastest_first(guide, tmp_path):
         assert [time * 1e-3 for time in one["times"]] == pytest.approx(row.samples_s)
 
 
-
-def test_the_restriction_may_be_combined_with_others(guide):
-    given = guide.kernel(scalars={"source": SOURCE}) | {"restrictions": [guide.restriction(top=12), "width > 16"]}
-    best = {tuple(one[name] for name in guide.space) for one, _ in guide.ranked[:12]}
-    wide = {one for one in best if one[0] > 16}
-    assert 0 < len(wide) < 12
-    assert wide == set(shown(guide, tuned(given)))
-
-
-def test_other_parameters_may_give_the_groups():
-    own = Guide(
-        SPACE.build, SPACE.values, MODEL, SIZES, SPACE.restrictions, blocks=("width", "height"), allow_unmeasured=True
-    )
-    given = own.kernel(scalars={"source": SOURCE})
-    assert list(SPACE.values) == list(given["tune_params"])
-    found = tuned(given, strategy=own.strategy(), strategy_options={"max_fevals": 2})
-    assert [tuple(one.values()) for one, _ in own.ranked[:2]] == shown(own, found)
-
-
-
 def test_an_interrupted_cache_is_imported(guide, tmp_path):
     cache = tmp_path / "cache.json"
     given = guide.kernel(scalars={"source": SOURCE}) | {"restrictions": [guide.restriction(top=3)]}

@@ -89,10 +89,3 @@ def test_kernel_tuners_strategies_search_the_table():
         assert run.evaluations is not None
         assert 1 <= run.evaluations <= POINTS
         assert 10.0 * run.evaluations == run.seconds
-
-
-@pytest.mark.nightly
-def test_a_strategy_that_raises_has_a_problem():
-    (run,) = [run for run in rivals(table(), repeats=1, strategies=["no_such"]) if run.tuner != RANDOM]
-    assert (None, None) == (run.evaluations, run.seconds)
-    assert "no_such" in run.problem

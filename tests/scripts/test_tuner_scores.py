@@ -73,11 +73,3 @@ def test_what_was_found_is_kept_and_drawn(tmp_path: Path, monkeypatch: pytest.Mo
     *_, last = tuner_scores.lines({"a": found, "b": whole}, "score")
     assert ("mean of 1", "", "", *["0.50"] * 4, "0.70", *["0.50"] * 3, "0.70") == last
     assert "made-up" in tuner_scores.text({"made-up": found})
-
-
-def test_a_search_without_other_tuners_keeps_what_they_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    table().write(tmp_path / "made-up.jsonl.gz")
-    for tuners in ({"perfmodel": 5, "bayes_opt": 7}, {"perfmodel": 3}):
-        monkeypatch.setattr(tuner_scores, "compared", lambda *_, now=tuners: {"budget": 9, "tuners": now})
-        found = tuner_scores.search(tmp_path)
-    assert {"made-up": {"budget": 9, "tuners": {"perfmodel": 3, "bayes_opt": 7}}} == found

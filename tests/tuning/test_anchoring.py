@@ -64,14 +64,6 @@ def test_a_run_scales_predictions_at_other_sizes():
     assert pytest.approx(expected) == anchored.predict(scaled(), n=2**20, allow_unmeasured=True).seconds
 
 
-def test_variants_run_at_the_same_size():
-    units = {"a": scaled(), "b": scaled("out[i] = a[i] + p", 192)}
-    found = anchor_variants(model(), units, {"n": 192 * 4096}, allow_unmeasured=True, campaign=SHORT)
-    assert ["a", "b"] == list(found)
-    assert found["a"].sizes == found["b"].sizes
-    assert 0 == found["a"].sizes["n"] % 192
-
-
 @pytest.mark.parametrize(("flagged", "visits", "flags"), [(1, 2, ()), (9, 3, ("spread",))])
 def test_a_flagged_visit_is_repeated_after_the_others(monkeypatch, flagged, visits, flags):
     """The first visits to "a" are flagged; each is a little slower than the next one."""
@@ -210,13 +202,6 @@ def test_parameters_shrink_together_and_small_ones_stay():
     found = smaller_sizes([two], {"n": 256, "m": 64})
     assert [(64, 16), (128, 32), (256, 64)] == [(one["n"], one["m"]) for one in found]
     assert [(16, 3), (32, 3)] == [(one["n"], one["m"]) for one in smaller_sizes([two], {"n": 32, "m": 3})]
-
-
-def test_the_elements_of_a_sparse_matrix_shrink_with_its_rows_and_no_further():
-    rows = kernel("[n, nnz] -> { : n >= 1 and n mod 256 = 0 and nnz >= 0 }", "n, nnz")
-    found = smaller_sizes([rows], {"n": 2**16, "nnz": 900_000})
-    assert {"n": 256, "nnz": 3516} == found[0]
-    assert all(one["nnz"] - one["n"] * 900_000 / 2**16 < 1 for one in found)
 
 
 def test_a_parameter_that_must_not_shrink_stays():

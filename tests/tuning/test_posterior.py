@@ -179,22 +179,6 @@ def test_a_wrong_deviation_is_learned_from_the_runs():
     assert np.mean(ran) < 10
 
 
-def test_random_predictions_cost_few_runs():
-    """Times that follow a parameter and no prediction: the search is soon as good as one without predictions."""
-    random, misled, unaware = np.random.default_rng(10), [], []
-    for _ in range(20):
-        tile = np.arange(80) / 79
-        times = np.exp((tile - random.uniform(0.2, 0.8)) ** 2)
-        wrong = np.exp(random.normal(0.0, 1.0, 80))
-        for predicted, counts in ((wrong, misled), (np.ones(80), unaware)):
-            search = Search(Prior(predicted, (tile[:, None],), 0.3))
-            while search.least is None or search.least > 1.01 * times.min():
-                search.note(place := search.following, float(times[place]))
-            counts.append(len(search.times))
-    assert np.mean(misled) < 2 * np.mean(unaware)
-    assert np.mean(misled) < 10
-
-
 def test_correlated_errors_find_what_the_model_gets_wrong():
     """A model that is blind to one parameter, which makes half of the variants three times as slow."""
     random, alike, blind = np.random.default_rng(9), [], []
