@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -93,13 +91,6 @@ def test_several_sizes_of_any_kind(sizes, model):
     assert [128.0, 256.0] == LOADS.evaluate({"n": sizes}).tolist()
     single = [model.predict(COUNTS, n=n, allow_unmeasured=True).seconds for n in (128, 256)]
     assert single == pytest.approx(model.predict(COUNTS, n=sizes, allow_unmeasured=True).seconds.tolist(), rel=1e-12)
-
-
-@pytest.mark.parametrize("size", [128, np.int32(128), np.uint64(128), np.array(128), 128.0, Fraction(128)])
-def test_one_size_of_any_kind(size, model):
-    assert 128 == LOADS(n=size)
-    first, second = (model.predict(COUNTS, n=n, allow_unmeasured=True).seconds for n in (128, size))
-    assert first == pytest.approx(float(second))
 
 
 @pytest.mark.parametrize(

@@ -79,13 +79,3 @@ def test_what_fails_is_not_tried_again_and_another_row_covers_its_feature():
     assert 11 == len(tried) == len(set(tried))
     kept = [row for row in tried if row != first]
     assert (table.matrix[kept] != 0).any(axis=0).all()
-
-
-def test_a_row_that_others_are_like_goes_before_an_extreme_one():
-    matrix = np.array([[1.0, 0.01], [0.01, 1.0], *[[0.5, 0.5]] * 6, [1.0, 0.0]])
-    table = Candidates(matrix, [*"bc", *"aaaaaa", "o"], ["v"] * 9, np.ones_like, np.ones(9))
-    measured = np.array([1.0, 1.0, *[np.nan] * 7])
-    prior = matrix @ matrix.T
-    left = prior - prior[:, :2] @ np.linalg.solve(prior[:2, :2] + 0.04 * np.eye(2), prior[:2])
-    assert 8 == 2 + np.argmax(left.diagonal()[2:])
-    assert choose_next(table, measured, 3)[0] in range(2, 8)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
 
-from perfmodel.errors import StoreError
 from perfmodel.store import append_line
 from scripts.lab.isolation import Isolation, isolation_path, read_isolations
 
@@ -46,23 +44,9 @@ def test_proved_means_that_the_time_rose_enough(raises, proved):
     assert proved is isolation(raises=raises).proved
 
 
-def test_what_was_not_measured_proves_nothing():
-    failed = isolation(rounds_s=(), status="compile", message="no")
-    assert math.isnan(failed.rise)
-    assert not failed.proved
-
-
 def test_read_back_it_is_the_same_and_the_newest_counts(tmp_path):
     first, second, other = isolation(), isolation(kernel_hash="1"), isolation(kernel="waits")
     keep(tmp_path, first, other, second)
     assert (second, other) == read_isolations(tmp_path)
     assert (first.place, second.place) == (second.place, first.place)
     assert first.key != second.key
-
-
-def test_no_proofs_and_no_proof(tmp_path):
-    with pytest.raises(StoreError):
-        read_isolations(tmp_path)
-    append_line(isolation_path(tmp_path), {"schema": "perfmodel.isolation/1"})
-    with pytest.raises(StoreError, match="line 1: is not valid: field 'kernel': Field required"):
-        read_isolations(tmp_path)

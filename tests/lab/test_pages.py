@@ -65,7 +65,7 @@ def test_the_committed_picture_shows_the_imports_of_today(tmp_path):
     assert old == (tmp_path / "packages.svg").read_bytes(), "imports have changed: run scripts/redraw packages"
 
 
-def test_packages_stand_on_few_floors():
+def test_packages_have_few_layers():
     assert 15 >= max(floors(package_imports(PACKAGE)).values())
 
 

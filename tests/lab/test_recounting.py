@@ -70,7 +70,7 @@ def test_a_changed_value_is_listed_and_written(tmp_path, subject, counts):
     assert ["same"] == [again.status for again in recount([tmp_path], [SCALE])]
 
 
-def test_a_hash_that_changes_alone_is_told_with_its_reason(tmp_path, subject, counts):
+def test_a_hash_that_changes_alone_has_its_reason(tmp_path, subject, counts):
     (one,) = recount([stored(tmp_path, subject, without_dataflow(counts))], [SCALE])
     assert ("rewritten", (), ("source.dataflow",)) == (one.status, one.changes, one.parts)
     assert one.old_hash != one.new.hash

@@ -5,16 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from time import sleep
 
-import pytest
-
 from perfmodel import store
-from perfmodel.io import write_whole
 from perfmodel.store import canonical
-from perfmodel.store.lines import opened
 from scripts.lab.recounting import rename_counts
 from tests.store.test_files import Counts, measurement
 
@@ -41,24 +36,6 @@ def test_only_the_records_that_are_meant_name_the_new_counts(tmp_path):
     assert before[2:] == after[2:]
     assert [{**json.loads(line), "counts_hash": NEW.hash} for line in before[:2]] == list(map(json.loads, after[:2]))
     assert {OLD.hash: {"a": 1}, NEW.hash: {"a": 2}} == store.read(tmp_path).counts_documents
-
-
-def test_nothing_is_written_where_no_record_is_meant(tmp_path):
-    store.append(tmp_path, old(), OLD)
-    before = (tmp_path / "measurements.jsonl").stat().st_ino
-    assert 0 == rename_counts(tmp_path, {("gone", WORK_GROUP, "h", OLD.hash): NEW})
-    assert before == (tmp_path / "measurements.jsonl").stat().st_ino
-    assert {OLD.hash} == set(store.read(tmp_path).counts_documents)
-
-
-@pytest.mark.filterwarnings("ignore::perfmodel.errors.SetAsideWarning")
-def test_a_torn_last_line_stays(tmp_path):
-    store.append(tmp_path, old(), OLD)
-    with (tmp_path / "measurements.jsonl").open("a") as file:
-        file.write('{"kernel": "co')
-    assert 1 == rename_counts(tmp_path, {("copy", WORK_GROUP, "h", OLD.hash): NEW})
-    assert (tmp_path / "measurements.jsonl").read_text().endswith('\n{"kernel": "co')
-    assert [NEW.hash] == [row.counts_hash for row in store.read(tmp_path).rows]
 
 
 APPENDER = """
@@ -90,15 +67,3 @@ def test_no_record_is_lost_that_another_process_appends_meanwhile(tmp_path):
     assert renamed  # at least once while the other process appends; how often depends on the load of the machine
     sizes = [row.parameters["n"] for row in store.read(tmp_path).rows[1:]]
     assert list(range(records)) == sizes
-
-
-def test_who_waited_for_the_lock_appends_to_the_file_that_took_the_place_of_the_old_one(tmp_path):
-    path = tmp_path / "measurements.jsonl"
-    store.append(tmp_path, old())
-    with ThreadPoolExecutor(1) as pool:
-        with opened(path):
-            waiting = pool.submit(store.append, tmp_path, old(parameters={"n": 9}))
-            assert {waiting} == wait([waiting], timeout=0.2).not_done
-            write_whole(path, path.read_bytes())
-        assert waiting.result() is None
-    assert [8, 9] == [row.parameters["n"] for row in store.read(tmp_path).rows]

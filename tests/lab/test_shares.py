@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
 from perfmodel.compare import evaluate
-from perfmodel.predicting.model import fit
 from perfmodel.store import read
 from scripts.lab.shares import shares
 from tests.recorded import POCL
@@ -42,17 +40,3 @@ def test_everything_is_what_protocol_a_says(found, folder):
     assert pytest.approx(a.figures.error, rel=1e-9) == found.full
     assert (len(read(folder)), len(a.rows)) == (found.rows, found.tests)
     assert (1.0, found.rows, 1.0) == (found.points[-1].share, found.points[-1].rows, found.points[-1].time)
-
-
-def test_rows_times_and_draws(found, folder):
-    assert [0.1, 0.25, 0.5, 1.0] == [point.share for point in found.points]
-    features = len(fit(read(folder)).weights)  # at least as many rows are measured, whatever the share
-    for point in found.points[:-1]:
-        assert int(point.share * found.rows) <= point.rows <= max(int(point.share * found.rows), features)
-        assert 15 == len(point.random)
-        assert sorted(point.random) == list(point.random)
-        assert 0 < point.time < 1
-        assert 0 <= point.withheld < 1
-    times = [point.time for point in found.points]
-    assert sorted(times) == times
-    assert 8 == np.searchsorted(found.points[1].random, found.points[1].quantile(0.5)) + 1

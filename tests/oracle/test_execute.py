@@ -87,12 +87,6 @@ def test_halos(n: int) -> None:
     assert (n + 2) ** 2 - 4 == executed("stencil_cross_halo", n=n).footprint("u")
 
 
-def test_five_point_operations() -> None:
-    """Four additions and the product with 4; the factor -1 of the subtraction is free."""
-    result = executed("stencil_5_point", n=8, m=16)
-    assert {("float32", "add"): 4 * 128, ("float32", "mul"): 128} == result.operations
-
-
 def test_predicates_exclude_operations_and_loads() -> None:
     result = executed("predicate_affine", n=21)
     assert {("float32", "mul"): 18} == result.operations
@@ -337,7 +331,7 @@ Instructions executed for kernel 'loopy_kernel_0':
     )
 
 
-def test_products_with_minus_one_are_noted_apart() -> None:
+def test_products_with_minus_one_are_counted_separately() -> None:
     """The one subtraction in ``.. - 4*u[..]`` becomes the sum with ``-1.0f*4.0f*u[..]``."""
     assert 128 == executed("stencil_5_point", n=8, m=16).negations
 

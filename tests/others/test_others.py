@@ -59,7 +59,7 @@ def test_what_a_script_schedules_is_kept_once(tmp_path: Path) -> None:
     assert ["agrees", "agrees"] == [check(kernel).status for kernel in found]
 
 
-def test_two_sizes_meet_the_assumptions_and_are_small() -> None:
+def test_two_sizes_are_within_the_assumptions_and_small() -> None:
     counts = count(doubled("n >= 20 and n mod 8 = 0"))
     assert [{"n": 32}, {"n": 24}] == two_sizes(counts, ("n",))
     assert 3 * 24 + 32 == events(counts, {"n": 24})  # 24 products, loads and stores, two groups of 16

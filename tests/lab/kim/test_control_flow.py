@@ -9,7 +9,6 @@ import pytest
 from measurement_kernels import matmul_tiled
 from perfmodel.counts import count
 from scripts.lab.kim.control_flow import Averages, control_flow
-from tests.corpus.structure import loop_around_launches
 
 
 def averages(code: str, sizes: dict[str, int]) -> Averages:
@@ -34,13 +33,6 @@ def test_a_guarded_statement_counts_by_its_accesses() -> None:
     (launch,) = found.launches
     assert pytest.approx(0.1) == found.executions(launch, (), "guarded")
     assert 2 == found.executions(launch, ("k",))
-
-
-def test_a_launch_in_a_loop_of_the_host_is_one_of_its_executions() -> None:
-    # three steps of two launches, each of 2 groups of 8 work-items: 2 sub-groups a launch
-    flow = count(loop_around_launches(), cache=False).flow
-    found = Averages(flow.cardinalities, {})
-    assert [2, 2] == list(found.sub_groups.values())
 
 
 def test_control_flow_of_the_tiled_matmul() -> None:

@@ -91,3 +91,15 @@ def test_a_file_of_samples_is_read_as_it_was_written(tmp_path):
     assert first.read_bytes() == second.read_bytes()
     assert ["scale", "other"] == [sample.name for sample in samples(first)]
     assert kept().document == samples(first)[0].build().document
+
+
+def test_every_kind_is_drawn():
+    kernels = [draw(seed) for seed in range(300)]
+    assert {"float32", "float64"} == {drawn.dtype for drawn in kernels}
+    assert {1, 2, 3} == {len(drawn.axes) for drawn in kernels}
+    assert {0, 1, 2} == {len(drawn.loops) for drawn in kernels}
+    assert {"parameter", "constant", "triangle"} == {loop.kind for drawn in kernels for loop in drawn.loops}
+    assert {"pointwise", "loop of stores", "reduction", "recurrence"} == {drawn.body for drawn in kernels}
+    assert any(drawn.prefetched for drawn in kernels)
+    assert any(drawn.guarded for drawn in kernels)
+    assert any(array.near is not None for drawn in kernels for array in drawn.arrays)

@@ -28,7 +28,7 @@ def kernel(balance, rate=1.0):
     return BalancedKernel("k", "v", "n=1", balance, rate)
 
 
-def test_a_kernel_beside_kung_s_inequality():
+def test_a_kernel_and_kung_s_inequality():
     """p C0 / beta = 0.25, and W / (Q L) = 3.125."""
     one = kernel(ONE)
     assert (False, True, True) == (ONE.holds, one.holds_by_kung, one.drawable)
