@@ -6,11 +6,9 @@ import math
 
 import pytest
 
-import perfmodel as pm
 from scripts.lab import transfers
 from scripts.lab.transfers import Row, errors_by_family, priors
 from tests.recorded import SIMULATED
-from tests.test_arguments import UNIT
 
 E = math.e
 ROWS = (
@@ -44,12 +42,6 @@ def test_choices_by_facts_and_by_another_card():
     # b has x=1 and x=2 of a; whichever it takes is the best
     assert (1, 1.0) == (by["b", "table of a"].figures.choices, by["b", "table of a"].figures.regret)
     assert "-" == by["b", "table of a"].cells[3]
-
-
-def test_counts_for_another_sub_group():
-    counted = transfers.recounted(pm.count(UNIT, 32), 64)
-    assert pm.count(UNIT, 64).sub_groups()(n=1024) == counted.sub_groups()(n=1024)
-    assert 64 == counted.subgroup_size
 
 
 def test_weights_of_another_card_by_facts():

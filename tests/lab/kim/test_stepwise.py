@@ -33,10 +33,3 @@ def test_its_way_is_that_of_section_3_5_2(seed):
     assert 1 + 4 + 3 + 2 + 1 == len(ran)
     assert {taken.index(step) for step in path} <= set(ran)
     assert [0, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4] == [len(taken[place]) for place in ran]
-
-
-def test_parameters_of_several_values_and_what_cannot_run():
-    """All other tiles are tried, the smallest fails; then unrolling with the best of them."""
-    space = [{"tile": tile, "unroll": unroll} for tile in (16, 8, 32) for unroll in (1, 4)]
-    times = [3.0, 3.5, None, 1.0, 2.0, 1.5]
-    assert [0, 1, 2, 4, 5] == walked(space, times)
