@@ -8,15 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from perfmodel.expressions.functions import (
-    EVERYTHING,
-    FUNCTIONS,
-    SCALAR_NAMES,
-    over,
-    power,
-    smooth_max,
-    times,
-)  # fmt: skip
+from perfmodel.expressions.functions import EVERYTHING, FUNCTIONS, SCALAR_NAMES, over, power, smooth_max, times
 
 SINGLE = sorted(name for name, function in FUNCTIONS.items() if function.arguments == 1)
 POINTS = (-2.5, -1.0, 0.0, 0.5, 1.0, 3.25)
