@@ -34,16 +34,10 @@ WEIGHTS = Schema(SCHEMA, "fit the measurements again (perfmodel fit --from FOLDE
 class FitOptions(BaseModel):
     """Options of a fit.
 
-    Parameters
-    ----------
-    nonnegative
-        Whether weights of a linear family must not be negative. The weights of an expression have bounds.
-    fit_facts
-        Whether a weight is fitted where the device's facts do not give it; otherwise the family is refused.
-    starts, seed
-        Number of starting points and their seed (families with an expression).
-    clock
-        The clock whose times are fitted: the ``device``'s, if it measured all rows, or the ``host``'s.
+    `nonnegative` weights of a linear family (an expression's weights have bounds); `fit_facts`: whether a weight is
+    fitted where the device's facts do not give it, otherwise the family is refused; number of starting points and their
+    seed for families with an expression; and the clock whose times are fitted: the ``device``'s, if it measured all
+    rows, or the ``host``'s.
     """
 
     model_config = STRICT
@@ -114,24 +108,13 @@ class Residuals(BaseModel):
 class FittedWeights(BaseModel):
     """The weights of a family on a device: the content of a weights file.
 
-    Parameters ---------- rows, measurements
-        Number of fitted rows, and their SHA-256 (:func:`perfmodel.fitting.design.rows_hash`).
-    rank, condition, degrees_of_freedom, converged, residuals
-        Of the fit: as of :class:`perfmodel.fitting.Fit`, and its errors on its own rows.
-    launch_s
-        Difference between the clocks of host and device [s]; None where weights are fitted to the host's times.
-    features
-        Names of all weights, to detect a missing one.
-    conformal, scatter, anchored
-        Errors for the intervals of predictions, between variants of one kernel, and of anchored predictions.
-    definition, definition_sha256
-        Source of a user's own family (:attr:`perfmodel.models.Family.definition`), and the SHA-256 of its file, else
-        empty. In a file, the path of a family's file is relative to the folder of the weights.
-    facts
-        Facts of the device as the fit knew them, a document ``perfmodel.device/1``; None for a plain sum.
-    transferred_from
-        Name of the device that the weights were fitted on, if facts transferred them (:func:`perfmodel.transferred`);
-        else empty. Data about the fit then belong to that device.
+    `rows` and `measurements` are the number of fitted rows and their SHA-256. `launch_s` is the difference between the
+    clocks of host and device [s]; None where weights are fitted to the host's times. `features` are the names of all
+    weights, to detect a missing one. A user's own family has a `definition`
+    (:attr:`perfmodel.models.Family.definition`), and the SHA-256 of its file; in a file, its path is relative to the
+    folder of the weights. `facts` are of the device as the fit knew them, a document ``perfmodel.device/1``.
+    `transferred_from` is the device that the weights were fitted on, if facts transferred them
+    (:func:`perfmodel.transferred`); data about the fit then belong to that device.
     """
 
     model_config = STRICT

@@ -38,20 +38,17 @@ def _nothing(_: Case) -> Mapping[str, Any]:
 class Weight:
     """A number in a family's expression that belongs to the device.
 
-    Parameters
-    ----------
-    name, unit
+    Parameters ---------- name, unit
         Identifier beginning with ``w_``, and its unit as in ``s/operation``; empty for a pure number.
     start, lower, upper
         Starting value of a fit and bounds, in `unit`. None starts where all terms take a similar time.
     fact
         Key of the device's fact that gives the number. The weight is fitted only if the fact is unknown.
     words, counted
-        For reports: what one unit of it is charged for, or what the number is, as in ``a cache line stored to``; and
-        the unit of its rate, as in ``line``, or empty.
+        For reports: what one unit of it is charged for, or what the number is; and the unit of its rate, as in
+        ``line``.
     scale
-        Name of the rate (:data:`perfmodel.facts.rates.RATES`) that it is a multiple of on every device, used to
-        transfer weights (:func:`perfmodel.transferred`); or empty.
+        Name of the rate (:data:`perfmodel.facts.rates.RATES`) that it is a multiple of on every device, to transfer it.
     """
 
     name: str

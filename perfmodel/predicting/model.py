@@ -525,16 +525,10 @@ def fitted_model(fits: fitting.FamilyFits) -> FittedModel:
 def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
     """Read a model that :meth:`FittedModel.save` wrote.
 
-    The facts of the device are in the file, else they are read from ``device.json`` and
-    ``facts.yaml`` in its folder. `family` is needed only for a user's own: a value that cannot be found by its name, or
-    the path of a Python file, which must have the SHA-256 of the fit. Nothing that a weights file names is run.
-
-    Raises
-    ------
-    WeightsError
-        If the file is missing, is not a weights file of this schema, or belongs to another family.
-    UnknownNameError, FamilyError
-        If its family does not exist, or `family` cannot be used.
+    The facts of the device are in the file, else they are read from ``device.json`` and ``facts.yaml`` in its folder.
+    `family` is needed only for a user's own: a value that cannot be found by its name, or the path of a Python file,
+    which must have the SHA-256 of the fit. Nothing that a weights file names is run. Raise a WeightsError if the file
+    is missing, is not a weights file of this schema, or belongs to another family.
     """
     given = None if family is None else find_family(family)
     fitted = read_weights(path, family=given)
