@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, cast
+
 from perfmodel.analyses.roofline import roofline_points
 from perfmodel.report.plots import plot_roofline
 from scripts.lab.curves import Panel, Series, curves_figure
@@ -14,6 +16,9 @@ from scripts.lab.studies.roofline import (
     machine_side,
     roofs_claim,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def examine(data: StudyData) -> Findings:
@@ -34,7 +39,7 @@ def examine(data: StudyData) -> Findings:
             ],
         },
         {
-            "roofs": plot_roofline(points, facts=data.facts, title=title).figure,
+            "roofs": cast("Figure", plot_roofline(points, facts=data.facts, title=title).figure),
             "balance": curves_figure([_panel([one for one in kernels if one.drawable])], data.facts.name),
         },
     )  # fmt: skip

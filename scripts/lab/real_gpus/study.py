@@ -59,6 +59,10 @@ class Recorded:
         return self.judged[0].figures(STRICT)
 
 
+def _of_family(evaluated: Evaluated, name: str) -> Evaluated:
+    return Evaluated({key: rows for key, rows in evaluated.values.items() if key[0] == name})
+
+
 def study(folder: Path, names: Sequence[str] = (), jobs: int = 2) -> Iterator[str | Recorded]:
     """Judge families, all by default, on a folder's rows in so many processes; yield their names, then the study."""
     chosen = sorted(names or families())
@@ -66,7 +70,7 @@ def study(folder: Path, names: Sequence[str] = (), jobs: int = 2) -> Iterator[st
         futures = [pool.submit(evaluate_part, folder, chosen, part) for part in range(PARTS)]
         parts, traits = zip(*(future.result() for future in futures), strict=True)
         evaluated = joined(parts)
-        judged = [pool.submit(judge, folder, name, evaluated.of(find_family(name))) for name in chosen]
+        judged = [pool.submit(judge, folder, name, _of_family(evaluated, name)) for name in chosen]
         for future in judged:
             one = future.result()
             yield f"{one.family}: {one.problem}" if one.problem else one.family
