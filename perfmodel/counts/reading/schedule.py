@@ -6,6 +6,7 @@ Loopy has few types of errors and many texts, so a kind of refusal is found by b
 from __future__ import annotations
 
 import io
+import keyword
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
@@ -19,6 +20,7 @@ import numpy as np
 import pymbolic.primitives as p
 from loopy.check import check_bounds
 from loopy.kernel.array import FixedStrideArrayDimTag
+from loopy.kernel.data import ConcurrentTag, UnrollTag
 from loopy.symbolic import IdentityMapper, LinearSubscript
 from pytools.graph import CycleError
 
@@ -52,7 +54,20 @@ def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
                 f"the temporary '{temporary.name}' is never written, so that its address space is not known",
                 "add an instruction that writes it first, or make it an argument",
             )
+    refuse_bounds(t_unit.default_entrypoint)
     return t_unit
+
+
+def refuse_bounds(kernel: lp.LoopKernel) -> None:
+    variables = {**kernel.temporary_variables, **kernel.arg_dict}
+    for domain in sets.domains(kernel):
+        for name in domain.get_var_names(isl.dim_type.param):
+            if getattr(variables.get(name), "shape", ()) != ():  # Loopy writes its name without an index
+                loops = ", ".join(domain.get_var_names(isl.dim_type.set))
+                raise _refused(
+                    f"'{name}' bounds a loop over {loops} and is an array in the code, so that no compiler accepts it",
+                    f"let a scalar bound the loop: tag no loop around '{name}' with 'ilp' or 'vec'",
+                )
 
 
 def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
@@ -225,15 +240,55 @@ class BuildCheck:
 
 
 def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
-    """Return whether Loopy writes code for a scheduled kernel, and whether that code stays inside of its arrays."""
+    """Return whether Loopy writes code that compilers accept, and whether that code stays inside of its arrays."""
     try:
         t_unit = scheduled()
         with refusals(t_unit):
-            lp.generate_code_v2(t_unit).device_code()
+            code = lp.generate_code_v2(t_unit).device_code()
+        refuse_names(t_unit)
+        refuse_undeclared(t_unit.default_entrypoint, code)
         refuse_outside(t_unit)
     except KernelError as error:
         return BuildCheck(error.problem, error.advice)
     return BuildCheck()
+
+
+def refuse_undeclared(kernel: lp.LoopKernel, code: str) -> None:
+    """Raise where the code uses an undeclared loop variable, as in Loopy's tests of a vector's lanes."""
+    # comments name slabs, and macros have arguments
+    code = re.sub(r"/\*.*?\*/|//[^\n]*|^[ \t]*#(?:\\\n|[^\n])*", "", code, flags=re.DOTALL | re.MULTILINE)
+    for iname in sorted(kernel.all_inames()):
+        uses = re.findall(rf"(?:\b([A-Za-z_]\w*)\s+)?(?<![\w.]){iname}\b(?!\s*\()", code)
+        if uses and all(before in ("", "return", "else") for before in uses):
+            raise _refused(
+                f"its code uses the loop variable '{iname}' and has no loop over it, so that no compiler accepts it",
+                f"tag '{iname}' with 'unr' in place of 'vec', or write its condition as an if expression",
+            )
+
+
+#: Names that an OpenCL compiler refuses, and names of arguments that Loopy's host function refuses.
+_OPENCL_WORDS = frozenset(re.findall(r"\w+", """
+auto bool break case char const constant continue default do double else enum extern false float for global goto half if
+inline int kernel local long private read_only read_write register restrict return short signed sizeof static struct
+switch true typedef uchar uint ulong union unsigned ushort void volatile while write_only
+"""))
+_HOST_WORDS = frozenset({*keyword.kwlist, "allocator", "queue", "wait_for"})
+
+
+def refuse_names(t_unit: lp.TranslationUnit) -> None:
+    """Raise if a name of the kernel is reserved: Loopy keeps it, and only a compiler refuses it."""
+    if not isinstance(t_unit.target, lp.OpenCLTarget):
+        return
+    kernel = t_unit.default_entrypoint
+    passed = {kernel.name, *kernel.arg_dict}
+    loops = {name for name in kernel.all_inames() if not kernel.iname_tags_of_type(name, (ConcurrentTag, UnrollTag))}
+    reserved = {"OpenCL C": _OPENCL_WORDS & {*passed, *kernel.temporary_variables, *loops}}
+    if isinstance(t_unit.target, lp.PyOpenCLTarget):
+        reserved["Loopy's host code, in Python"] = _HOST_WORDS & passed
+    for where, names in reserved.items():
+        for name in sorted(names):
+            reason = f"it uses the name '{name}', which is reserved in {where}"
+            raise _refused(reason, "rename it, as with loopy.rename_argument or loopy.rename_iname")
 
 
 def refuse_outside(t_unit: lp.TranslationUnit) -> None:
