@@ -56,18 +56,6 @@ def test_every_feature_and_every_weight_has_words():
             assert "w_" not in weight_words(weight.name, 1e-9, weight.unit)
 
 
-def test_families_own_weights_have_words_of_their_own():
-    """No weight of a family is shown by its name, and rates are worked out by hand: 1/2e-10 is 5e9."""
-    lane = weight_words("w_operation", 2e-10, "s/operation", families()["work_depth"])
-    assert "an operation of a lane costs 200 ps: 5 Gop/s" == lane
-    assert "the bandwidth of global memory is 2 GB/s" == weight_words("w_bandwidth", 2e9, "B/s", families()["gpuperf"])
-    for family in families().values():
-        for weight in family.weights:
-            plain = weight.name.removeprefix("w_").replace("_", " ")
-            words = weight_words(weight.name, 1e-9, weight.unit, family)
-            assert not words.startswith((f"{plain} ", f"{plain}, ")), (family.name, weight.name)
-
-
 @pytest.mark.parametrize("family", families().values(), ids=lambda family: family.name)
 def test_every_part_of_every_family_has_words_and_no_other(family):
     assert {*family.parts} == {*family.words} >= {*family.advice}

@@ -180,17 +180,6 @@ def test_an_impossible_time_is_reported_in_text_and_json_by_fit_and_evaluate(fol
     assert message in judged["models"][0]["notes"][0]
 
 
-@pytest.mark.parametrize(("command", "time"), [("fit", 1e-150), ("compare", 1e300)])
-def test_a_time_that_no_record_holds_is_reported_with_its_line_and_kernel(folder, tmp_path, command, time):
-    assert 0 == run("--from", str(folder), "-o", str(folder / f"{CORE}.json")).exit_code
-    (kernel,) = rewritten(folder, lambda record: record["samples_s"].__setitem__(-1, time), [40])
-    options = ("-o", str(tmp_path / "w.json")) if command == "fit" else ("--protocol", "A")
-    result = CliRunner().invoke(application(), [command, "--from", str(folder), *options])
-    assert 0 == result.exit_code, result.stderr
-    message = f"measurements.jsonl': 1 line is damaged and was left out (line 41 (kernel '{kernel}')"
-    assert message in " ".join(result.stderr.split())
-
-
 def test_rows_of_two_drivers_are_reported_and_one_can_be_fitted(folder, tmp_path):
     rewritten(folder, lambda record: record.update(driver="new 7.1"), range(100))
     out = str(tmp_path / "w.json")

@@ -19,7 +19,7 @@ from perfmodel.compare.protocols import RECORDED
 from perfmodel.errors import PerfModelError
 from perfmodel.facts import DeviceFacts
 from perfmodel.models import find_family
-from tests.recorded import POCL, SIMULATED
+from tests.recorded import SIMULATED
 
 DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
 SHORT = DATA.with_name("calibrate-quick")
@@ -63,17 +63,6 @@ def test_devices_of_the_current_folder(tmp_path, monkeypatch):
     assert 2 == both.stdout.count("family  "), both.stderr
     assert both.stderr.startswith("perfmodel: each family is fitted many times")
     assert "" == run("-q", "--from", "fitted_weights/pocl-one", *BOTH).stderr
-
-
-def test_outside_of_a_clone_the_folders_are_the_users_own_and_those_of_perfmodel(tmp_path, monkeypatch):
-    (tmp_path / "share").mkdir()
-    shutil.copy(POCL / "device.json", copy(tmp_path / "share" / "mine"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(recommended, "places", lambda: (("your own", tmp_path / "share"),))
-    found = run(*BOTH, "--csv")
-    assert (0, True) == (found.exit_code, found.stdout.startswith("device,family,")), found.stderr
-    monkeypatch.setattr(recommended, "places", lambda: (("your own", tmp_path / "nowhere"),))
-    assert "no device was measured with test kernels; measure one" in run().stderr
 
 
 def test_facts_of_the_folder_replace_unknown_ones(tmp_path):

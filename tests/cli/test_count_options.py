@@ -97,12 +97,3 @@ def test_bad_input_is_one_line(count, arguments, part):
     assert 2 == result.exit_code
     (line,) = result.stderr.splitlines()
     assert part in line
-
-
-def test_a_declaration_of_another_form_is_one_line(count):
-    for text in ("[]", '{"square": 3}', '{"square": {"operations": {"mul": 1}}}'):
-        Path("other.json").write_text(text)
-        result = count("opaque.py", "--declared", "other.json")
-        assert 2 == result.exit_code
-        (line,) = result.stderr.splitlines()
-        assert "cannot be used: " in line

@@ -36,8 +36,3 @@ def test_a_campaign_with_failures_and_flags() -> None:
     assert ["bound", "odd", "spread", "visits"] == [note.split("'")[1] for note in notes]
     assert "see docs/measuring.md" in notes[1]
     assert ["a line was torn"] == found["set_aside"]  # a warning told it already
-
-
-def test_a_campaign_without_trouble_is_one_line() -> None:
-    found = campaign_document(Measurements((measurement(samples_s=SAMPLES),), {}), Path("s"), "full", 0.0)
-    assert ["D: 1 configurations measured in 1 visits, in s, after 0 s"] == list(campaign_lines(found))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 
-from perfmodel.facts import Fact
 from perfmodel.fitting.cautions import FarOutside
-from perfmodel.predicting.model import FittedModel, load
+from perfmodel.predicting.model import FittedModel
 from tests.cli.documents import document, seconds
 
 PAIR = '''
@@ -159,20 +157,3 @@ def test_several_sizes_and_counts_with_processes(pair, tmp_path):
     refused = pair("count", "groups.py", "--jobs", "0")
     assert (2, 1) == (refused.exit_code, len(refused.stderr.splitlines()))
     assert "jobs=0; give the number of processes" in refused.stderr
-
-
-def test_what_does_not_fit_is_left_out_at_several_sizes_and_by_ranges(pair, tmp_path):
-    small = {"max_work_group_size": Fact(64, "work-items", "a small device")}
-    facts = load("weights.json").with_facts(small).facts
-    (tmp_path / "device.json").write_text(json.dumps(facts.to_json()))
-    asked = ("pair.py", "-w", "weights.json", "-j", "1")
-    sweep = ("predict", *asked, "-p", "n=128,256")
-    found = document(pair(*sweep, "--json"))
-    assert [["small"], ["small"]] == [[row["variant"] for row in point["variants"]] for point in found["points"]]
-    assert [("large", [])] == [(row["variant"], row["unmeasured"]) for row in found["withheld"]]
-    assert "needs 128 work-items" in found["withheld"][0]["error"]
-    assert "large: a work-group of" in pair(*sweep).stdout
-    assert "needs 128 work-items" in pair(*sweep, "--csv").stdout
-    found = document(pair("rank", *asked, "--crossover", "n=1:1000", "--json"))
-    assert [{"variant": "small", "low": 128, "high": 896, "tied": [[], []]}] == found["leads"]
-    assert ["large"] == [row["variant"] for row in found["withheld"]]

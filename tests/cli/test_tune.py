@@ -70,12 +70,6 @@ def test_lines_as_it_goes_and_a_table_in_the_end(folder):
     assert "__kernel void" in (folder / "best.cl").read_text()
 
 
-def test_with_quiet_there_is_the_result_alone(folder):
-    done = tune(folder, "-p", "n=32Ki", "-q")
-    assert (0, "") == (done.exit_code, done.stderr)
-    assert "variant measured" == " ".join(done.stdout.split()[:2])
-
-
 def test_documents_hold_every_variant_and_a_search_goes_on(folder):
     keep = folder / "kept"
     loaded = load_kernel_file(folder / "mine.py")

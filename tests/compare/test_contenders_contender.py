@@ -18,14 +18,6 @@ def test_families_side_by_side_as_a_table_and_a_frame():
     assert [found[1].figures("A").error] == own["error"].tolist()
 
 
-def test_lines():
-    _, blind, needy = found = contenders()
-    assert "<Contenders: stevens_kloeckner_2016, blind, needy>" == repr(found)
-    assert repr(blind).startswith("<Contender blind on ")
-    assert f"error {100 * blind.figures('A').error:.1f} % by A" in repr(blind)
-    assert "not fitted: " in repr(needy)
-
-
 def test_no_family_was_fitted():
     (needy,) = none = Contenders(contenders()[2:])
     assert () == none.judged

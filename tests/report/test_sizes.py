@@ -11,7 +11,7 @@ from perfmodel.predicting.crossovers import Lead, leads_at
 from perfmodel.predicting.prediction import Prediction
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report.plots import plot_sizes
-from perfmodel.report.sizes import MOST_BANDS, Panel, combinations, panels_of, picture_sweep, sweep_figure, varying
+from perfmodel.report.sizes import MOST_BANDS, Panel, combinations, panels_of, sweep_figure, varying
 from tests.report.drawn import check_legible, labels, new_axes
 
 N = np.array([64, 1024, 256, 128, 512])  # in no order
@@ -129,16 +129,6 @@ def test_a_variant_keeps_its_colour_over_panels():
     colours = [{line.get_label(): line.get_color() for line in axes.get_lines()} for axes in (first, second)]
     assert colours[0]["b"] == colours[1]["b"]
     assert ["m=1", "m=2"] == [axes.get_title() for axes in (first, second)]
-
-
-def test_what_is_not_above_zero_is_not_drawn():
-    (axes,) = sweep_figure([Panel("n", (point(16, a=-1e-6, b=1e-6),))], "").axes
-    assert ["b"] == [line.get_label() for line in axes.get_lines()]
-
-
-def test_it_is_written(tmp_path):
-    picture_sweep([Panel("n", POINTS, LEADS)], tmp_path / "p.png", "title")
-    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_what_varies():

@@ -128,14 +128,6 @@ far         9 ms            9.00    0.0 %       4.5 ms to 18 ms"""
     assert [line.split() for line in expected.splitlines()] == [line.split() for line in found.splitlines()]
 
 
-def test_a_table_without_ties():
-    lines = ranking_text([RankedVariant("a", 1.0), RankedVariant("b", 2.0)]).splitlines()
-    assert [["variant", "seconds", "times", "the", "best", "interval"], ["a", "1", "s", "1.00", "-"]] == [
-        line.split() for line in lines[:2]
-    ]
-    assert "-" == ranking_text([RankedVariant("a", -1.0)]).split()[-2]
-
-
 def test_ties_in_words():
     by = "(errors between variants of one kernel scatter by a factor of 1.11)"
     two = ranked(tiled=1.0, naive=1.1, far=9.0)

@@ -38,11 +38,6 @@ def test_bars_fit_where_a_term_is_larger_than_the_time():
     assert [100.0, 50.0] == [bar.length for bar in found.terms]
 
 
-def test_a_kernel_without_terms_has_a_card():
-    found = card(replace(KERNEL, terms=(), measured=None))
-    assert ((), (), "predicted 1 s") == (found.terms, found.advice, found.times)
-
-
 def test_a_term_has_one_colour_on_all_cards_and_the_smallest_share_one():
     many = [replace(KERNEL, terms=tuple(Share(f"part_{i}", 1.0 / i, 1.0 / i) for i in range(1, 9)))]
     keys = term_keys(Family("mine", "nowhere"), many)

@@ -14,7 +14,6 @@ import pytest
 
 from perfmodel.errors import MissingExtraError
 from perfmodel.predicting.ranking import Ranking
-from perfmodel.report import drawing
 from perfmodel.report.html.page import check_extra, policy, report_page
 from tests.report.html.reported import HOSTILE, MADE, Tree, page, reported, tree
 
@@ -123,11 +122,6 @@ def test_many_cases_do_not_make_it_large():
     assert len(text.encode()) < 6e6
     assert f"{50 * len(data.comparisons) - 300} cases with smaller errors are left out" in text
     assert f"{20 * len(data.kernels) - 60} kernels with smaller errors are left out" in text
-
-
-def test_colours_are_those_of_the_pictures():
-    for name in ("blue", "vermilion", "green", "orange"):
-        assert f"--{name}: {getattr(drawing, name.upper())};" in page()
 
 
 @pytest.mark.parametrize("library", ["jinja2", "plotly"])
