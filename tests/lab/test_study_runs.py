@@ -22,6 +22,7 @@ def study():
 
 
 @pytest.mark.device
+@pytest.mark.usefixtures("times_are_believed")
 def test_a_study_sees_its_measurements_and_the_devices_models(tmp_path, study):
     kernel = replace(SCALE, variants=({"factor": 2}, {"factor": 3}), ranked=True)
     study_runs.measure_study(study, device(), tmp_path, TINY, kernels=[kernel])
