@@ -16,7 +16,7 @@ from typer import Option
 from perfmodel import calibration, measuring, predicting, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.supervision import supervise_command
-from perfmodel.errors import OptionError, PerfModelError, WeightsError
+from perfmodel.errors import OptionError, PerfModelError, WeightsError, clipped
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -81,6 +81,8 @@ def measure_command(
     document = campaign_document(measured, path, campaign.name, monotonic() - began)
     following = [] if need is None else _fit_again(need, document)
     output.show(lambda: document, lambda: "\n".join([*campaign_lines(document), *following]))
+    if not document["statuses"].get("ok"):
+        raise PerfModelError("no configuration was measured", "correct the kernels, or give a larger --budget")
 
 
 @dataclass(frozen=True)
@@ -190,8 +192,12 @@ def campaign_lines(document: dict[str, Any]) -> Iterator[str]:
         f"{document['device']}: {document['statuses'].get('ok', 0)} configurations measured{failed} "
         f"in {document['visits']} visits, in {document['store']}, after {document['seconds']:.0f} s"
     )
+    failures: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in document["rows"]:
         if row["status"] != "ok":
-            yield f"{row['status']}: {row['kernel']} {row['variant']} {row['parameters']}: {row['message']}"
+            failures.setdefault((row["status"], row["kernel"], str(row["variant"])), []).append(row)
+    for (status, kernel, variant), (first, *others) in failures.items():
+        more = f" and {len(others)} more sizes" if others else ""
+        yield f"{status}: {kernel} {variant} {first['parameters']}{more}: {clipped(first['message'])}"
     for flag, number in sorted(document["flags"].items()):
         yield f"note: {number} flagged '{flag}': {output.FLAGS.get(flag, 'see docs/measuring.md')}"

@@ -31,10 +31,7 @@ if TYPE_CHECKING:
     from loopy import TranslationUnit
 
 LONGEST = 300  # characters of an exception's text that a message shows
-DEFINE = (
-    "define one (kernel() returns a loopy.TranslationUnit, variants() a dict of name to TranslationUnit, KERNEL is a "
-    "perfmodel.kernels.KernelClass)"
-)
+DEFINE = "define one: kernel() returns a loopy.TranslationUnit, variants() a dict of name to TranslationUnit"
 
 
 def discover(folder: Path | str) -> tuple[KernelClass, ...]:
@@ -50,7 +47,7 @@ def discover(folder: Path | str) -> tuple[KernelClass, ...]:
     for path in paths:
         kernel = execute(path).get("KERNEL")
         if kernel is None:
-            raise KernelFileError(f"'{path}' does not define KERNEL", DEFINE)
+            raise KernelFileError(f"'{path}' does not define KERNEL", "define it: a perfmodel.kernels.KernelClass")
         if not isinstance(kernel, KernelClass):
             raise _wrong_type(path, "KERNEL", kernel, "a KernelClass")
         if kernel.name in kernels:
@@ -135,6 +132,9 @@ def load_kernel_file(path: Path | str) -> KernelFile:
             raise _wrong_type(path, f"{name}()", "a coroutine ('async def')", "a plain 'def'")
     name = next((name for name in ("variants", "kernel") if callable(names.get(name))), "")
     if not name:
+        if "KERNEL" in names:
+            problem = f"'{path}' defines KERNEL, a kernel class, which only 'perfmodel measure --kernels' reads"
+            raise KernelFileError(problem, "write a file with variants(), as docs/measurement-kernels.md shows")
         raise KernelFileError(f"'{path}' defines neither kernel() nor variants()", DEFINE)
     function, given, correct = names[name], names.get("arguments"), names.get("reference")
     arguments = _checked_arguments(path, given) if callable(given) else None

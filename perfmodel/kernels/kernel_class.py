@@ -5,11 +5,15 @@ The sets of shapes are those of Stevens and Klöckner, section 4.1, without the 
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from perfmodel.documents import require
+from perfmodel.errors import listed
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -117,6 +121,20 @@ class KernelClass:
     #: Whether the variants are choices for one computation, to be ranked by their predicted times. All have the same
     #: arrays. A campaign measures all at sizes where the fastest exceeds the launch overhead and the slowest is short.
     ranked: bool = False
+
+    def __post_init__(self) -> None:
+        where = f"KERNEL '{self.name}'"
+        require(callable(self.build), f"{where}: build", self.build, "a function")
+        taken = inspect.signature(self.build).parameters
+        require(isinstance(self.tags, tuple), f"{where}: tags", self.tags, "a tuple of words, such as ('memory',)")
+        keys = {key for variant in self.variants for key in variant}
+        if not any(each.kind is each.VAR_KEYWORD for each in taken.values()) and (odd := sorted(keys - {*taken})):
+            require(False, f"{where}: a key of variants", odd[0], f"an argument of build(): {listed(taken)}")
+        require(not (self.dimensions and "work_group" in keys), f"{where}: dimensions", self.dimensions,
+                "0, since the variants have a work_group")  # fmt: skip
+        if self.doubles is not None:
+            sizes = self.sizes.at(self.sizes.start)[0]
+            require(self.doubles in sizes, f"{where}: doubles", self.doubles, f"one of its sizes: {listed(sizes)}")
 
     def variants_on(self, max_work_group_size: int, shapes: int = 3) -> tuple[Variant, ...]:
         """Return the variants with their ``work_group``, for a device with this limit [work-items].

@@ -32,7 +32,7 @@ class Campaign:
     visits: int = 3  #: Visits to each configuration.
     most_visits: int = 8  #: Visits to a configuration whose two lowest visits do not agree.
     apart_s: float = 10.0  #: Least time between two visits to a configuration [s].
-    runs: int = 10  #: Runs of each visit (paper: one visit of 30, the first 4 dropped).
+    runs: int = 10  #: How often a visit runs its kernel (paper: one visit of 30 runs, the first 4 dropped).
     dropped: int = 2  #: How many of the first runs are dropped.
     spread: float = 0.2  #: A visit whose median is further above its minimum is flagged [1].
     enough_s: float | None = None  #: A visit ends after the first run that counts once its runs took so long [s].

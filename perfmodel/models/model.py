@@ -38,7 +38,9 @@ def _nothing(_: Case) -> Mapping[str, Any]:
 class Weight:
     """A number in a family's expression that belongs to the device.
 
-    Parameters ---------- name, unit
+    Parameters
+    ----------
+    name, unit
         Identifier beginning with ``w_``, and its unit as in ``s/operation``; empty for a pure number.
     start, lower, upper
         Starting value of a fit and bounds, in `unit`. None starts where all terms take a similar time.

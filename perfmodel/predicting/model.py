@@ -185,7 +185,9 @@ class FittedModel(FrozenValue):
     ) -> Prediction:  # fmt: skip
         r"""Predict the run time of a kernel [s]: for a linear family :math:`T = \sum_i w_i x_i` with its features x.
 
-        Parameters ---------- kernel
+        Parameters
+        ----------
+        kernel
             A Loopy ``TranslationUnit``, or its counts; counting once is much faster for many predictions.
         sizes, **more_sizes
             Every size parameter of the kernel: an integer, or an array of integers. Use the mapping for a size with the

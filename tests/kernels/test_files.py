@@ -72,7 +72,7 @@ def test_a_fault_is_reported_in_one_line(file, text, problem):
 
 CLASS = """
 from perfmodel.kernels import KernelClass, Ladder
-KERNEL = KernelClass(name="{name}", group="g", build=None, sizes=Ladder(None, 1), reference=None)
+KERNEL = KernelClass(name="{name}", group="g", build=lambda: 0, sizes=Ladder(None, 1), reference=None)
 """
 
 
@@ -192,3 +192,18 @@ def test_files_of_other_kinds(tmp_path, name, content, problem):
         load_file(tmp_path / name)
     assert problem in str(caught.value)
     assert "None" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [
+        ("tags='memory'", "tags is 'memory'"), ("variants=({'digonals': 3},)", "'digonals'.*an argument of build"),
+        ("dimensions=1, variants=({'work_group': (64,)},)", "dimensions is 1"), ("doubles='q'", "one of its sizes: n"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_a_kernel_class_are_named(file, wrong, text):
+    sizes = "Ladder(lambda e: ({'n': 2**e},), 1)"
+    build = "lambda diagonals=1, work_group=(64,): 0"
+    content = CLASS.format(name="ant").replace("build=lambda: 0", f"build={build}, {wrong}")
+    with pytest.raises(KernelFileError, match=text):
+        discover(file(content.replace("Ladder(None, 1)", sizes)).parent)
