@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import PerfModelWarning, StoreError
+from perfmodel.errors import FamilyError, PerfModelWarning, StoreError
 from perfmodel.expressions import Expression
 from perfmodel.expressions.launches import quantity_of
 from perfmodel.fitting.cautions import Measured
@@ -200,6 +200,7 @@ def counts_of(measurements: Measurements, row: Measurement) -> KernelCounts:
 
 
 _GIVEN: tuple[Mark, ...] = ("given",)
+SHARPNESS = "w_sharpness"
 DEFAULT_SHARPNESS = 3.0  # of a maximum of resources where neither a fact nor cross-validation gives it
 
 
@@ -228,8 +229,9 @@ class DesignFit:
         known = dict(zip(self.names, self.coefficients, strict=True))  # a sum's weights have their features' names
         values = np.array([known[w] if w in known else known[w.removeprefix("w_")] for w in table.model.weights])
         if isinstance(self.fit, ResourceFit):
-            order = [table.names.index(weight.removeprefix("w_")) for weight in table.model.weights]
-            return np.asarray(self.fit.by_weight(table.matrix)[:, order])
+            parts = dict(zip(table.names, self.fit.by_weight(table.matrix).T, strict=True))
+            others = np.zeros(len(table.matrix))  # of the sharpness
+            return np.column_stack([parts.get(weight.removeprefix("w_"), others) for weight in table.model.weights])
         if isinstance(self.fit, NonlinearFit):
             columns = dict(zip(table.names, table.matrix.T, strict=True))
             return np.asarray(table.model.jacobian(columns, values) * values)
@@ -285,8 +287,11 @@ def _fit_linear(table: Design, options: FitOptions) -> DesignFit:
 def _fit_resources(table: Design, family: Family) -> DesignFit:
     if len(table.times) < 2:
         raise too_few_rows(len(table.times), table.model.weights)
+    if SHARPNESS not in {weight.name for weight in family.weights}:
+        problem = f"the family '{family.name}' has resources and no weight {SHARPNESS}"
+        raise FamilyError(problem, f"add Weight('{SHARPNESS}', '') and use it in smooth_max; see docs/add-a-family.md")
     numbers = {name: k for k, name in enumerate(table.names)}
-    given = table.known or {"w_sharpness": DEFAULT_SHARPNESS}
+    given = table.known or {SHARPNESS: DEFAULT_SHARPNESS}
     columns = {name: tuple(numbers[part] for part in parts) for name, parts in family.resources.items()}
     model = ResourceModel(columns, next(iter(given.values())))
     fit = fit_resources(model, table.matrix, table.fitted_times, table.row_weights)

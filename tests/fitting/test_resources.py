@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
+from perfmodel import Family, Weight, fit, store
+from perfmodel.errors import FamilyError
+from perfmodel.fitting.design import DEFAULT_SHARPNESS
 from perfmodel.fitting.resources import ResourceModel, fit_resources
 
+QUICKSTART = Path(__file__).parents[2] / "docs" / "data" / "quickstart" / "measurements.jsonl"
 #: Columns 0 and 1 are overheads; two resources have two columns each.
 FORM = {"left": (2, 3), "right": (4, 5)}
 PLANTED = np.array([1e-6, 2e-9, 3e-9, 5e-10, 4e-9, 1e-9])
@@ -103,3 +109,26 @@ def test_a_fit_to_the_same_rows_is_made_once_and_one_to_others_anew() -> None:
     assert not np.array_equal(first.weights, sharper.weights)
     times[0] *= 2
     assert fit_resources(ResourceModel(FORM, 2.0), table, times, np.ones(200)) is not first
+
+
+@pytest.mark.parametrize("sharp", [True, False])
+def test_a_family_needs_the_weight_of_its_sharpness(sharp: bool) -> None:
+    """Without a fact and candidates the sharpness has a default, which no row changes."""
+    terms = "w_loads*loads, w_stores*stores"
+    longest = f"smooth_max({terms}, w_sharpness)" if sharp else f"max({terms})"
+    weights = [Weight("w_loads", "s/access"), Weight("w_stores", "s/access"), *[Weight("w_sharpness", "")] * sharp]
+    family = Family(
+        name="two", citation="none", units={"loads": "access", "stores": "access"}, weights=tuple(weights),
+        quantities=lambda case: {
+            f"{way}s": case.value(case.counts.accesses(direction=way)) for way in ("load", "store")
+        },
+        resources={"first": ("loads",), "second": ("stores",)}, expression=longest, additive=False,
+    )  # fmt: skip
+    measurements = store.read(QUICKSTART)
+    if not sharp:
+        with pytest.raises(FamilyError, match="no weight w_sharpness"):
+            fit(measurements, family)
+        return
+    weights = fit(measurements, family).weights
+    assert {"w_loads", "w_stores", "w_sharpness"} == set(weights)
+    assert DEFAULT_SHARPNESS == weights["w_sharpness"]
