@@ -202,7 +202,7 @@ class Trial:
                 low, high = own[name].lower, own[name].upper
                 drawn = min(max(1.2 * start or drawn, low), high)
             if name in own and own[name].fact in self.family.choices:  # a fit chooses it among candidates
-                drawn = float(self.family.choices[own[name].fact][-1])
+                drawn = float(self.family.choices[own[name].fact][:2][-1])
             found[name] = drawn
         return found
 
