@@ -294,13 +294,13 @@ def quantities_of_what_is_not_executed(one: Trial) -> None:
 
 def missing_facts_are_told(one: Trial) -> None:
     for case in cases(None, one.family.name)[::20]:
-        told = None
+        caught = None
         try:
             one.family.quantities(case)
         except FactsError as error:
-            told = error
-        assert told is None or told.key in KEYS, f"'{told.key}' is not in perfmodel.facts.fact"
-        assert told is None or told.family == one.family.name
+            caught = error
+        assert caught is None or caught.key in KEYS, f"'{caught.key}' is not in perfmodel.facts.fact"
+        assert caught is None or caught.family == one.family.name
 
 
 def seconds_are_above_zero(one: Trial) -> None:

@@ -112,8 +112,8 @@ def test_facts_that_are_given_replace_what_is_known() -> None:
     row = measured.rows[0]
     assert DeviceFacts.from_mapping(row.device, row.platform, row.driver, given) == measured.facts == tests.facts
     clock = {"clock_mhz": Fact(900, "MHz", "told")}
-    told = DeviceFacts.from_mapping("it", "", "", {**clock, "compute_units": Fact(2, "", "told")})
-    known = read(DATA).with_facts(told)
+    caught = DeviceFacts.from_mapping("it", "", "", {**clock, "compute_units": Fact(2, "", "told")})
+    known = read(DATA).with_facts(caught)
     assert DeviceFacts.from_mapping("it", "", "", {**clock, **given}) == with_given_facts(known, given).facts
     assert known is with_given_facts(known, {}) is with_given_facts(known, None)
 

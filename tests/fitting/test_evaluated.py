@@ -78,8 +78,8 @@ def test_a_family_that_lacks_a_fact_says_so_when_it_is_fitted() -> None:
     evaluated = evaluate_together(rows(), (needy, LINEAR))
     with pytest.raises(FactsError, match="banks"):
         build_design(rows(), needy, evaluate=evaluated)
-    told = replace(rows(), facts=KNOWN.updated({"pace": Fact(1.0, "", "told"), "banks": Fact(4, "", "told")}))
-    assert len(told.rows) == len(build_design(told, needy, evaluate=evaluated).times)
+    caught = replace(rows(), facts=KNOWN.updated({"pace": Fact(1.0, "", "told"), "banks": Fact(4, "", "told")}))
+    assert len(caught.rows) == len(build_design(caught, needy, evaluate=evaluated).times)
 
 
 @pytest.mark.nightly

@@ -55,8 +55,8 @@ def test_the_candidate_that_made_the_times_is_chosen(pace: float, sharpness: flo
 
 def test_what_is_known_is_not_chosen() -> None:
     rows = measured(0.5, 2.0)
-    told = replace(rows, facts=KNOWN.updated({"pace": Fact(1.5, "", "by hand")}))
-    found = with_chosen_facts(told, FAMILY).facts
+    caught = replace(rows, facts=KNOWN.updated({"pace": Fact(1.5, "", "by hand")}))
+    found = with_chosen_facts(caught, FAMILY).facts
     assert (1.5, "by hand") == (found.value("pace"), found.fact("pace").source)
     assert "resource_sharpness" in found
 

@@ -86,6 +86,6 @@ def test_facts_that_no_group_tells_are_chosen_by_samples(pace):
     common = max(set(crowds), key=crowds.count)
     alike = [row for row, crowd in zip(truth.rows, crowds, strict=True) if crowd == common]
     assert len(alike) > 5
-    told = KNOWN.updated({"resource_sharpness": Fact(2.0, "", "given")})
-    few = replace(truth, rows=tuple(replace(row, group=f"g{i % 2}") for i, row in enumerate(alike)), facts=told)
+    caught = KNOWN.updated({"resource_sharpness": Fact(2.0, "", "given")})
+    few = replace(truth, rows=tuple(replace(row, group=f"g{i % 2}") for i, row in enumerate(alike)), facts=caught)
     assert pace == with_chosen_facts(few, CHOOSING, samples=truth).facts.value("pace")

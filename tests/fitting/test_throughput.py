@@ -141,8 +141,8 @@ def test_facts_have_si_units_and_tell_their_source():
 
 
 def test_the_family_takes_them_and_what_the_device_told_stays():
-    told = facts(True, launch_s=7e-6)
-    rows = with_measured_facts(measured(True, told=told))
+    caught = facts(True, launch_s=7e-6)
+    rows = with_measured_facts(measured(True, told=caught))
     assert rows.facts is not None
     assert Fact(7e-6, "", "made up") == rows.facts.fact("launch_s")
     weights = fit_weights(rows, FAMILY).weights
@@ -162,5 +162,5 @@ def test_latencies_are_those_of_the_pointer_chase():
 
     assert (4e-9, 1e-7) == latencies(find_family("mwp_cwp_l2")) == latencies(find_family("gpuperf"))
     assert (4e-9, pytest.approx(4e-7, rel=1e-3)) == latencies(FAMILY) == latencies(None)
-    told = measured(True, told=facts(True, **probed, memory_latency_s=3e-7))
-    assert (4e-9, 3e-7) == latencies(find_family("mwp_cwp_l2"), told)
+    caught = measured(True, told=facts(True, **probed, memory_latency_s=3e-7))
+    assert (4e-9, 3e-7) == latencies(find_family("mwp_cwp_l2"), caught)

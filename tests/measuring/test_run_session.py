@@ -28,7 +28,7 @@ OTHER = replace(SCALE, name="other")
 
 
 class Hears(Silent):
-    """Remembers what it was told."""
+    """Keeps all reports."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []

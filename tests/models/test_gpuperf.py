@@ -223,6 +223,6 @@ def test_bank_conflicts_are_serialised_accesses(stride, extra):
 
 def test_the_c2050_and_c2070_are_the_paper_s():
     for device in (C2050, published("tesla-c2070")):
-        told = [device.value(key) for key in ("clock_hz", "memory_bandwidth_bytes_per_s", "global_transaction_bytes")]
-        assert [1.15e9, 144e9, 128] == told
+        caught = [device.value(key) for key in ("clock_hz", "memory_bandwidth_bytes_per_s", "global_transaction_bytes")]
+        assert [1.15e9, 144e9, 128] == caught
         assert pytest.approx(1 / 1.15e9) == device.value("issue_s")  # 32/32 cycles

@@ -66,5 +66,5 @@ def test_the_loader_is_told_of_intels_runtime_where_it_knows_no_driver(drivers, 
     monkeypatch.setattr(cl, "__file__", str(tmp_path / "pyopencl" / "__init__.py"))
     monkeypatch.setattr(module.os, "environ", {"OCL_ICD_VENDORS": given} if given else {})
     module.know_intel()
-    told = module.os.environ.get("OCL_ICD_VENDORS", "")
-    assert (str(tmp_path / "library") if expected == "library" else expected) == told
+    caught = module.os.environ.get("OCL_ICD_VENDORS", "")
+    assert (str(tmp_path / "library") if expected == "library" else expected) == caught

@@ -75,14 +75,14 @@ def test_processes_give_what_a_plain_loop_gives(several, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     variants, expected = several
     noted = Noted()
-    with pytest.warns(UnknownStatisticWarning) as told:
+    with pytest.warns(UnknownStatisticWarning) as caught:
         counted = pm.count_all(variants, 2, progress=noted, statistics={"nothing": 3})
     check(counted, variants, expected)
     assert isinstance(counted.errors["held"], KernelError)
     assert len(variants) == noted.total == len(noted.steps)
     assert {"width 64", "unit"} < {*noted.steps}
     assert ["raises"] == [step.split(":")[0] for step in noted.steps if "KeyError" in step]
-    assert 1 == len(told)  # of all variants
+    assert 1 == len(caught)  # of all variants
     plain = pm.count_all({name: variants[name] for name in counted}, 1)
     for name in plain:
         assert plain[name].operations()(n=N) == counted[name].operations()(n=N)

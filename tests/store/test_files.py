@@ -82,11 +82,11 @@ def test_iteration_gives_the_newest_ok_record_of_each_configuration(tmp_path):
 def test_a_torn_last_line_is_left_out_and_told(tmp_path, cut):
     path = keep(tmp_path, 1, 2)
     path.write_bytes(path.read_bytes()[: -cut - 1])
-    with pytest.warns(errors.SetAsideWarning, match="line 2 is torn") as told:
+    with pytest.warns(errors.SetAsideWarning, match="line 2 is torn") as recorded_warnings:
         found = store.read(tmp_path)
     assert [1] == sizes_of(found)
-    assert found.set_aside == tuple(str(one.message) for one in told)
-    assert 1 == len(told)
+    assert found.set_aside == tuple(str(one.message) for one in recorded_warnings)
+    assert 1 == len(recorded_warnings)
 
 
 def test_the_torn_line_is_set_aside_before_the_next_record(tmp_path):
@@ -131,11 +131,11 @@ def test_a_damaged_line_in_the_middle_is_left_out_and_told_with_its_number(tmp_p
     changed = DAMAGE[damage](lines[1])
     assert changed != lines[1]
     path.write_text("\n".join([lines[0], changed, lines[2]]) + "\n")
-    with pytest.warns(errors.SetAsideWarning, match=r"1 line .*\(line 2 .*; fix or remove") as told:
+    with pytest.warns(errors.SetAsideWarning, match=r"1 line .*\(line 2 .*; fix or remove") as recorded_warnings:
         found = store.read(tmp_path)
     assert [1, 3] == sizes_of(found)
-    assert 1 == len(told)
-    assert len(str(told[0].message)) < 600
+    assert 1 == len(recorded_warnings)
+    assert len(str(recorded_warnings[0].message)) < 600
 
 
 def test_counts_that_were_changed_are_left_out_and_told(tmp_path):

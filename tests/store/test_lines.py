@@ -102,10 +102,10 @@ def toy(line):
 def test_damaged_lines_are_one_sentence_that_names_the_first(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("1\n" + 5 * "{\n" + "7\n")
-    with pytest.warns(SetAsideWarning) as told:
+    with pytest.warns(SetAsideWarning) as caught:
         found, (said,) = read_lines(path, json_document)
     assert ((1, 1), (7, 7)) == found
-    assert [said] == [str(one.message) for one in told]
+    assert [said] == [str(one.message) for one in caught]
     assert all(word in said for word in ("5 lines", "line 2", "line 3", "line 4", "and 2 more", "measure it again"))
     assert "line 5" not in said
 

@@ -18,8 +18,8 @@ def test_seconds_are_the_minimum_after_the_drop():
 
 
 def test_each_clock_has_its_minimum_after_the_drop():
-    told = measurement(samples_s=(1.0, 1.0, 3.0, 2.0, 4.0), device_samples_s=(0.1, 0.2, 1.5, 1.75, 3.0))
-    assert (2.0, 1.5) == (told.seconds_by("host"), told.seconds_by("device"))
+    caught = measurement(samples_s=(1.0, 1.0, 3.0, 2.0, 4.0), device_samples_s=(0.1, 0.2, 1.5, 1.75, 3.0))
+    assert (2.0, 1.5) == (caught.seconds_by("host"), caught.seconds_by("device"))
     assert math.isnan(measurement().seconds_by("device"))
 
 

@@ -131,14 +131,14 @@ def test_no_committed_time_is_set_aside(folder, file):
 def test_an_impossible_visit_does_not_join_the_others_and_is_told_once():
     rows = (timed(1e-3), timed(1e-9, launch_overhead_s=3e-5), timed(1.1e-3))
     found = Measurements(rows, {}, path="m.jsonl")
-    with pytest.warns(SetAsideWarning) as told:
+    with pytest.warns(SetAsideWarning) as caught:
         (row,) = list(found)
     assert (1e-3, 2) == (row.seconds, len(row.visits))
     assert [
         "'m.jsonl': 1 impossible time was left out (copy work_group=16x16 n=8: 1 ns, and an empty launch took "
         "30 us); measure again, with perfmodel measure or calibrate"
-    ] == [str(one.message) for one in told] == [*found.notes]
-    assert (1, [rows[1]]) == (len(told), [one.row for one in found.impossible])
+    ] == [str(one.message) for one in caught] == [*found.notes]
+    assert (1, [rows[1]]) == (len(caught), [one.row for one in found.impossible])
 
 
 @pytest.mark.filterwarnings("ignore::perfmodel.errors.SetAsideWarning")
