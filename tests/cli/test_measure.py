@@ -176,6 +176,7 @@ def test_weights_without_their_rows_are_not_fitted_again(campaigns, tmp_path):
 
 def test_a_budget_shows_what_it_leaves_out(tmp_path, kernels):
     result = perfmodel("--budget", "0", "--store", tmp_path / "s", "--kernels", kernels)
-    assert 0 == result.exit_code
+    assert 2 == result.exit_code
     assert "the budget of 0 s is used" in result.stderr
+    assert "error: no configuration was measured" in result.stderr
     assert ": 0 configurations measured" in result.stdout

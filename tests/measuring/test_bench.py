@@ -124,7 +124,7 @@ def much_local_memory(kibibytes):
 def test_a_group_that_needs_too_much_local_memory_does_not_reach_the_device(keeper, monkeypatch):
     """PoCL ends the process that builds such a kernel."""
     most = keeper.bench.fact("local_memory_bytes") // 1024
-    kernel = replace(SCALE, build=much_local_memory, reference=lambda arguments, **_: {
+    kernel = replace(SCALE, build=much_local_memory, variants=({"kibibytes": 4},), reference=lambda arguments, **_: {
         "out": arguments["a"].reshape(-1, 64)[:, ::-1].reshape(-1)})  # fmt: skip
     row = keeper.measured(keeper.configuration(Subject(kernel, {"kibibytes": 4}), {"n": 256}, 0.0))
     assert ("ok", "") == (row.status, row.message)
