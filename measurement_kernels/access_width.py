@@ -12,7 +12,7 @@ import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
 
-#: Element type, and elements that are accessed at once.
+#: Element type, and number of elements of one access.
 ELEMENTS = {
     "float64": (np.float64, 1), "float4": (np.float32, 4), "complex128": (np.complex128, 1),
     "float2": (np.float32, 2), "double2": (np.float64, 2), "int16": (np.int16, 1),

@@ -1,4 +1,4 @@
-"""Arithmetic of one kind on private values: many independent chains, or one dependent.
+"""Arithmetic of one kind on private values: many independent chains, or one chain.
 
 Stevens and Kloeckner, section 4.1.  The paper has one form for each kind.  Here the
 throughput form has eight accumulators, whose operations the device may overlap, and in the
@@ -19,7 +19,7 @@ from perfmodel.kernels import KernelClass, Ladder, WorkGroup
 from perfmodel.kernels.builders.arithmetic import CHAINS, SCALE, chain_kernel
 
 OPERATIONS = 16
-#: The pair of expressions, and the values of the arguments there and back.
+#: Two expressions, of which the second reverses the first, and the values of their arguments.
 KINDS = {
     "add": (("acc[u] + there", "acc[u] + back"), (1.25, -1.25)),
     "mul": (("acc[u] * there", "acc[u] * back"), (1.25, 0.8)),
@@ -27,7 +27,7 @@ KINDS = {
     "pow": (("acc[u] ** there", "acc[u] ** back"), (1.25, 0.8)),
     "rsqrt": (("rsqrt(acc[u])", "rsqrt(acc[u])"), ()),
 }
-#: The paper has the last three; the shorter ones are for devices on which these take too long.
+#: The paper has the last three lengths; the shorter ones are for devices on which the paper's lengths take too long.
 TRIPS = (4, 8, 16, 32, 64, 128, 256, 512, 728)
 
 

@@ -46,7 +46,7 @@ def reference(arguments: dict[str, Any], work_group: WorkGroup, **variant: Any) 
 
 
 def sizes(exponent: int) -> tuple[dict[str, int], ...]:
-    """Sizes that every width of the paper divides, with few and many barriers."""
+    """Sizes that are multiples of every width in the paper, with few and with many barriers."""
     return tuple({"n": 2**exponent * 10752, "k": k} for k in (1, 4, 16, 64))
 
 

@@ -1,7 +1,7 @@
 """Copies without a loop in which each work-item copies 1 to 8 cells.
 
-With `order` "items" the cells of a work-item are adjacent: the lane stride is their number, and all cells between are
-used. With "groups" their distance is the group's width, and lanes are neighbours.
+With `order` "items" the cells of a work-item are adjacent: the lane stride is their number, and every cell is used.
+With "groups" they are a group's width apart, and neighbouring lanes access neighbouring cells.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sums down the columns of an array with more rows than a TLB has entries for their pages.
 
-Each work-item goes down a column of 8192 rows. Four rows of 256 cells share a page, and each row of 1024 cells has its
-own: a work-item touches as many lines, and more pages. Rows are a power of two long, or 16 cells more with `pad`.
+Each work-item sums a column of 8192 rows. Four rows of 256 cells share a page, but a row of 1024 cells fills a page: a
+work-item touches more pages, and as many lines. Rows are a power of two long; with `pad` they are 16 cells longer.
 """
 
 from __future__ import annotations

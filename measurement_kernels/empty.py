@@ -1,7 +1,7 @@
 """Empty kernel: launches work-groups over an m by n grid and does nothing.
 
 Stevens and Kloeckner, section 4.1: it gives the launch overhead and the cost of a group.  The
-paper's grids are square; m has a name of its own so that it alone can be doubled.
+paper's grids are square; here m is a separate size, so that it can be doubled alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Functions of the elements of an array, without a loop: as vectors, unless the runtime calls them one by one.
+"""Functions of array elements, without a loop: vectorised, unless the runtime calls them for one element at a time.
 
 In the classes ``independent_terms`` and ``function_terms`` there is a loop around the function, so a compiler that
 vectorises only the innermost loop over work-items computes it for one work-item at a time.

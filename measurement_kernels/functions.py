@@ -1,8 +1,8 @@
 """Arithmetic and common functions in single and double precision: many independent chains, or one.
 
-What the paper's class ``arithmetic`` does for five kinds in single precision is done here for double
-precision and for functions.  Every step maps an interval of normal numbers into itself, so that no
-value overflows or becomes denormal.  It takes kernel arguments, so that the compiler cannot remove it.
+The paper's class ``arithmetic`` measures five kinds in single precision; this class measures double
+precision and functions.  Every step maps an interval of normal numbers into itself, so that no value
+overflows or becomes denormal.  A step uses kernel arguments, so that the compiler cannot remove it.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ def isolates(function: str, dtype: str, **variant: Any) -> str:
 
 
 COVERED = ("sqrt", "exp", "log", "sin", "tanh", "div", "pow", "rsqrt", "minmax")
-"""Functions that no other covers: "cos" costs what "sin" does, and sums and products are everywhere."""
+"""Functions without a substitute: "cos" costs as much as "sin", and most classes have sums and products."""
 INLINED = ("exp", "tanh")
-"""Those that compilers may write into vector code. Few kernels wait for one after the other: latency misleads a fit."""
+"""Functions that compilers may vectorise. Few kernels have dependent chains of them: their latency misleads a fit."""
 
 
 def covers(function: str, dtype: str, form: str, **variant: Any) -> str | None:

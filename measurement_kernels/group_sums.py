@@ -1,7 +1,7 @@
-"""Sums over the work-items of a group by halves: in each step half as many work-items add, and all wait.
+"""Tree sums over the work-items of a group: each step halves the number of adding work-items and has a barrier.
 
-Each group sums `width` values for each of k rows. Loopy makes the steps of a reduction over l.0 so, in local memory
-with a barrier before each step.
+Each group sums `width` values for each of k rows. Loopy generates these steps for a reduction over l.0: in local
+memory, with a barrier before each step.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import loopy as lp
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup
 from perfmodel.kernels.builders.arithmetic import SCALE, TYPES, summed, term_feature, term_sum
 
-#: The terms whose price no other class needs; `function_terms` has functions.
+#: The terms of this class; the class `function_terms` measures library functions.
 TERMS = ("rsqrt", "sqrt", "exp", "div", "mul")
 
 

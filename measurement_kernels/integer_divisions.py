@@ -1,7 +1,7 @@
-"""Quotients and remainders of integers by data: each work-item sums k of them.
+"""Quotients and remainders of integers by loaded divisors: each work-item sums k of them.
 
-No vector unit divides integers, so their cost has little to do with that of floating-point divisions. Numbers are below
-2**30, also those of 64 bits: many compilers divide such with the faster instruction of 32 bits, as most kernels do.
+No vector unit divides integers, so the cost differs from the cost of floating-point divisions. All numbers, 64-bit ones
+too, are below 2**30, as in most kernels: many compilers divide such numbers by the faster 32-bit instruction.
 """
 
 from __future__ import annotations

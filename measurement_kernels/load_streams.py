@@ -1,6 +1,6 @@
 """Sums of 1 to 6 arrays, element by element and without a loop, from sizes that fit a near cache to memory.
 
-Each array is a stream of its own, and the number of streams is all that the variants differ in.
+Each array is a separate stream, and the variants differ only in the number of streams.
 """
 
 from __future__ import annotations

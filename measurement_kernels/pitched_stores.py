@@ -1,9 +1,9 @@
 """Stores of an array by columns, without a loop: neighbouring lanes store to neighbouring rows.
 
 A cell is the sum of a value of its row and one of its column, so nearly all moved data are stores.
-The work-items that complete a line belong to other rows of the group, or to other groups. A work-item stores `cells` of
-a row at distances of a group's height. Rows are a power of two long, so that they share few sets of a cache, or 16
-cells more with `pad`.
+Work-items of different rows of a group, or of different groups, store into the same line. A work-item stores `cells`
+cells of a row, each a group's height after the previous one. Rows are a power of two long, so that they share few cache
+sets; with `pad` they are 16 cells longer.
 """
 
 from __future__ import annotations

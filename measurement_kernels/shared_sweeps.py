@@ -1,9 +1,9 @@
 """Loops over a row or a column of an array that many work-items of a two-dimensional group share.
 
-In "columns" work-items of one column of the group read the same column of the array, and neighbouring lanes
-neighbouring cells; the loop goes one row further with each trip. In "rows" all lanes of a row of the group read the
-same cell. In "across" neighbouring lanes are in neighbouring rows, and the loop goes along the row. Rows are a power of
-two long, so that they share few sets of a cache, or 16 cells more with `pad`.
+In "columns" the work-items of one column of the group read the same column of the array, neighbouring lanes read
+neighbouring cells, and each trip of the loop reads the next row. In "rows" all lanes of a row of the group read the
+same cell. In "across" neighbouring lanes read neighbouring rows, and the loop goes along the row. Rows are a power of
+two long, so that they share few cache sets; with `pad` they are 16 cells longer.
 """
 
 from __future__ import annotations

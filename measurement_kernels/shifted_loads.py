@@ -1,9 +1,9 @@
 """Sums of 1 to 5 loads of one array at distances of 1 cell or 1 row, without a loop.
 
-"columns": the loads of a work-item are next to each other in a row, so that a vector of them begins anywhere in a line.
-"rows": they are next to each other in a column, so that each is a stream of its own that another work-item loads too.
-Rows are `HALO` cells longer than in the output, so most rows do not begin at a line. A
-work-item stores `rows` cells, one below the other in a tile of the work-group.
+"columns": the loads of a work-item are next to each other in a row, so a vector load may begin anywhere in a line.
+"rows": they are next to each other in a column, so each is a separate stream, which another work-item loads too.
+Rows are `HALO` cells longer than in the output, so most rows do not begin at the start of a line.
+A work-item stores `rows` cells, one below the other in a tile of the work-group.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from perfmodel.kernels import KernelClass, Ladder
 from perfmodel.kernels.builders.memory import end, stored
 
 HALO = 4
-"""Cells and rows that the input is larger than the output."""
+"""Cells and rows by which the input is larger than the output."""
 
 CELLS = {"columns": "a[i, j + {shift}]", "rows": "a[i + {shift}, j]"}
 

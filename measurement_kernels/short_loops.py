@@ -1,7 +1,7 @@
 """Inner loops of 3, 7 and 16 trips, each entered k times by every work-item.
 
-The loop sums a short table, each entry times a number of the work-item. The table lies in global memory, or with
-`local` behind a barrier in local memory.
+The loop sums a short table, each entry times a number of the work-item. The table is in global memory; with `local` it
+is first copied to local memory, and a barrier follows.
 """
 
 from __future__ import annotations

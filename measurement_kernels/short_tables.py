@@ -1,9 +1,9 @@
-"""A short row of each work-item against every row of a small table: two loops of constant trips around each other.
+"""A short row of each work-item against every row of a small table: two nested loops with constant trip counts.
 
-A work-item multiplies its `length` values with each of `rows` rows of the table and keeps the largest of the sums. The
-inner loop does not move in the table's rows, nor the outer one in the work-item's own: a compiler that writes the inner
-loop out can keep the row in registers. With `layout` "lanes" neighbouring lanes have neighbouring values, with "rows"
-the values of a work-item are neighbours.
+A work-item multiplies its `length` values with each of `rows` rows of the table and keeps the largest of the sums.
+Every trip of the outer loop reads the same values of the work-item: a compiler that unrolls the inner loop can keep
+them in registers. With `layout` "lanes" neighbouring lanes have neighbouring values, with "rows" the values of a
+work-item are neighbours.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Three to eight loaded rows of an array and 1 to 4 stored arrays, without a loop.
 
 A work-item loads a column of `loads` rows, which no other work-item loads, and stores `stores` sums of them, each into
-an array of its own: many streams at distances of one row, which is a power of two, or 16 cells more with `pad`.
+a separate array: many streams, one row apart. Rows are a power of two long; with `pad` they are 16 cells longer.
 """
 
 from __future__ import annotations

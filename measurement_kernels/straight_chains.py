@@ -1,7 +1,7 @@
 """Chains of 2 to 64 multiply-adds without a loop: each needs the result of the one before.
 
 In the classes ``arithmetic`` and ``functions`` the chains are in a loop of each work-item. Here the only loop is over
-work-items, so a device that runs them one after the other may combine several.
+work-items, so a device that runs work-items one after the other may combine several.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from perfmodel.kernels.builders.memory import end, stored
 
 #: Multiply-adds in one statement.
 STATEMENT = 8
-#: From this length on the arithmetic takes longer than the memory.
+#: From this length on the arithmetic takes longer than the memory accesses.
 LONG = 16
 
 
@@ -62,7 +62,7 @@ KERNEL = KernelClass(
     build=build,
     variants=(
         *({"length": length} for length in (2, 8, 32, 64)),
-        {"length": 16, "guarded": True},  # a quick campaign has the middle of the list: PoCL's highest rate
+        {"length": 16, "guarded": True},  # a quick campaign takes the middle of the list: PoCL's highest rate
         *({"length": length, "dtype": "float64"} for length in (4, 64)),
         {"length": 32, "dtype": "float64", "guarded": True},
     ),

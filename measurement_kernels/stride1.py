@@ -19,7 +19,7 @@ def build(form: str = "copy", work_group: WorkGroup = (256,)) -> lp.TranslationU
     inputs = [name for name in "abcd" if f"{name}[" in EXPRESSIONS[form]]
     t_unit = lp.make_kernel(
         "{[i]: 0 <= i < n}",
-        # An integer of its own: Loopy would form the index in floating point.
+        # A separate integer: Loopy would compute the index in floating point.
         ("<int32> index = i\n" if form == "index" else "") + f"out[i] = {EXPRESSIONS[form]}",
         [
             *(lp.GlobalArg(name, np.float32, shape="n") for name in ("out", *inputs)),

@@ -1,8 +1,8 @@
 """Sequential loops over the rows or the columns of an array, 16 to 4096 long.
 
-In "rows" each work-item sums a row, so neighbouring lanes are in neighbouring rows. In "columns" each sums a column,
-so the loop goes to the next row with each trip. Rows are a power of two long, so that they share few sets of a cache,
-or 16 cells more with `pad`. With `largest` the result is the largest cell in place of the sum.
+In "rows" each work-item sums a row, so neighbouring lanes read neighbouring rows. In "columns" each sums a column, so
+each trip of the loop reads the next row. Rows are a power of two long, so that they share few cache sets; with `pad`
+they are 16 cells longer. With `largest` the result is the largest cell instead of the sum.
 """
 
 from __future__ import annotations

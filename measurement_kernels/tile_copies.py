@@ -1,6 +1,6 @@
 """Copies through a tile in local memory, with 8 to 128 work-items along l.0.
 
-Between the loads and the stores lies a barrier. The rows of both arrays are a power of two long; with `pad` those of
+A barrier separates the loads from the stores. The rows of both arrays are a power of two long; with `pad` the rows of
 the input are 16 cells longer.
 """
 

@@ -1,7 +1,7 @@
 """Sums of 2 to 9 cells of a tile with its halo, which neighbouring work-items read too.
 
-The rows of the tile are an odd number of cells longer than a power of two, so that its loads begin anywhere in a line
-of local memory. A work-item stores `rows` cells of a work-group's `width` by `height*rows`.
+The rows of the tile are an odd number of cells longer than a power of two, so its loads may begin anywhere in a line
+of local memory. A work-group stores `width` by `height*rows` cells, and each work-item `rows` of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SHIFTS = {
     "corners": ((-1, -1), (1, 1)),
     "square": tuple((i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)),
 }
-"""Which neighbours a cell of the output sums: their distance in rows and columns."""
+"""The input cells that each output cell sums: their distance in rows and columns."""
 
 
 def build(of: str = "rows", width: int = 16, height: int = 16, rows: int = 1) -> lp.TranslationUnit:

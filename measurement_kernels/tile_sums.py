@@ -1,7 +1,7 @@
 """Two to sixteen sums of a work-item over tiles in local memory, which it keeps from one barrier to the next.
 
-Each value of the tile is loaded once and added to all sums, each time multiplied by a value of the work-item's own. The
-loop over the tile is written out `unroll` times.
+Each value of the tile is loaded once and added to all sums, each time multiplied by a private value of the work-item.
+The loop over the tile is unrolled `unroll` times.
 """
 
 from __future__ import annotations

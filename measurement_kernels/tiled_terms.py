@@ -1,6 +1,6 @@
 """Functions of independent terms whose points lie in local memory: the tiled inner loop of N-body.
 
-As the class ``independent_terms``, but the points are prefetched to local memory.  The barriers alone change
+Like the class ``independent_terms``, but the points are prefetched to local memory.  The barriers alone change
 the time: only in kernels with barriers does PoCL 3.1 make its loop over work-items the innermost loop, and
 vectorise it.
 """
