@@ -2,8 +2,8 @@
 
 out[r, e, i] = sum_j d[r, i, j] u[e, j]: three derivative matrices d of 64 by 64 nodes are applied
 to every element's nodes.  "plain" reads all from global memory, "prefetch_u" keeps a tile of the
-elements' nodes in local memory and "prefetch_d" one of the matrices; "transposed" stores nodes
-with the elements side by side, so that neighbouring work-items are neighbouring elements.
+elements' nodes in local memory and "prefetch_d" a tile of the matrices; "transposed" stores equal
+nodes of all elements side by side, so that neighbouring work-items access neighbouring elements.
 """
 
 from __future__ import annotations

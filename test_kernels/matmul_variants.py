@@ -1,9 +1,9 @@
 """Matrix product c = a b of n by n matrices, in variants to choose among.
 
-They are the steps in which a programmer improves it: "naive" reads all from global memory,
-"tiled" also takes k in unrolled tiles, "prefetched_a" keeps tiles of the left factor and
-"prefetched" of both in local memory, and with "registers" each work-item forms `rows` by
-`columns` elements from rows + columns numbers that it holds in registers.
+The variants are steps of a manual optimisation: "naive" reads all from global memory, "tiled" also
+divides k into unrolled tiles, "prefetched_a" keeps tiles of the left factor in local memory and
+"prefetched" tiles of both factors, and with "registers" each work-item forms `rows` by `columns`
+elements from rows + columns numbers that it holds in registers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Five-point finite differences of section 5 in Stevens and Kloeckner, in variants to choose among.
 
 A group of `width` by `height` work-items computes a tile of width by height*`rows` points,
-each work-item `rows` of them; with `prefetch` from a tile with its halo in local memory.
+each work-item `rows` of them; with `prefetch` it reads a tile with a halo in local memory.
 """
 
 from __future__ import annotations

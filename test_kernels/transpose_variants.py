@@ -1,8 +1,8 @@
 """Transpose of an n by n matrix, in variants to choose among.
 
-"load" and "store" have the named side strided and use no local memory.  "tile" goes through a
-tile of `tile` by `tile` elements in local memory, where a group of tile by `height` work-items
-moves tile/height elements each; `pad` columns more keep its columns out of one memory bank.
+In "load" and "store" the named access is strided, without local memory.  "tile" uses a
+tile of `tile` by `tile` elements in local memory; each of a group's tile by `height` work-items
+moves tile/height elements, and `pad` more columns spread a column over several memory banks.
 """
 
 from __future__ import annotations

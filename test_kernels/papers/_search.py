@@ -17,7 +17,7 @@ WARPS = 4
 ITEMS = WARP * WARPS
 """Work-items of a group."""
 LEAST, MOST = 0, 2**31 - 1
-"""Every query lies between them: LEAST is never larger than one, MOST always is."""
+"""Bounds of all queries: LEAST is at most a query, MOST is larger."""
 BITS = 31
 QUERY = f"lane + {WARP}*(warp + {WARPS}*(turn + {{turns}}*group))"
 
@@ -91,7 +91,7 @@ def random_queries(generator: np.random.Generator, shape: tuple[int, ...]) -> An
 
 
 def nothing_found(_: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    """Places that no search finds, for what it is to write over, shape (q,)."""
+    """Initial contents of the results, which no search finds, shape (q,)."""
     return np.full(shape, -1, np.int32)
 
 
@@ -107,8 +107,8 @@ def level_order(keys: Any) -> Any:
 def node_order(keys: Any, width: int = WARP) -> Any:
     """Return keys in the order of a B-tree's levels, shape (:func:`node_count`, width).
 
-    A node has width - 1 keys and `width` children, and MOST fills its last place. The root has as many children as the
-    power of two keys need, and MOST in the other places. The tree holds all but the first key.
+    A node has width - 1 keys and `width` children, and MOST fills its last place. The root has only the children that
+    the keys need, and MOST in its other places. The tree holds all but the first key; their number is a power of two.
     """
     levels, step = [], len(keys)
     while step > 1:
@@ -132,7 +132,7 @@ def node_count(n: int, width: int = WARP) -> int:
 
 
 def keys_of(nodes: int, width: int = WARP) -> int:
-    """Return the keys of a B-tree with so many nodes: the inverse of :func:`node_count`."""
+    """Return the number of keys of a B-tree from its number of nodes: the inverse of :func:`node_count`."""
     below, keys = 1, width
     while nodes - 1 > width * below:
         below, keys = width * below + 1, width * keys

@@ -1,6 +1,6 @@
-"""Text of Loopy kernels that sort: merge path, and networks that compare and exchange, as Karsin (2018), chapter 7.
+"""Text of Loopy kernels that sort: merge path, and compare-exchange networks, as in Karsin (2018), chapter 7.
 
-Instructions are in their order (``seq_dependencies``), and loops are inames of the kernel's.
+Instructions run in textual order (``seq_dependencies``), and loops are inames of the kernel.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ SEARCH = """
         {m} = {m}_after if {m}_more else {m}
     end
 """
-"""Finds how many of the first ``d`` elements of a merge are of the left run, which has ``lefts``, the right ``rights``.
+"""Finds how many of the first ``d`` elements of a merge come from the left run; the runs have ``lefts`` and ``rights``.
 
-It halves the range from ``m`` to ``m_most`` that holds the number; a range of a single one stays as it is. ``left`` and
+It halves the range from ``m`` to ``m_most`` that holds the number; a range of a single number stays. ``left`` and
 ``right`` are the elements that it compares.
 """
 
@@ -44,9 +44,9 @@ MERGE = """
         right_key = right_key if left > 0 else key
     end
 """
-"""Merges from place ``d`` on, of which ``m`` elements before are of the left run; ``end`` is where the right run ends.
+"""Merges from place ``d`` on; ``m`` of the elements before it are from the left run, and ``end`` ends the right run.
 
-After each element it reads the next one of its run.
+After it stores an element it reads the next element of the same run.
 """
 
 INTEGERS = ("d", "m", "m_most", "m_middle", "m_after", "i", "j", "left")
@@ -54,7 +54,7 @@ KEYS = ("left_key", "right_key", "key")
 MERGING: Mapping[str, Any] = {
     **dict.fromkeys(INTEGERS, np.int32), "m_more": np.int8, **dict.fromkeys(KEYS, np.float32),
 }  # fmt: skip
-"""Variables of the two, with their types; ``m_more`` is a truth value."""
+"""Variables of SEARCH and MERGE, with their types; ``m_more`` is a truth value."""
 
 EXCHANGE = """
     low = {array}[{first}]
@@ -62,9 +62,9 @@ EXCHANGE = """
     {array}[{first}] = fmin(low, high)
     {array}[{second}] = fmax(low, high)
 """
-"""Puts the smaller one of two elements first."""
+"""Puts the smaller of two elements first."""
 EXCHANGED: Mapping[str, Any] = dict.fromkeys(("low", "high"), np.float32)
-"""Its variables, with their types."""
+"""Variables of EXCHANGE, with their types."""
 
 
 def sorting_kernel(
@@ -81,12 +81,12 @@ def sorting_kernel(
 
 
 def rows_in_order(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
-    """What a kernel computes that sorts or merges the rows of ``a``."""
+    """The output of a kernel that sorts or merges the rows of ``a``."""
     return {"out": np.sort(arguments["a"], axis=1)}
 
 
 def odd_even(array: str, phase: str, pair: str) -> str:
-    """Return a network of odd and even phases: pairs of neighbours, by turns from the first and from the second one."""
+    """Return an odd-even network: its phases exchange neighbours, by turns from the first or second element on."""
     first = f"2*{pair} + {phase} % 2"
     return f"for {phase}, {pair}\n{EXCHANGE.format(array=array, first=first, second=f'{first} + 1')}end\n"
 
@@ -114,7 +114,7 @@ def bitonic_sort(array: str, stage: str, step: str, pair: str) -> str:
 def bitonic_merge(array: str, lane: str, width: int) -> str:
     """Return the network that merges two runs of `width` elements in one array, a pair for each of `width` lanes.
 
-    The runs are adjacent, the second one in reverse. Distances are numbers, so that the cells of each step are known.
+    The runs are adjacent, the second one in reverse. Distances are constants, so that the cells of each step are known.
     """
     steps, distance = [], width
     while distance:

@@ -2,9 +2,9 @@
 
 Ma, Chamberlain and Agrawal, *Performance Modeling for Highly-threaded Many-core GPUs*, ASAP 2014, Eq. 9 and section
 III. A work-group of `items` work-items computes one sub-block of `sub_block` by `sub_block` elements, so that there are
-(n/sub_block)^2 groups. Three sub-blocks lie in local memory, two of a and that of c: only so does Eq. 4 give the
-paper's B_a = 4 for sub-blocks of 32 and 48 KiB. `extra_local` more bytes are asked for (section V): the array of c's
-sub-block has more rows than are used, which changes no instruction. With `whole` the matrix is squared
+(n/sub_block)^2 groups. Three sub-blocks are in local memory, two of a and one of c: only then does Eq. 4 give the
+paper's B_a = 4 for sub-blocks of 32 and 48 KiB. `extra_local` more bytes are allocated (section V): the array of c's
+sub-block has unused rows, which change no instruction. With `whole` the matrix is squared
 `steps` times, each in a launch of its own: d[s] has the shortest paths of at most 2^s edges, so log2(n) steps find all.
 """
 
@@ -99,7 +99,7 @@ def squared(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:
     return {"c": found}
 
 
-#: With three sub-blocks of 32 by 32, 24 and 48 KiB: of a multiprocessor's 48 KiB, two groups hold them, and one.
+#: Extra bytes: three sub-blocks of 32 by 32 then take 24 or 48 KiB, and two groups or one fit on a multiprocessor.
 FORCED = (12 * 1024, 36 * 1024)
 ITEMS = (16, 32, 64, 128, 256)
 

@@ -1,8 +1,8 @@
 """The base case of MGPU's pairwise mergesort: each group sorts its block, `each` elements by each work-item.
 
-Karsin's dissertation (2018), section 7.1. A group loads its block side by side into local memory, each work-item sorts
-its elements in registers by an odd-even network, and log b rounds merge runs in local memory: before a round all
-elements go there, then each work-item finds its part by merge path and merges it into registers.
+Karsin's dissertation (2018), section 7.1. A group loads its block into local memory by coalesced loads, each work-item
+sorts its elements in registers by an odd-even network, and log b rounds merge runs: at the start of a round all
+elements are stored to local memory, then each work-item finds its part by merge path and merges it into registers.
 """
 
 from __future__ import annotations

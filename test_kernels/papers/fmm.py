@@ -1,18 +1,18 @@
-"""Potentials of particles in boxes, from the particles of the boxes around: the U-list of the fast multipole method.
+"""Potentials of particles in boxes, from the particles of adjacent boxes: the U-list of the fast multipole method.
 
 Kim et al. (2012), chapter 3: each of `boxes` boxes holds q particles, and phi_i = sum_j d_j / |x_i - x_j| goes over all
 particles j of the 27 boxes that the U-list names, without i itself.  A particle is four words: three coordinates and
-its density.  Six optimisations (section 3.5.1 and figure 4.5) can be taken or left, each for itself:
+its density.  Six optimisations (section 3.5.1 and figure 4.5) can be switched on one by one:
 
 - `vecpack`: an array for each component; else particles one after the other as in Listing 3.1.
-- `rsqrt`: d rsqrt(r^2) in place of d / sqrt(r^2).
+- `rsqrt`: d rsqrt(r^2) instead of d / sqrt(r^2).
 - `shmem`: a group keeps a tile of sources in local memory.
 - `ujam`: a work-item has four targets, and uses each source that it loads four times.
-- `tight`: the loop over sources is written out, so that more of its time is interactions.
-- `pref`: the next source of a tile is loaded into registers before the present one is used.
+- `tight`: the loop over sources is unrolled, so that interactions take a larger part of its time.
+- `pref`: the next source of a tile is loaded into registers before the current one is used.
 
-Sources come in tiles of 64, and 64 work-items are in a group.  With `room` the local memory is for so many sources, as
-for all boxes of a U-list at once; no more of it is used.
+Sources come in tiles of 64, and 64 work-items are in a group.  With `room` the local memory has room for that many
+sources, as for all boxes of a U-list at once; the kernel does not use the rest.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TOGGLES = ("vecpack", "rsqrt", "shmem", "ujam", "tight", "pref")
 NEIGHBOURS, TARGETS, TILE = 27, 4, 64
 UNROLLED = 4
 LAYOUTS = {False: "N2,N1,N0", True: "N1,N0,N2"}
-#: Replaces the distance 0 of a particle from itself: what is left of its term is below the last bit of the sum.
+#: Replaces the distance 0 of a particle from itself, so that its term is smaller than the last bit of the sum.
 FAR = 1e38
 COMPONENTS = tuple(enumerate("xyzd"))
 
@@ -73,7 +73,7 @@ def build(
 
 
 def staged(t_unit: lp.TranslationUnit, vecpack: bool, room: int) -> lp.TranslationUnit:
-    """Keep the sources of a tile in local memory, in the layout that they have in global memory."""
+    """Keep the sources of a tile in local memory, in the layout of global memory."""
     t_unit = lp.precompute(
         t_unit,
         "there",
@@ -91,7 +91,7 @@ def staged(t_unit: lp.TranslationUnit, vecpack: bool, room: int) -> lp.Translati
 
 
 def text(rsqrt: bool, pref: bool) -> list[str]:
-    """Return the instructions; with `pref` each turn of the loop over a tile loads for the next one."""
+    """Return the instructions; with `pref` each trip of the loop over a tile loads the source of the next trip."""
     lines = ["for box, target"]
     lines += [f"<> t{name} = particle[box, target, {c}] {{id=t{name}}}" for c, name in COMPONENTS[:3]]
     lines += ["<> phi = 0.0f {id=phi}", "end", "for box, k", "<> u = neighbour[box, k] {id=u}", "for tile"]
@@ -122,9 +122,9 @@ def interaction(prefix: str, rsqrt: bool, *after: str) -> list[str]:
 
 
 def neighbours(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    """Return for each box those around it and itself, shape (boxes, 27), in a grid that is closed to a torus.
+    """Return each box's neighbours and the box itself, shape (boxes, 27), in a periodic grid.
 
-    The grid's sides are powers of two as equal as can be.
+    The grid's sides are powers of two, as equal as possible.
     """
     boxes = shape[0]
     exponent = boxes.bit_length() - 1
@@ -152,8 +152,8 @@ def sizes(exponent: int) -> tuple[dict[str, int], ...]:
     return ({"boxes": 2 ** (exponent - larger), "q": 256 * 2**larger},)
 
 
-# `pref` and `tight` exclude each other: where the loop is written out, loads are next to the following ones, and
-# nothing is left of the copies that `pref` makes.  `pref` with `shmem` takes the next source from local memory, as in
+# `pref` and `tight` exclude each other: in an unrolled loop the loads of successive sources are adjacent, and the
+# copies of `pref` disappear.  `pref` with `shmem` takes the next source from local memory, as in
 # the last bar of figure 4.5.  There are 48 combinations; the study has 44, and does not list the omitted ones.
 COMBINATIONS = tuple(
     {name: True for name, taken in zip(TOGGLES, choice, strict=True) if taken}

@@ -1,12 +1,12 @@
-"""Matrix product c = a b as a library forms it (MAGMA; Karsin 2018, chapter 5): tiles in local memory and in registers.
+"""Matrix product c = a b as in a library (MAGMA; Karsin 2018, chapter 5): tiles in local memory and in registers.
 
 A work-group of b work-items forms a tile of c with `tile` (N_TB) rows and columns. In each step it stages `tile` by
 `depth` (lambda) elements of a, and as many of b, in local memory; each work-item adds the products to tile^2/b partial
-sums in registers. n, m and k are sizes of their own, so that the time can be looked at against k alone.
+sums in registers. n, m and k are separate sizes, so that the time can be studied against k alone.
 
-`group` is the work-group's width and height. With `wide` its work-items are grouped anew to load, as MAGMA does: a
-warp of 32 reads 32 neighbouring elements, where a row of the factor's tile has as many. One variant has a work-item for
-each element of its tile: a group too large for common devices, which is recorded as such.
+`group` is the work-group's width and height. With `wide` its work-items are regrouped for loads, as in MAGMA: a
+warp of 32 reads 32 neighbouring elements if a row of the factor's tile has 32 or more. One variant has a work-item for
+each element of its tile: its group is too large for common devices, and is recorded as a failure.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def register_tiled_product(
 
     A group of `width` by `height` work-items forms a tile of c, each of them `rows` by `columns` elements, from
     numbers that it holds in registers. The loop over k goes in steps of `depth`, unrolled on demand. `prefetch` names
-    the factors ("", "a", "b", "ab") of which a tile lies in local memory. With `order` "ij" neighbouring work-items,
+    the factors ("", "a", "b", "ab") with a tile in local memory. With `order` "ij" neighbouring work-items,
     and groups, take neighbouring columns, with "ji" neighbouring rows. Where an axis of a factor's tile is shorter than
-    the group, work-items are idle while it is loaded. With `compact` an array of registers has no element that is not
-    used (a tile then has an axis for the elements of one work-item); compilers take the others out as well.
+    the group, work-items are idle while it is loaded. With `compact` an array of registers has no unused
+    element (a tile then has an axis for the elements of one work-item); compilers also remove unused elements.
 
-    With `wide`, a multiple of `width`, the work-items are grouped anew to load a tile: so many neighbours load
-    neighbouring elements, where a row of the tile has as many.
+    With `wide`, a multiple of `width`, the work-items are regrouped to load a tile: `wide` neighbours load
+    neighbouring elements if a row of the tile has `wide` or more.
     """
     across, along = ("j", "i") if order == "ij" else ("i", "j")
     items = {across: width, along: height}
@@ -72,7 +72,7 @@ def register_tiled_product(
 def _keep_tile(t_unit: lp.TranslationUnit, array: str, width: int, height: int, rows: int = 1) -> lp.TranslationUnit:
     """Keep the array's tile in local memory; neighbouring work-items fetch neighbouring elements.
 
-    So many `rows` of the group's work-items fetch elements of one row.
+    `rows` rows of the group's work-items fetch elements of one row.
     """
     axes = [f"{array}_row", f"{array}_column"]
     t_unit = lp.add_prefetch(
@@ -97,7 +97,7 @@ def _keep_tile(t_unit: lp.TranslationUnit, array: str, width: int, height: int, 
 
 
 def _hold_in_registers(t_unit: lp.TranslationUnit, prefetch: str, rows: int, columns: int) -> lp.TranslationUnit:
-    """Each work-item reads an element of either factor once for all the products that it takes part in."""
+    """Each work-item reads an element of a factor once for all products with this element."""
     for array, sweep in (("a", ["row"] if rows > 1 else []), ("b", ["column"] if columns > 1 else [])):
         t_unit = lp.add_prefetch(
             t_unit,

@@ -2,8 +2,8 @@
 
 Karsin's dissertation (2018), section 7.1. Merge path: the first d elements of the result are the first m of the left
 run and the first d - m of the right one, and a binary search finds m. "direct" searches and merges in global memory.
-"staged" does as MGPU: each group searches its part and loads it into local memory, where its work-items search theirs
-and merge; the results go through local memory too, so that a group reads and writes neighbouring cells.
+"staged" works like MGPU: each group searches its part and loads it into local memory, where its work-items search their
+parts and merge; the results go through local memory too, so that a group reads and writes neighbouring cells.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from perfmodel.kernels import KernelClass, Ladder
 from test_kernels.papers._sorting import MERGE, MERGING, SEARCH, rows_in_order, sorting_kernel
 
 GROUP = 128
-#: Divides by each number of elements that a work-item merges.
+#: A multiple of each number of elements that a work-item merges.
 PART = 240
 SHORTEST = GROUP * PART // 2
 EACH = (15, 1, 240, 3, 5, 8, 16, 30, 60, 120)
@@ -121,7 +121,7 @@ def build(form: str = "direct", each: int = 15) -> lp.TranslationUnit:
 
 
 def rounds(exponent: int) -> tuple[dict[str, int], ...]:
-    """The rounds that sort PART GROUP 2^exponent elements from the shortest runs on, the last one first."""
+    """The rounds that sort PART * GROUP * 2^exponent elements, from the shortest runs on; the last round is first."""
     return tuple(
         {"pairs": 2**k, "run": SHORTEST * 2 ** (exponent - k), "levels": (SHORTEST * 2 ** (exponent - k)).bit_length()}
         for k in range(exponent + 1)

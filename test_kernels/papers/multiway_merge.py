@@ -3,9 +3,9 @@
 Karsin's dissertation (2018), section 7.3.1. A node of the heap holds 32 elements in order, all of them below those of
 its children; the leaves are the runs. The root is stored, and filled again: the smaller half of its children's elements
 goes up, the child with the larger last element keeps the larger half, and the other child is filled next, down to a
-leaf, which loads the next elements of its run. The text merges in registers by shuffles, which OpenCL 1.2 and Loopy do
-not have: the network of a merge is in local memory here, with a barrier after each step. At first all nodes above the
-leaves hold elements below all keys, which come out first and are not stored.
+leaf, which loads the next elements of its run. The dissertation merges in registers by shuffles, which OpenCL 1.2 and
+Loopy lack: here the network of a merge is in local memory, with a barrier after each step. At first all nodes above the
+leaves hold elements below all keys, which leave the heap first and are not stored.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def build(ways: int = 8) -> lp.TranslationUnit:
 
 
 def statistics(ways: int) -> dict[str, float]:
-    """Return the probabilities of the two tests: either child has the larger end as often; few leaves run out."""
+    """Return the probabilities of the two tests: each child has the larger end equally often; few leaves run out."""
     filled = ways * RUN + ways - 1
     return {"next < run": ways * (RUN - 1) / filled, f"heap[child, {WARP - 1}] > heap[child + 1, {WARP - 1}]": 0.5}
 

@@ -1,6 +1,6 @@
 """y = a x + y with a stride in x, from few work-groups to many: section 3.2 and figures 4 to 8 of Wang and Lou (2017).
 
-The guard i < n is the paper's; every work-item passes it. A stride of s lets a warp's load span s blocks of 128 bytes.
+The paper has the guard i < n; every work-item passes it. A stride of s lets a warp's load span s blocks of 128 bytes.
 All strides are measured at the same numbers of work-groups, from one on, however short a run is. A rung has
 numbers of all magnitudes, so that two rungs span the whole range.
 """
@@ -20,7 +20,7 @@ MAGNITUDES = (0, 4, 8, 12)
 
 
 def strided_saxpy(stride: int, group: int) -> lp.TranslationUnit:
-    """Y = a x + y with a stride in x, in groups of so many work-items: section 3.2 of Wang and Lou (2017)."""
+    """Y = a x + y with a stride in x, in groups of a given size: section 3.2 of Wang and Lou (2017)."""
     t_unit = lp.make_kernel(
         "{[i]: 0 <= i < n}",
         f"y[i] = alpha*x[{stride}*i] + y[i]",

@@ -1,10 +1,10 @@
 """Batched predecessor search in global memory (Karsin 2018, section 6.1): a sorted list, or the layout of a tree.
 
-"sorted" is binary search in the list.  "bst" goes down the level-order layout of a binary search tree; with `cached`
-each work-group first fetches the top levels, so many, into local memory (the dissertation: 2^14 keys, 64 KiB).  "btree"
-goes down nodes of 31 keys and 32 children, of one line of 32 words: "halves" searches a node's keys by halves, "scan"
-one after the other until one is larger, and with "staged" a warp fetches the nodes of its 32 queries together.  With
-`cached` the nodes of so many levels at the top are in local memory (section 6.1.3).
+"sorted" is binary search in the list.  "bst" goes down the level-order layout of a binary search tree; each
+work-group first fetches the top `cached` levels into local memory (the dissertation: 2^14 keys, 64 KiB).  "btree" goes
+down nodes of 31 keys and 32 children, each a line of 32 words: "halves" searches a node's keys by bisection, "scan" one
+after the other until a key is larger, and with "staged" a warp fetches the nodes of its 32 queries together.  The nodes
+of the top `cached` levels are in local memory (section 6.1.3).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SORTED = """
     end
 """
 DOWN = "at = 2*at + 1 + (1 if {table}[at] <= query else 0)"
-#: Rows of nodes that a group fetches: the root, its 32 children, and what fills its last round.
+#: Rows of nodes that a group fetches: the root, its 32 children, and rows that fill the last round.
 FETCHED = 36
 CACHED_NODES = f"""
     for fetch

@@ -1,9 +1,9 @@
 """Batched predecessor search in local memory (Karsin 2018, section 6.2): 2^levels words, fetched by each work-group.
 
-"naive" is binary search.  With "free" and "limited" each lane of a warp starts at its own bank, and in the steps of 32
-words and more keeps to it.  Then "free" counts the keys not larger than the query among 32 words, bank after bank;
-"limited" goes on by halves.  The list begins with 32 words not larger than any query, and 32 larger ones follow it (the
-dissertation pads its input too).
+"naive" is binary search.  With "free" and "limited" each lane of a warp starts at its own bank, and stays in this bank
+in steps of 32 words and more.  Then "free" counts the keys not larger than the query among 32 words, bank after bank;
+"limited" continues the bisection.  The list begins with 32 words not larger than any query, and 32 larger words follow
+it (the dissertation pads its input too).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The base case of GPU-MMS: a group of 32 work-items sorts a square of 32 by 32 elements by a shearsort.
 
-Karsin's dissertation (2018), section 7.3.1. Five times the rows are sorted, by turns up and down, and then the columns;
-then the rows once more. In each phase a work-item reads its row or column from local memory, sorts it in registers by a
+Karsin's dissertation (2018), section 7.3.1. Five times the rows are sorted, alternately up and down, then the columns;
+last, the rows again. In each phase a work-item reads its row or column from local memory, sorts it in registers by a
 bitonic network, and writes it back. Row r begins at bank r, so that neither rows nor columns have bank conflicts.
 """
 
@@ -21,7 +21,7 @@ CELL = f"tile[{WARP}*({{0}}) + ({{0}} + {{1}}) % {WARP}]"
 
 
 def _phase(number: int, cell: str, sorted_key: str) -> str:
-    """Return the phase of a number: load, sort and store the elements k of a work-item, in `cell`s."""
+    """Return the text of a phase: a work-item loads, sorts and stores its elements k, in `cell`s."""
     return f"""
     for load{number}
         own[load{number}] = {cell.format(k=f"load{number}")}

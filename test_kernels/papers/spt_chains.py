@@ -1,6 +1,6 @@
 """Chains of accesses to local memory, and of operations on registers: Karsin (2018), figures 4.2 and 4.3.
 
-The kernels are of the measurement class ``spt_throughput``, from one work-group on and with up to eight chains
+The kernels are from the measurement class ``spt_throughput``, with one work-group or more and up to eight chains
 in a work-item. A chain has `k` times `repeats` accesses or multiply-adds, so that the work grows with both
 oversubscription and instruction-level parallelism, as in figure 4.3.
 """

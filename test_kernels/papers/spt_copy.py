@@ -1,6 +1,6 @@
 """Copy of an array by few and many work-groups: Karsin (2018), section 4.2.1 and figure 4.1.
 
-A work-item copies `each` elements, `ilp` of them at a time: it loads so many into registers, then stores them. All
+A work-item copies `each` elements, `ilp` at a time: it loads `ilp` elements into registers, then stores them. All
 accesses are coalesced. Groups are added one by one to the device, so that the work grows with the oversubscription.
 """
 

@@ -1,7 +1,7 @@
-"""Search spaces of which others recorded run times on their GPUs: the kernels in Loopy, and the times.
+"""Search spaces with run times that others recorded on their GPUs: the kernels in Loopy, and the times.
 
 They are not kernel classes, and campaigns do not measure them: each file is a user's kernel file with ``kernel()``,
-``space()`` and ``allowed()``, as ``perfmodel rank`` and ``tune`` take it. ``README.md`` says where the times are from.
+``space()`` and ``allowed()``, as ``perfmodel rank`` and ``tune`` take it. ``README.md`` names the source of the times.
 
 >>> from test_kernels.recorded import recorded, space
 >>> first = recorded("gemm", "rtx-3090")[0]
@@ -50,7 +50,7 @@ TIMES = ("min_ms", "median_ms", "runs", "invalid")
 
 @dataclass(frozen=True)
 class RecordedTime:
-    """What one configuration took: the minimum and the median of its runs [s], or why it has no time."""
+    """A configuration's recorded time: the minimum and the median of its runs [s], or why it has no time."""
 
     configuration: Mapping[str, int]
     seconds: float | None
@@ -88,7 +88,7 @@ def cards(name: str) -> tuple[str, ...]:
 
 
 def facts_of(card: str) -> DeviceFacts:
-    """Return what is published of a card.
+    """Return the published facts of a card.
 
     >>> facts_of("a4000").name
     'NVIDIA RTX A4000'

@@ -6,7 +6,7 @@ image to local memory; `use_padding` widens the rows there. Sums stay in registe
 unrolled.
 
 The filter lies in constant memory, and a work-item loads each of its cells once for all its outputs. `read_only` does
-not change the kernel: OpenCL has no load for the read-only path, and Loopy always says that the image is only read.
+not change the kernel: OpenCL has no load for the read-only path, and Loopy always declares the image as read-only.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def kernel(
 
 
 def _multiple(*tiles: int) -> str:
-    """Assume that the size is a multiple of the tiles that divide the recorded one: such kernels have no guards."""
+    """Assume that tiles which divide the recorded size divide every size, so that these kernels have no guards."""
     dividing = [tile for tile in tiles if SIZE % tile == 0]
     return f" and n mod {max(dividing)} = 0" if dividing else ""
 

@@ -1,6 +1,6 @@
 """The convolution in Kernel Tuner's wider space: other ranges, always through local memory, also where it is too small.
 
-A configuration that needs more local memory or registers than a card has is in the space, and has no time.
+The space includes configurations that need more local memory or registers than a card has; they have no time.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ work-items. Each forms `tile_size_x` by `tile_size_y` outputs one after another,
 `tile_stride_x` and `tile_stride_y`, and neighbours without. The loop over the channels is the innermost, and it is not
 unrolled.
 
-The delay depends on data, so that it is not known before a run which bytes neighbours load. With `mean_delay` they load
-where the channels' mean delay lies, a closed form, so that sectors and lines can be counted; the delay is computed all
-the same. Without it the kernel is exact.
+The delay depends on data, so the bytes that neighbours load are unknown before a run. With `mean_delay` they load at
+the mean delay of the channels, a closed form, so that sectors and lines can be counted; the delay is still computed.
+Without `mean_delay` the kernel is exact.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DM_STEP = 0.02
 FREQUENCIES = 1425 + 0.1953125 * np.arange(CHANNELS)  # MHz
 SHIFTS = 4148.808 / 0.00004096 * (1 / FREQUENCIES**2 - 1 / FREQUENCIES[-1] ** 2)  # samples for a unit of dm
 PARTS = 1000
-MEAN_PARTS = round(PARTS * DM_STEP * float(SHIFTS.mean()))  # of a sample, for each dm
+MEAN_PARTS = round(PARTS * DM_STEP * float(SHIFTS.mean()))  # parts of a sample, for each dm
 
 
 def kernel(

@@ -4,10 +4,10 @@
 
 A work-group forms `MWG` by `NWG` elements with `MDIMC` by `NDIMC` work-items, in steps of `KWG` along k. With `SA` and
 `SB` the group copies the step's part of a and of b to local memory, its work-items regrouped as `MDIMA` and `NDIMB`
-columns; without, work-items read them from global memory. A work-item holds MWG/MDIMC by NWG/NDIMC sums in registers.
+columns; without them, work-items read global memory. A work-item holds MWG/MDIMC by NWG/NDIMC sums in registers.
 The inner loop along k is unrolled by `KWI`. `VWM` and `VWN` are the widths of vectors: of a and c, and of b. With
-`STRM` and `STRN` the distance of a work-item's vectors of a and of b is the number of work-items; without, they are
-neighbours. The recorded times are of KWG = 32, KWI = 2 and STRM = STRN = 0.
+`STRM` and `STRN` the distance of a work-item's vectors of a and of b is the number of work-items; without them, the
+vectors are neighbours. The recorded times are for KWG = 32, KWI = 2 and STRM = STRN = 0.
 
 Arrays, tiles and registers have OpenCL's vector types, so that an access is as wide as its vector. A vector of 8 is two
 of 4 here: no GPU loads more than 128 bits at once, and the recorded times of 4 and 8 differ by 3 % in the mean.
@@ -29,7 +29,7 @@ def kernel(
     KWG: int = 32, KWI: int = 2, STRM: int = 0, STRN: int = 0, GEMMK: int = 0, KREG: int = 1, PRECISION: int = 32,
 ) -> lp.TranslationUnit:  # fmt: skip
     if (GEMMK, KREG, PRECISION) != (0, 1, 32):
-        raise ValueError("the kernel is that of GEMMK=0, KREG=1 and PRECISION=32")
+        raise ValueError("the kernel is defined only for GEMMK=0, KREG=1 and PRECISION=32")
     group = _Group(MDIMC, MDIMC * NDIMC, KWG, KWI)
     a = _Factor(group, "a", "m", MWG, MDIMC, MDIMA, VWM, bool(SA), bool(STRM))
     b = _Factor(group, "b", "n", NWG, NDIMC, NDIMB, VWN, bool(SB), bool(STRN))
@@ -107,14 +107,14 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Factor:
-    """A factor of the product: where it lies in memory, and what a group and its work-items take of it."""
+    """A factor of the product: its place in memory, and the parts of a group and of its work-items."""
 
     group: _Group
     name: str
     axis: str
     tile: int  # elements of a group along the axis
     items: int  # work-items along the axis
-    columns: int  # of the regrouped work-items
+    columns: int  # columns of the regrouped work-items
     vector: int  # elements of a vector
     shared: bool  # whether the group copies its part to local memory
     strided: bool  # whether the distance of a work-item's vectors is the number of work-items
@@ -126,21 +126,21 @@ class _Factor:
 
     @property
     def row(self) -> int:
-        """Vectors of a group in a row of the factor."""
+        """Number of a group's vectors in a row of the factor."""
         return self.tile // self.width
 
     @property
     def vectors(self) -> int:
-        """Vectors of a work-item in such a row."""
+        """Number of a work-item's vectors in such a row."""
         return self.row // self.items
 
     @property
     def copied_rows(self) -> int:
-        """Rows of the tile that a work-item copies."""
+        """Number of the tile's rows that a work-item copies."""
         return self.group.steps * self.columns // self.group.threads
 
     def own(self, vector: str) -> str:
-        """Return the place in a row of the group's of a work-item's vector."""
+        """Return the place of a work-item's vector in a row of the group."""
         return self._place(f"l{self.axis}", self.items, vector)
 
     def _place(self, item: str, items: int, vector: str) -> str:
@@ -225,7 +225,7 @@ def _registers(name: str, *shape: int) -> lp.TemporaryVariable:
 
 
 def _layout(axes: int, width: int) -> str:
-    """Layout of an array whose last axis is a vector's, where that has more than one element."""
+    """Layout of an array whose last axis is a vector axis if it has more than one element."""
     if width == 1:
         return ",".join(f"N{axis}" for axis in reversed(range(axes)))
     return ",".join([*(f"N{axis}" for axis in reversed(range(axes - 1))), "vec"])

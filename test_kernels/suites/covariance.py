@@ -1,6 +1,6 @@
 """Means of the m columns of a table with n rows, and the covariances of all pairs of columns.
 
-The kernel of that name in PolyBench/GPU.  The means are a launch of their own; the second launch centres the numbers
+The PolyBench/GPU kernel of this name.  A first launch computes the means; the second launch centres the numbers
 where it reads them.  Groups of `width` by `height` work-items form `rows` covariances each.  With `prefetch` a group
 keeps tiles of centred numbers in local memory; with `layout` "columns" the table is stored column by column.
 """

@@ -1,7 +1,7 @@
 """One step of the finite-difference time-domain method in two dimensions: fields ey and ex, and then hz.
 
 The updates of the kernel FDTD-2D in PolyBench/GPU, on n by n cells: hz needs the new ex and ey of its neighbours, so
-that it is a launch of its own.  The two electric fields are updated in one launch, or with `launches` of 3 in two.
+it has a separate launch.  The two electric fields are updated in one launch, or in two with `launches` of 3.
 Groups have `width` by `height` work-items, which update `rows` cells each.
 """
 
@@ -73,7 +73,7 @@ KERNEL = KernelClass(
     ),
     sizes=Ladder(lambda e: ({"n": 2**e},), start=9, rungs=3),
     reference=reference,
-    # small enough that no field comes near zero, where relative differences would say nothing
+    # small, so that no field comes near zero, where relative differences would be meaningless
     scalars=lambda **_: {"electric": 0.0625, "magnetic": 0.09375},
     tags=("suites", "seen"),
     ranked=True,

@@ -2,7 +2,7 @@
 
 The kernel of that name in PolyBench/GPU.  A work-item forms one element, in a group of `width`.  With `layout`
 "columns" both matrices are stored column by column, so that neighbouring lanes read neighbouring cells.  With
-`prefetch` a group keeps a block of x in local memory; `unroll` steps of the loop are written out.
+`prefetch` a group keeps a block of x in local memory; the loop is unrolled `unroll` times.
 """
 
 from __future__ import annotations

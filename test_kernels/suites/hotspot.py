@@ -1,7 +1,7 @@
 """One step of heat flow on a chip of n by n cells, with coefficients that vary from cell to cell.
 
-The update of Rodinia's HotSpot, with arrays for the capacities and for the conductances along both axes in place of
-its constants.  Groups of `width` by `height` work-items compute `rows` cells each; with `prefetch` the temperatures
+The update of Rodinia's HotSpot, with arrays instead of constants for the capacities and for the conductances along
+both axes.  Groups of `width` by `height` work-items compute `rows` cells each; with `prefetch` the temperatures
 come from a tile with its halo in local memory.
 """
 
@@ -63,7 +63,7 @@ KERNEL = KernelClass(
     ),
     sizes=Ladder(lambda e: ({"n": 2**e},), start=8, rungs=3),
     reference=reference,
-    # so short a step that no temperature comes near zero
+    # a short step, so that no temperature comes near zero
     scalars=lambda **_: {"step": 0.0078125, "gz": 0.25, "ambient": 1.25},
     tags=("suites", "seen"),
     ranked=True,

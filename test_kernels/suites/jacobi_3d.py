@@ -1,7 +1,7 @@
 """Seven-point average on m planes of n by n cells.
 
 The stencil of Parboil, and of PolyBench's 3-D kernels.  Groups of `width` by `height` work-items cover part of a plane.
-In "planes" each work-item computes one cell; in "march" it goes through the planes, `unroll` of them at a time; in
+In "planes" each work-item computes one cell; in "march" it goes through all planes, `unroll` at a time; in
 "brick" a group keeps `DEPTH` planes with their halo in local memory.
 """
 

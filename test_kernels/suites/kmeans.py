@@ -2,7 +2,7 @@
 
 The assignment step of k-means clustering, as in Rodinia.  Points are stored one after the other or, with `layout`
 "features", feature by feature.  With `prefetch` a group keeps the centres in local memory; with `held` a work-item
-keeps its point in private memory; with `unroll` the loop over features is written out.
+keeps its point in private memory; with `unroll` the loop over features is unrolled.
 """
 
 from __future__ import annotations

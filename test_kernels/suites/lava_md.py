@@ -1,9 +1,9 @@
-"""Particles in boxes: for each of them sums over all particles of its own box and of the 8 boxes around it.
+"""Particles in boxes: for each particle sums over all particles of its own box and of the 8 boxes around it.
 
 The pattern of Rodinia's LavaMD in two dimensions of boxes: m by n boxes with 32 particles each, and a border of boxes.
 A pair at the distance r adds v = charge exp(-alpha r^2) to the potential and alpha r^2 v to the virial.  A group has
-the particles of `boxes` boxes.  With `prefetch` it keeps its neighbour's particles in local memory; `unroll` pairs are
-written out.  `layout` stores particles one after the other, or each component of all particles in one piece.
+the particles of `boxes` boxes.  With `prefetch` it keeps a neighbour's particles in local memory; `unroll` pairs are
+unrolled.  `layout` stores particles one after the other, or each component of all particles in one piece.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Forces of the Lennard-Jones potential on n atoms, from lists of k neighbours each.
 
-The kernel MD of SHOC, without its cut-off, on which the work would depend.  The list's entries lie at most 256 atoms
-away, as after sorting atoms by place.  `layout` stores the lists one after the other ("atoms") or all first neighbours
-before all second ones ("neighbours"); `positions` stores the coordinates of an atom side by side or in rows.
+SHOC's kernel MD, without its cut-off, which would make the work depend on data.  Neighbours in a list are at most 256
+atoms away, as after sorting atoms by place.  `layout` stores the lists one after the other ("atoms") or all first
+neighbours before all second ones ("neighbours"); `positions` stores an atom's coordinates side by side or in rows.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The kernel MRI-Q of Parboil: q(x) = sum_s magnitude_s exp(i 2 pi k_s x).  A sample is a frequency of three components
 and a magnitude.  `layout` stores samples one after the other ("samples") or each component in a row ("components").
-With `prefetch` a group keeps blocks of samples in local memory; `unroll` steps of the sum are written out; each
-work-item takes `voxels` voxels.
+With `prefetch` a group keeps blocks of samples in local memory; the sum is unrolled `unroll` times; each work-item
+computes `voxels` voxels.
 """
 
 from __future__ import annotations

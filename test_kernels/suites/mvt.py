@@ -1,8 +1,8 @@
 """Two matrix-vector products with one matrix, one of them with its transpose: x1 = A y1 and x2 = A^T y2.
 
-The kernel that PolyBench/GPU calls MVT.  Work-item i forms x1[i] from a row and x2[i] from a column, in one loop or
-with `loops` of 2 in two.  With `prefetch` a group keeps a block of both vectors in local memory; `unroll` steps of the
-loop are written out.
+The kernel that PolyBench/GPU calls MVT.  Work-item i forms x1[i] from a row and x2[i] from a column, in one loop, or
+in two with `loops` of 2.  With `prefetch` a group keeps a block of both vectors in local memory; the loop is unrolled
+`unroll` times.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Euclidean distances of n points to one target.
 
-The first step of Rodinia's nearest neighbours.  `layout` stores the two coordinates of a point side by side or each
-coordinate in a row of its own.  A work-item computes `cells` distances: neighbouring ones with `order` "items", else
+The first step of Rodinia's nearest neighbours.  `layout` stores the two coordinates of a point side by side, or each
+coordinate in a separate row.  A work-item computes `cells` distances: neighbouring ones with `order` "items", else
 at distances of `width`.
 """
 

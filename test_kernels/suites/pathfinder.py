@@ -1,7 +1,7 @@
-"""Two steps of the cheapest way through a grid, row by row: a cell costs its own price and the least of three before.
+"""Two steps of the cheapest way through a grid by rows: a cell's own cost plus the least of three cells before it.
 
-The recurrence of Rodinia's PathFinder on n columns.  In one launch both steps are done: either each work-item computes
-the three cells that it needs of the row between again, or with `tile` a group keeps that row in local memory, where the
+The recurrence of Rodinia's PathFinder on n columns.  One launch does both steps: either each work-item computes again
+the three cells that it needs from the middle row, or with `tile` a group keeps this row in local memory, where the
 tiles of neighbouring groups overlap by two cells.  A work-item computes `cells` cells at distances of `width`.
 """
 

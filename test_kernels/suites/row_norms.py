@@ -1,8 +1,8 @@
-"""Of each row of an n by k matrix the Euclidean norm.
+"""The Euclidean norm of each row of an n by k matrix.
 
 A reduction as in SHOC, for many rows at once.  In "item" each work-item sums a row; `layout` "columns" stores the
-matrix column by column, so that neighbouring lanes read neighbouring cells, and `unroll` steps are written out.  In
-"group" the work-items of a group share a row and combine their sums in local memory, in steps of halves.
+matrix column by column, so that neighbouring lanes read neighbouring cells, and the loop is unrolled `unroll`
+times.  In "group" the work-items of a group share a row and add up their sums in local memory by a tree.
 """
 
 from __future__ import annotations

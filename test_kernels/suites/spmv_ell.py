@@ -1,8 +1,8 @@
 """Sparse matrix times vector, n rows with k entries each in the format ELLPACK.
 
-The kernel of that name in SHOC, with columns drawn at random.  `layout` stores the entries row by row, or all first
-entries before all second ones ("entries"), so that neighbouring lanes read neighbouring cells; `unroll` steps of the
-loop are written out.
+The SHOC kernel of this name, with random columns.  `layout` stores the entries row by row, or all first
+entries before all second ones ("entries"), so that neighbouring lanes read neighbouring cells; the loop is unrolled
+`unroll` times.
 """
 
 from __future__ import annotations

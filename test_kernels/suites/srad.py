@@ -1,7 +1,7 @@
 """One step of speckle-reducing anisotropic diffusion on an image of n by n.
 
 The two kernels of Rodinia's SRAD.  The first launch computes a diffusion coefficient for each pixel from its
-differences to its four neighbours, the second one moves the image by it.  A neighbour beyond the border is the pixel
+differences to its four neighbours; the second updates the image with it.  A neighbour beyond the border is the pixel
 itself.  Groups have `width` by `height` work-items with `rows` pixels each, whose lanes are neighbours in a row of the
 image or, with `lanes` "columns", in a column.
 """

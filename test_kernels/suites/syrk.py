@@ -1,6 +1,6 @@
 """Symmetric rank-k update of an n by n matrix: c = alpha a a^T + beta c, with n by m numbers a.
 
-The kernel of that name in PolyBench/GPU, which computes both triangles.  Groups have `width` by `height` work-items;
+The PolyBench/GPU kernel of this name, which computes both triangles.  Groups have `width` by `height` work-items;
 each forms `columns` neighbouring elements.  With `prefetch` a group keeps tiles of both factors in local memory; with
 `layout` "columns" a is stored column by column, so that neighbouring lanes read neighbouring cells.
 """

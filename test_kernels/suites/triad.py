@@ -1,8 +1,8 @@
-"""Two streams computed from four: p = a + alpha b, and with it q = c p + beta d.
+"""Two streams computed from four: p = a + alpha b, and from it q = c p + beta d.
 
 The triads of SHOC and of the STREAM benchmark, one after the other.  Each work-item computes `cells` cells: the lanes
 of a group read neighbouring cells, or with `order` "items" each work-item reads neighbouring ones.  With `launches` of
-2 the second triad reads p again in a launch of its own.
+2 the second triad reads p again in a separate launch.
 """
 
 from __future__ import annotations
