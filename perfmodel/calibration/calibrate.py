@@ -49,10 +49,10 @@ UNTESTED = "groups"  # the protocol of the verdict on a folder without test kern
 class FittedDevice(FrozenValue):
     """All families fitted to one device and judged on its test kernels, which no fit has seen.
 
-    `models` and `problems` have, by a family's name, its fitted model or why it could not be fitted. Of the
-    `candidates`, predictions should use the family `chosen`; "" of none. `comparisons` are predicted and measured times
-    of the test kernels by that family, without test kernels those of the measured ones, each by a fit without its
-    group; `samples` the same of random samples. `phases` say how long each task of a calibration took.
+    `models` and `problems` map a family's name to its fitted model, or to the reason why it could not be fitted. Of the
+    `candidates`, predictions should use the family `chosen`; "" of none. `comparisons` has this family's predicted and
+    the measured times of the test kernels; without test kernels, of the measured kernels, each predicted by a fit
+    without its group. `samples` has them for the random samples, and `phases` the duration of each task.
     """
 
     folder: Path
@@ -84,7 +84,7 @@ class FittedDevice(FrozenValue):
 
     @cached_property
     def core(self) -> str:
-        """The chosen family in detail, and what to know of the measurements."""
+        """The chosen family in detail, and notes on the measurements."""
         notes = "".join(f"note: {note}\n" for note in self.notes)
         if not self.chosen:
             lost = (name for name in CANDIDATES if name in self.problems)
@@ -117,11 +117,11 @@ def fit_device(
     folder: Path, out: Path | None = None, progress: Progress | None = None, names: Sequence[str] = (),
     given: Mapping[str, Fact] | None = None,
 ) -> FittedDevice:  # fmt: skip
-    """Fit every family to a device's folder, or those of some names; write the weights, which to use, and the verdict.
+    """Fit every family, or the named ones, to a device's folder; write the weights, the recommendation and the verdict.
 
-    Files are written into `out`, by default into the folder. No family that may predict times below zero is
-    recommended: where no other candidate is left, the linear model is fitted without weights below zero. `given` facts,
-    by key, replace what is known of the device.
+    Files are written into `out`, by default into the folder. A family that may predict times below zero is not
+    recommended: if no other candidate is left, the linear model is fitted with weights of at least zero. `given` facts,
+    by key, replace the known facts of the device.
     """
     bar, target = progress or Silent(), out or folder
     measured, tests = recorded_folder(folder, measured_facts=False, given=given)
@@ -131,7 +131,7 @@ def fit_device(
     evaluate: Evaluate = evaluated_in_processes(parts, tuple(wanted.values()), bar) or evaluate_rows
     with task(bar, "fitting families", len(wanted)):
         models, problems, fits = _fit_families(measured, tests, samples, wanted, target, bar.advance, evaluate)
-        if CORE in models and not _possible(measured, models):  # better a linear model without such weights than none
+        if CORE in models and not _possible(measured, models):  # a linear model with weights >= 0 is better than none
             linear = {CORE: wanted[CORE]}
             again, _, fits_again = _fit_families(
                 measured, tests, samples, linear, target, bar.report, evaluate, FitOptions(nonnegative=True)
@@ -143,7 +143,7 @@ def fit_device(
     save_roofs(measured, target, samples)
     if tests is None:
         rows = evaluate_fits(fits[chosen], LEVEL, (UNTESTED,))[0].rows if chosen else ()
-        notes = (f"there are no test kernels; judged are {PROTOCOLS[UNTESTED]}", *measured.notes)
+        notes = (f"there are no test kernels; the verdict is for {PROTOCOLS[UNTESTED]}", *measured.notes)
     else:
         rows = compare(models[chosen], tests) if chosen else ()
         notes = (*measured.notes, *tests.notes)
@@ -162,7 +162,7 @@ def fit_device(
 
 
 def doubts_of(facts: DeviceFacts | None, folder: Path) -> tuple[str, ...]:
-    """Return what is doubtful of the probes of a device's folder, in words: disturbed ones, and contradictions."""
+    """Return doubts about the probes of a device's folder, in words: disturbed probes, and contradictions."""
     if facts is None:
         return ()
     return tuple(map(str, (*disturbed_probes(facts, read_probes(folder)), *contradictions(facts))))
@@ -200,7 +200,7 @@ def fit_family(
 ) -> FittedModel:  # fmt: skip
     """Fit one family to measurements in a folder, or in its ``.jsonl`` file.
 
-    Intervals also rest on the measured test kernels and samples, where the folder holds them. `given` facts are fixed
+    Intervals also use the measured test kernels and samples, where the folder holds them. `given` facts are fixed
     instead of fitted. With `driver`, only what was measured with that version of the driver is used.
     """
     measured = store.read(source)
@@ -227,7 +227,7 @@ def judge_family(
     return Judged(fitted_model(fits), evaluate_fits(fits, level, protocols))
 
 
-#: What each phase after the making of the kernels takes on PoCL with two cores, by campaign [s].
+#: The duration of each phase after the kernels are made, on PoCL with two cores, by campaign [s].
 EXPECTED_S: Mapping[str, Mapping[str, float]] = {
     "quick": {"probes": 10, "measurement kernels": 50, "test kernels": 10, "samples": 5, "fits": 25},
     "default": {"probes": 30, "measurement kernels": 90, "test kernels": 20, "samples": 20, "fits": 45},
@@ -239,7 +239,7 @@ QUICK_S, DEFAULT_S = 130.0, 300.0
 """No measurement of a quick, or of a default calibration begins later than this, unless a budget is given [s]."""
 LEAST = 0.6  # share of a calibration's own budget that probes leave to measuring, also on a busy machine [1]
 SHARES = (0.8, 0.2, 0.1)
-"""Least shares of a budget that measurement kernels, test kernels and samples get; the first get no more [1]."""
+"""The share of a budget for measurement kernels, and the least shares for test kernels and samples [1]."""
 
 Kernels: TypeAlias = Iterable[KernelClass] | None  # Kernel classes of a user; None for those that ship
 
@@ -267,7 +267,7 @@ def _parts(campaign: Campaign, kernels: Kernels, tests: Kernels) -> list[tuple[I
 def probe_device(
     device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None, again: bool = False
 ) -> None:
-    """Probe a device, briefly in a quick campaign, as far as its folder does not hold the probes or `again` asks it."""
+    """Run the probes that a device's folder lacks, or all with `again`; briefly in a quick campaign."""
     measure_probes(device, folder, progress, BRIEF if campaign.name == QUICK.name else THOROUGH, again)
 
 
@@ -295,9 +295,9 @@ def calibrate(
 ) -> FittedDevice:  # fmt: skip
     """Probe and measure a device, fit the families that can be recommended, and judge the fits on unseen kernels.
 
-    Stopped at any time and called again, it goes on: what the folder holds is not measured again. At its end it packs
-    the folder's counts. The campaign's budget is for all that is measured: probes, measurement kernels, test kernels
-    and samples; these come with perfmodel's own kernels, the default. With `made_first`, kernels are made before the
+    If it was stopped, the next call continues: it does not measure again what the folder holds. At its end it packs
+    the folder's counts. The campaign's budget covers all measurements: probes, measurement kernels, test kernels and
+    samples; the last two only with perfmodel's own kernels, the default. With `made_first`, kernels are made before the
     budget begins. FitError means that no measurement kernel was measured: the budget is too small, or all fail.
     """
     store.prepare(folder, device.facts)  # a folder that cannot be used is refused before anything takes long

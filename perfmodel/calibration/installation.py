@@ -136,7 +136,7 @@ def device_parts() -> Iterator[Part]:
 
 
 def fact_parts(index: int) -> Iterator[Part]:
-    """Yield the facts of a device that contradict each other in the weights that predictions of it use."""
+    """Yield contradictions between facts of a device, as its weights in use have them."""
     from perfmodel.calibration.recommended import load
     from perfmodel.errors import PerfModelError
     from perfmodel.facts.doubts import contradictions
@@ -151,7 +151,7 @@ def fact_parts(index: int) -> Iterator[Part]:
 
 
 def _hidden_cards(platforms: tuple[str, ...]) -> Iterator[Part]:
-    """Yield the cards that are in the machine, and the runtime of this environment, that no OpenCL platform is of."""
+    """Yield the machine's cards, and Intel's runtime in this environment, for which OpenCL has no platform."""
     from perfmodel.opencl.device import INTEL
 
     for file, word, entry, library in _CARDS:

@@ -196,7 +196,7 @@ def chosen_campaign(quick: bool, full: bool, budget_s: float | None) -> Campaign
 
 
 def sampling(campaign: Campaign) -> tuple[Campaign, tuple[KernelClass, ...]]:
-    """Return the campaign for the random samples that ship, with another's budget, and these: a third if quick."""
+    """Return the campaign for the random samples, with the budget of `campaign`, and the samples: a third if quick."""
     quick, shipped = campaign.name == QUICK.name, shipped_samples()
     chosen = replace(QUICK_SAMPLES if quick else SAMPLES, budget_s=campaign.budget_s)
     return chosen, shipped[::3] if quick else shipped
@@ -205,7 +205,7 @@ def sampling(campaign: Campaign) -> tuple[Campaign, tuple[KernelClass, ...]]:
 def chosen_classes(
     kernels: tuple[KernelClass, ...], names: Sequence[str] = (), tags: Sequence[str] = ()
 ) -> tuple[KernelClass, ...]:
-    """Return the classes that have one of the names, or a tag of that name, and one of `tags`, where some are given."""
+    """Return the classes whose name or tag is in `names` and that have one of `tags`; an empty list selects all."""
     known, labels = {kernel.name for kernel in kernels}, {tag for kernel in kernels for tag in kernel.tags}
     if unknown := set(names) - known - labels:
         allowed = f"choose of {', '.join(sorted(known))}, or of the tags {', '.join(sorted(labels))}"

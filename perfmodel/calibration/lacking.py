@@ -1,7 +1,7 @@
-"""What a kernel needs and the weights of a device's folder lack: which rows to measure, and the fits with them.
+"""Quantities that a kernel needs and a device's weights lack: chooses rows to measure, and fits again with them.
 
-Few rows are chosen, cheap ones in which the quantity makes up much of the time: by the model itself, which takes the
-cost of the quantity from a relative.
+It chooses a few cheap rows in which the quantity takes much of the time. The model itself predicts this share, with the
+cost of a related quantity.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from perfmodel.quantities.bottleneck.work import CALLED_NAMES
 from perfmodel.quantities.instructions import NATIVE
 
 FEW: Campaign = replace(QUICK, name="for", rungs=2, apart_s=0.5)
-"""The campaign that measures the chosen rows, in two visits; of classes for features, two sizes."""
+"""The campaign that measures the chosen rows, in two visits; classes made for features have two sizes."""
 ROWS = 2  # rows that are measured for a quantity
-DOMINANT = 0.3  # share of a row's time from which no better row is looked for [1]
+DOMINANT = 0.3  # share of a row's time that ends the search for a better row [1]
 ENOUGH = 4  # rows with the quantity after which the best ones are taken
 LONGEST_S = 0.02  # longest predicted time of a chosen row, where a shorter one has the quantity [s]
 SHORTEST_S = 5e-5  # shortest predicted time of a chosen row, where a longer one has the quantity [s]
 GOOD = 0.7  # share, over the largest of a variant, from which the quickest sizes are taken [1]
-SEARCH_S = 20.0  # after so long only likely classes are looked at [s]
+SEARCH_S = 20.0  # after this time only likely classes are searched [s]
 EXPONENTS = 5  # rungs of a class that are tried
 
 HINTS: Mapping[str, tuple[str, ...]] = {
@@ -60,7 +60,7 @@ class ChosenRow:
     kernel: KernelClass
     variant: Variant
     exponent: int
-    place: int  # of the sizes on the rung
+    place: int  # position of the sizes in the rung
     share: float
 
     def as_class(self, rungs: int = 1) -> KernelClass:
@@ -71,7 +71,7 @@ class ChosenRow:
 
 
 def models_of(folder: Path) -> dict[str, FittedModel]:
-    """Return the models of a device's folder by their families, those among which calibration chooses first."""
+    """Return the models of a device's folder by family; the candidates of a calibration come first."""
     names = sorted(families(), key=lambda name: (name not in CANDIDATES, name))
     return {name: load(path) for name in names if (path := folder / f"{name}.json").is_file()}
 
@@ -79,7 +79,7 @@ def models_of(folder: Path) -> dict[str, FittedModel]:
 def lacking(
     models: Mapping[str, FittedModel], counted: Iterable[KernelCounts], sizes: Mapping[str, int]
 ) -> dict[str, tuple[str, ...]]:
-    """Return what kernels need at some sizes and no measurement exercised, by each family that lacks something."""
+    """Return, for each family that lacks something, what kernels need at some sizes and no measurement exercised."""
     counted, found = tuple(counted), dict[str, set[str]]()
     problem: PerfModelError | None = None
     for (name, model), counts in product(models.items(), counted):
@@ -99,7 +99,7 @@ def rows_for(
     needed: Mapping[str, Sequence[str]], models: Mapping[str, FittedModel], library: Iterable[KernelClass],
     most_items: int,
 ) -> tuple[tuple[KernelClass, ...], tuple[str, ...]]:  # fmt: skip
-    """Return classes with the rows to measure, in groups of `most_items` at most, and problems of other quantities."""
+    """Return classes with the rows to measure, in groups of at most `most_items`, and problems of other quantities."""
     library, problems = sorted(library, key=lambda kernel: "context" in kernel.tags), list[str]()
     chosen: dict[tuple[str, str, int], KernelClass] = {}
     for family, names in needed.items():
@@ -136,7 +136,7 @@ def exercising(
 
 
 def _in_order(quantity: str, library: Iterable[KernelClass]) -> list[tuple[bool, KernelClass, Variant]]:
-    """Return the variants of all classes, the most likely ones first, each with whether any hint names it."""
+    """Return the variants of all classes, the most likely ones first, each with True if a hint names it."""
     start = max((start for start in HINTS if quantity.startswith(start)), key=len, default="")
     hints, bits = HINTS.get(start, ()), quantity.rpartition("_")[2]
 

@@ -38,7 +38,7 @@ _WORST_FIRST = (
     Verdict(False, False, ()).text, "",
     *(Verdict(to_time, to_rank, ()).text for to_time, to_rank in ((False, True), (True, False), (True, True))),
 )
-"""Verdicts in their order; weights that nothing has judged have none."""
+"""Verdicts, the worst first; weights without a judgement have no verdict."""
 
 
 class Recommended(BaseModel):
@@ -53,7 +53,7 @@ class Recommended(BaseModel):
     verdict: str = ""  # what its weights may be used for, in words; "" where nothing has judged them
 
     def save(self, folder: Path) -> None:
-        """Write it into a folder, whole or not at all; raise OutputError if that is not possible."""
+        """Write it into a folder atomically, or raise OutputError."""
         text = json_text(self.model_dump(mode="json", by_alias=True), indent=2)
         write_whole(folder / RECOMMENDED_FILE, f"{text}\n".encode())
 
@@ -86,7 +86,7 @@ def verdict_of(weights: Path | None) -> str:
 
 
 def candidates(facts: DeviceFacts | None) -> tuple[str, ...]:
-    """Return the families among which a device's is chosen, without those for an order of lanes that it lacks."""
+    """Return the families from which a device's family is chosen, without those for another order of lanes."""
     if facts is None or "lane_order" not in facts:  # a quick campaign has too few groups to find it from times
         return CANDIDATES
     other = "bottleneck" if facts.value("lane_order") == "multithreaded" else "multithreaded"
@@ -94,12 +94,12 @@ def candidates(facts: DeviceFacts | None) -> tuple[str, ...]:
 
 
 def recommended(rivals: Iterable[fitting.FamilyFits]) -> str:
-    r"""Return the name of the family that predicts measured kernels best which its fit has not seen; "" of none.
+    r"""Return the name of the family with the lowest cross-validation error; "" of none.
 
     `rivals` are fits of families to the same measured rows. The family has the smallest mean over kernels of the mean
     :math:`|\log(t/p)|` over rows t, each predicted as p by a fit without any row of its group; half of it is of
     samples, where there are some (:func:`error_of_kernels` in :mod:`perfmodel.fitting.family_fits`). Rows that some
-    family withholds count for none. Of equal families the first is taken.
+    family does not predict are ignored. Of equal families the first is taken.
     """
     every = tuple(rivals)
     unseen = {fits.family.name: _errors(fits) for fits in every}
@@ -118,7 +118,7 @@ def recommended(rivals: Iterable[fitting.FamilyFits]) -> str:
 
 
 def _errors(fits: fitting.FamilyFits) -> np.ndarray:
-    """Return the errors of log time of measured rows by fits without their group, then of samples; NaN: withheld."""
+    """Return errors of log time by fits without the row's group: of measured rows, then of samples; NaN: withheld."""
     judged = np.concatenate([fits.seen, fits.sampled])
     return fitting.log_errors(fits.predict_without_group(judged).of(judged), fits.refits.table.times[judged])
 
@@ -171,7 +171,7 @@ def data_folder() -> Path:
 
 
 def places() -> tuple[tuple[str, Path], ...]:
-    """Return the folders of devices' folders in which weights are looked for, in this order, each with words for it."""
+    """Return the folders that hold devices' folders, in the order in which weights are searched, each with a name."""
     return (
         ("your own", data_folder()),
         ("of the current folder", _current_folder() / FOLDER),
@@ -180,7 +180,7 @@ def places() -> tuple[tuple[str, Path], ...]:
 
 
 def _current_folder() -> Path:
-    """Return the current folder; without its path where it was removed."""
+    """Return the absolute path of the current folder, or "." if the folder was removed."""
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -197,9 +197,9 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
     """Find the weights of the device in use, in :func:`places`; parameters are those of :func:`load`.
 
     They belong to it if their device has its name, platform and driver, and as many compute units and as large caches.
-    Of several the better verdict counts, then the order of places. If no OpenCL device has the name `device`, they are
-    those of the one folder whose name or device has its words, as ``titan-v``. A WeightsError names the device, the
-    weights that there are, and what to do.
+    The better verdict is preferred, then the earlier place. If no OpenCL device has the name `device`, the weights come
+    from the one folder whose name or device contains its words, as ``titan-v``. A WeightsError names the device and the
+    available weights, and has advice.
     """
     name = None if family is None else find_family(family).name
     try:
@@ -220,7 +220,7 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
 
 
 def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]:
-    """Return the weights of each folder that has these words in its name or in its device's slug; without, of all."""
+    """Return the weights of each folder with these words in its name or its device's slug; without words, of all."""
     wanted, found = f"-{'-'.join((device or '').lower().split())}-", []
     for origin, folder, facts in fitted_devices():
         path, names = recommended_weights(folder, family), f"-{folder.name}- -{facts.slug}-"
@@ -251,7 +251,7 @@ def weights_of(used: DeviceFacts, family: str | None = None) -> FoundWeights:
 
 
 def own_folder(weights: FoundWeights) -> Path:
-    """Return the folder for new measurements of a device: a copy in the user's data for weights that ship."""
+    """Return the folder for new measurements of a device; for shipped weights, a copy in the user's data."""
     if weights.origin != SHIPPED:
         return weights.folder
     own = data_folder() / weights.folder.name
@@ -263,9 +263,9 @@ def own_folder(weights: FoundWeights) -> Path:
 def weights_like(device: str | None, facts: DeviceFacts, family: str | None = None) -> FoundWeights:
     """Find the weights that are to be transferred to a device by its facts (:func:`perfmodel.transferred`).
 
-    They are those of the folder that has the words `device` in its name or in its device's slug, as ``titan-v``; by
-    default of the device of the same type, CPU or GPU, with the most measured rows. A WeightsError names the weights
-    that there are.
+    They come from the folder with the words `device` in its name or in its device's slug, as ``titan-v``; by default
+    from the device of the same type, CPU or GPU, with the most measured rows. A WeightsError names the available
+    weights.
     """
     name = None if family is None else find_family(family).name
     if device is not None:
@@ -378,7 +378,7 @@ def fit(
 def model_in_use(
     path: Path | None, family: str | None, device: str | None, report: Callable[[str], None], judged: bool = True
 ) -> FittedModel:
-    """Return the model of a file, or of the device in use; `report` gets which it is, and its verdict if `judged`."""
+    """Return the model of a file or of the device in use, and `report` its weights; with `judged` their verdict too."""
     if path is None:
         weights = find_weights(device, family)
         report(weights.text if judged else weights.place)

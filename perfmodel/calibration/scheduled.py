@@ -37,7 +37,7 @@ def measured_devices(
     task that does not finish leaves it unchanged.
 
     Raises SchedulerError, VersionError, UnknownDeviceError or BrokenDeviceError where a worker, its versions or its
-    device do not suit, and WorkerDiedError where a device's worker died, also when Dask started the task again.
+    device do not suit, and WorkerDiedError where a device's worker died, even if Dask started the task again.
     """
     workers = _chosen(client, selectors)
     cluster.check_versions(client, sorted({address for addresses in workers.values() for address in addresses}))
@@ -119,7 +119,7 @@ _OTHERS = ("probes.jsonl", "counts.jsonl", "counts.jsonl.xz", "device.json", "fa
 
 
 def add_to(folder: Path, before: Files, after: Files) -> None:
-    """Append the lines to a folder that a task added to its files."""
+    """Append the lines that a task added to a folder's files."""
     for name, content in after.items():
         if name.endswith(".jsonl"):
             added = content[len(before.get(name, b"")) :]

@@ -143,7 +143,7 @@ def _needed(
 def _fit_again(need: _Need, document: dict[str, Any]) -> list[str]:
     """Fit the families again whose weights lacked a feature, and return lines with the new predictions.
 
-    Both are added to the document too.
+    The fits and the predictions are added to the document too.
     """
     if not need.lacking:
         return [f"now fit again: perfmodel fit --all --from {need.store} --out {need.store}"]

@@ -100,7 +100,7 @@ def parse_span(text: str, option: str) -> tuple[str, int, int]:
         if not name.isidentifier() or span[0] > span[1]:
             raise ValueError
     except ValueError:
-        raise OptionError(f"'{option} {clipped(text, 80)}' gives not exactly one range", SPAN) from None
+        raise OptionError(f"'{option} {clipped(text, 80)}' does not give exactly one range", SPAN) from None
     return name, *span
 
 

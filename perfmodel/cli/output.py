@@ -89,7 +89,7 @@ class CommandBar(progress.Bar):
 
 
 def wait_until_quiet() -> None:
-    """Wait a while for a quiet machine before a measurement, and print that; once in a supervised command."""
+    """Wait a while for a quiet machine before a measurement, and report it; a supervised command waits only once."""
     if measuring.supervised.spent_s() < 1.0:  # not in a process that replaces one that died
         measuring.wait_until_quiet(lambda text: message(text, with_json=True))
 

@@ -76,7 +76,7 @@ class PredictionOptions:
 
 @dataclass(frozen=True)
 class _Request(FrozenValue):
-    """A prediction that was asked for: the options, read."""
+    """A requested prediction: the parsed options."""
 
     asked: PredictionOptions
     level: float
@@ -91,7 +91,7 @@ class _Request(FrozenValue):
 
     @cached_property
     def file(self) -> KernelFile:
-        """The kernel file with the variants asked for; an error if its run needs data that only statistics describe."""
+        """The kernel file with the requested variants; an error if a run needs data that only statistics describe."""
         from perfmodel.kernels.files import load_kernel_file
 
         loaded = load_kernel_file(self.asked.kernel).only(self.asked.variant or None)
@@ -311,7 +311,7 @@ def _bounds(
 
 
 def _notes(every: int, rankings: Sequence[predicting.Ranking]) -> list[str]:
-    """Return the warnings of predictions, each once for all variants and sizes that have it."""
+    """Return the warnings of predictions; a warning of several variants or sizes appears once."""
     warned = [(variant.name, note) for ranking in rankings for variant in ranking for note in variant.warnings]
     return [f"note: {line}" for line in report.sweeps.noted_lines(warned, every)]
 

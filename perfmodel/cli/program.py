@@ -33,7 +33,7 @@ SUBJECTS = {
     "Models and data": ("compare", "data"),
 }
 COMMANDS = tuple(chain(*SUBJECTS.values()))
-# Commands in another module than that of their name.
+# Commands whose module has another name.
 MODULES = {"rank": "predict", "doctor": "devices", "fit": "calibrate", "import": "data", "export": "data"}
 
 USER_ERROR = 2

@@ -29,7 +29,7 @@ def supervise_command(context: typer.Context) -> None:
 def supervised_store(context: typer.Context, keep: Path | None) -> Path | None:
     """Run this command in a child process, as :func:`supervise_command`; return the store of its records in the child.
 
-    Without ``--keep`` the store is a temporary folder: a child that replaces one that died reads it.
+    Without ``--keep`` the store is a temporary folder; if the child dies, a new child continues from it.
     """
     if keep is not None or not context.obj or SCRATCH in os.environ:
         supervise_command(context)

@@ -157,7 +157,7 @@ def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
 
 
 def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
-    """Return failures, flags and cautions of predictions, each once for all variants that have it."""
+    """Return failures, flags and cautions of predictions; a note on several variants appears once."""
     places: dict[tuple[str, str], list[str]] = {}
     names = {variant.name for point in points for variant in point.variants}
     for point in points:

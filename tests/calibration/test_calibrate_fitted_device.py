@@ -66,7 +66,7 @@ def test_without_test_kernels_measured_ones_are_judged_by_fits_without_their_gro
     assert len(measured) == len(found.comparisons)
     assert contender.by("groups").rows == tuple(row for row in found.comparisons if row.predicted is not None)
     assert ("groups", "kernels", "variants") == contender.protocols
-    assert "note: there are no test kernels; judged are measured kernels, each by a fit without its group" in found.text
+    assert "no test kernels; the verdict is for measured kernels, each by a fit without its group" in found.text
     assert fit(measured, CORE, nonnegative=True).weights == found.models[CORE].weights  # it is the only candidate
 
 

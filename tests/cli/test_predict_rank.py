@@ -69,7 +69,7 @@ def test_a_range_of_sizes(pair):
         ("pair.py", ("--crossover", "n=1:1000", "--variant", "small"), "there is only 'small'"),
         ("pair.py", ("-p", "n=100"), "breaks the kernel's assumption"),
         ("pair.py", (), "n"),
-        ("pair.py", ("--crossover", "n=1:"), "'--crossover n=1:' gives not exactly one range"),
+        ("pair.py", ("--crossover", "n=1:"), "'--crossover n=1:' does not give exactly one range"),
     ],
 )
 def test_bad_input_is_one_line(pair, file, options, part):
