@@ -193,7 +193,7 @@ class Timekeeper:
 
     bench: Bench
     overhead_s: float  # of a launch [s]
-    statistics: Mapping[str, float] = field(default_factory=dict)  # which a class's own replace
+    statistics: Mapping[str, float] = field(default_factory=dict)  # a class's own statistics replace them
     counted: dict[Key, KernelCounts] = field(default_factory=dict)
     checked: dict[Key, FailedError | None] = field(default_factory=dict)
     watch: LoadWatch = field(default_factory=LoadWatch)
@@ -210,7 +210,7 @@ class Timekeeper:
         )  # fmt: skip
 
     def measured(self, configuration: Configuration, place: int | None = None) -> Measurement:
-        """Visit a configuration; return its record, also of a failure. BrokenDeviceError: the device runs nothing."""
+        """Visit a configuration; return its record, also of a failure. BrokenDeviceError: the device runs no kernel."""
         subject, parameters = configuration.subject, configuration.parameters
         fields: dict[str, Any] = {"place_in_order": place, "launch_overhead_s": self.overhead_s}
         campaign = self.bench.campaign
@@ -259,7 +259,7 @@ class Timekeeper:
         return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=known, check=check)
 
     def work_groups(self, subject: Subject, parameters: Parameters) -> int:
-        """Return the number of work-groups; FailedError if the assumptions do not hold, for which code has no guard."""
+        """Return the number of work-groups; FailedError if sizes break assumptions, which the code does not check."""
         with stage("constraint"):
             return int(self.count(subject).work_groups()(**parameters))
 

@@ -24,7 +24,7 @@ class Campaign:
     shapes: int = 3  #: Work-group shapes of each variant (paper: 3).
     rungs: int | None = None  #: Rungs of each size ladder; None for as many as its class has.
     points: int | None = None  #: Parameter sets of each rung; None for all.
-    least_rungs: int = 1  #: So many rungs are measured even if they take longer than `longest_s`.
+    least_rungs: int = 1  #: This many rungs are measured even if they take longer than `longest_s`.
     over_launch: float = 3.0  #: The lowest rung takes at least this many launch overheads [1].
     groups_per_unit: int = 2  #: The lowest rung has at least this many work-groups for each compute unit [1].
     longest_s: float = 0.05  #: No run is planned to take longer [s].
@@ -35,7 +35,7 @@ class Campaign:
     runs: int = 10  #: How often a visit runs its kernel (paper: one visit of 30 runs, the first 4 dropped).
     dropped: int = 2  #: How many of the first runs are dropped.
     spread: float = 0.2  #: A visit whose median is further above its minimum is flagged [1].
-    enough_s: float | None = None  #: A visit ends after the first run that counts once its runs took so long [s].
+    enough_s: float | None = None  #: A visit ends after the first run that counts, once its runs took this long [s].
     timeout_s: float = 20.0  #: A visit fails, without a further run, once its runs took this long [s].
     budget_s: float | None = None  #: No visit is begun later than this after the start [s]; None for no limit.
     wait_s: float = 3600.0  #: How long to wait for another campaign on the device to end [s].
@@ -91,10 +91,10 @@ def places(count: int, wanted: int) -> tuple[int, ...]:
     return (*evenly[:1], *evenly[1:][-1:], *evenly[1:-1])
 
 
-SHORT_S = 0.02  # the longest run of campaigns that are to be short [s]
+SHORT_S = 0.02  # the longest run of short campaigns [s]
 
 #: Every class with three variants from all over its list, in one shape, at three sizes, in two visits: about 35
-#: seconds on two cores. docs/lab/choosing.md says how it was chosen.
+#: seconds on two cores. docs/lab/choosing.md explains the choice.
 QUICK = Campaign(
     "quick", variants=3, from_all=True, shapes=1, rungs=3, longest_s=SHORT_S, visits=2, most_visits=3, apart_s=2.0,
     enough_s=0.25,
@@ -112,7 +112,7 @@ FULL = Campaign("full")
 #: Four sizes of each test kernel, to check a fitted model against.
 CHECK = Campaign("check", shapes=1, rungs=4, least_rungs=4, over_launch=1.5, longest_s=0.1)
 
-#: Three of them, in two visits, to check the fit of a default campaign against.
+#: Three sizes of each test kernel, in two visits, to check the fit of a default campaign against.
 BRIEF_CHECK = replace(CHECK, rungs=3, least_rungs=3, visits=2, most_visits=3, apart_s=2.0, enough_s=0.1)
 
 #: Two sizes of each sample, in two visits: under a minute.
@@ -121,7 +121,7 @@ SAMPLES = Campaign(
     apart_s=2.0, runs=7, enough_s=0.02,
 )  # fmt: skip
 
-#: The same in one visit of fewer runs.
+#: The same in one visit.
 QUICK_SAMPLES = replace(SAMPLES, visits=1, most_visits=1)
 
 

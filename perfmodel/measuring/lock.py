@@ -34,7 +34,7 @@ VARIABLE = "PERFMODEL_WAIT_S"  # environment variable with another longest wait 
 
 
 def lock_path(facts: DeviceFacts) -> Path:
-    """Return the lock file of a device, in a folder of the user; all drivers of the CPU share one, and equal cards."""
+    """Return the lock file of a device, in a folder of the user; all drivers of the CPU share one, equal cards too."""
     name = "cpu" if facts.known("device_type") == "cpu" else facts.slug
     user = str(os.getuid()) if hasattr(os, "getuid") else "user"
     return Path(gettempdir()) / f"perfmodel-{user}" / f"{name}.lock"
@@ -125,7 +125,7 @@ class LoadWatch:
         self.cores: float | None = None  # used by other processes at the last look
 
     def look(self) -> float | None:
-        """Return how many cores other processes used since the last look, or at it if that was a moment ago."""
+        """Return how many cores other processes used since the last look; for a moment after a look, its value."""
         now = reading()
         if now.at_s - self._last.at_s < WINDOW_S:
             return self.cores

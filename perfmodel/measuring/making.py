@@ -34,7 +34,7 @@ from perfmodel.store import canonical
 FEWEST = 12  # fewest variants for each process, which takes seconds to start
 MOST = 8  # most processes, since each opens the device
 MAKE_S, MAKE_SAMPLE_S = 0.4, 0.1
-"""Time to make a variant, and a sample, whose code and counts are kept, on a common core [s]."""
+"""Time to make a variant, and to make a sample with its stored code and counts, on a common core [s]."""
 
 VariantName: TypeAlias = tuple[str, str]  # of a class and of its variant
 
@@ -98,7 +98,7 @@ def make_kernels(
 
 
 def packed(kernel: KernelClass) -> bytes:
-    """Pickle a kernel class with what its file defines, or raise KernelError."""
+    """Pickle a kernel class with the definitions of its file, or raise KernelError."""
     try:
         return pickled_by_value(kernel)
     except Exception as error:  # a value's own pickling may raise any error

@@ -103,7 +103,7 @@ class Session:
     """State of one call of :func:`perfmodel.measuring.measure`.
 
     `rows` are the current records of the store by key, without impossible times, which are measured again; `deaths` are
-    those of configurations that ended their process, without code only if this campaign wrote them, since the cause may
+    records of configurations that ended their process; if they lack code, only this campaign's, since the cause may
     be fixed meanwhile. `start_s` is the start by this process's clock, minus the time of earlier processes [s].
     """
 

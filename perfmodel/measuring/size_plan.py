@@ -64,7 +64,7 @@ def _try_rung(
     sizes: Ladder, exponent: int, run_trial: Callable[[Parameters], Trial], fits: Callable[[Parameters], bool],
     campaign: Campaign,
 ) -> Rung:  # fmt: skip
-    """Run trials at one rung, of ladders ordered by time at its longest short sets; none if one exceeds the memory."""
+    """Run trials at one rung, or only at the longest short sets if it is sorted; none if one exceeds the memory."""
     rung: Rung = []
     for point in sizes.at(exponent)[: campaign.points]:
         if not fits(point):
@@ -154,7 +154,7 @@ def plan_key(bench: Bench, team: Team, hashes: Sequence[str] = ()) -> str:
 
 
 def read_plans(path: Path, by: Literal["key", "alike"] = "key") -> dict[str, Plan]:
-    """Return the plans in a file, by one of their keys; the sizes of a damaged line, left out, are searched again."""
+    """Return the plans in a file, by one of their keys; damaged lines are left out, their sizes searched again."""
     plans = read_lines(path, _read_plan, needed=False)[0] if path.is_file() else ()
     return {getattr(plan, by): plan for _, plan in plans}
 

@@ -1,7 +1,7 @@
 """A supervised campaign, which continues after a configuration that ends its process.
 
 A kernel may end its process by SIGSEGV, and a driver with damaged memory by SIGABRT. So the campaign runs in a child
-process. Before the child uses the device, it writes to a pipe the record of a death there (:func:`under_way`). The
+process. Before the child uses the device, it writes to a pipe the record to add if it dies (:func:`under_way`). The
 supervisor starts the child again after each such death, but not after the user ends it. The child also reports when it
 begins to print its result, so that a result is printed once. Ctrl-C in a terminal reaches both processes, ``kill -INT``
 only one: the supervisor passes interrupts on, and the child handles the first one only.
@@ -66,10 +66,10 @@ class _Child:
 def supervise(command: Sequence[str], notify: Callable[[str], None]) -> int:
     """Run a command that measures, again after each crash, and return its exit status.
 
-    The command calls :func:`follow_supervisor`; `notify` receives a message at each new start. What was under way is
-    tried once more, since an earlier configuration may have damaged memory. If the process dies there twice in a
-    row, it is recorded as failed (``runtime``). A death between configurations is followed by one new start too, but
-    not by two in a row. So every start measures or records something, and the number of starts is finite.
+    The command calls :func:`follow_supervisor`; `notify` receives a message at each new start. The configuration
+    under way is tried once more, since an earlier one may have damaged memory. If the process dies there twice in a
+    row, it is recorded as failed (``runtime``). After a death between configurations the command starts again too, but
+    not after two in a row. So every start measures or records something, and the number of starts is finite.
     """
     start_s, retried, between = monotonic(), None, False
     starts: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""What a device runs and how long: compiled code, the clock of a campaign, and flags of suspicious visits."""
+"""Compiled code, its times by the clocks of host and device, and flags of suspicious visits."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class CompiledCode:
 
     @contextmanager
     def enqueues(self, queue: Any, arguments: Mapping[str, Any]) -> Iterator[tuple[Enqueue, ...]]:
-        """Give what one call enqueues with these arguments (buffers and scalars by name), while the context lasts.
+        """Yield the launches of one call with these arguments (buffers and scalars by name), valid in the context.
 
         Loopy's own host function runs once, with a :class:`_Recorder` in place of pyopencl, so that the grid and the
-        arguments of each launch are Loopy's own. Runs repeat the launches alone: their times hold none of its Python.
+        arguments of each launch are Loopy's own. Runs repeat only the launches: their times exclude its Python code.
         """
         from loopy.target.pyopencl_execution import PyOpenCLExecutionWrapperGenerator
 
@@ -100,12 +100,12 @@ class _Recorder:
     enqueues: list[Enqueue] = field(default_factory=list)
 
     def enqueue_nd_range_kernel(self, queue: Any, kernel: Any, groups: Any, work_group: Any, *options: Any) -> None:
-        """Note a launch; of no work-groups there is none."""
+        """Note a launch, unless it has no work-groups."""
         if 0 not in groups:
             self.enqueues.append(Enqueue(kernel, tuple(groups), tuple(work_group)))
 
     def allocated(self, octets: int) -> Any:
-        """Allocate memory of so many bytes; None of none, as pyopencl's allocators."""
+        """Allocate this many bytes; return None for 0 bytes, as pyopencl's allocators do."""
         return self.Buffer(self.context, cl.mem_flags.READ_WRITE, octets) if octets else None
 
     def Buffer(self, *arguments: Any, **options: Any) -> Any:  # noqa: N802 -- as pyopencl calls it
@@ -122,7 +122,7 @@ class _Recorder:
 
 @contextmanager
 def device_buffers(queue: Any, arrays: Mapping[ArrayArgument, Any]) -> Iterator[dict[str, Any]]:
-    """Give memory on the device for the buffers of arrays, filled with their blocks, which are repeated if short."""
+    """Yield memory on the device for the buffers of arrays, filled with their blocks; short blocks are repeated."""
     with ExitStack() as stack:
         buffers = {}
         for array, block in arrays.items():
@@ -168,10 +168,10 @@ def sample(
     queue: Any, enqueues: tuple[Enqueue, ...], runs: int, timeout_s: float = float("inf"),
     enough: tuple[float, int] = (float("inf"), 0),
 ) -> Samples:  # fmt: skip
-    """Run what one call of a kernel enqueues, each time on an idle in-order queue with profiling, and note the times.
+    """Run the launches of one call of a kernel, each time on an idle in-order queue with profiling; note the times.
 
-    No run is begun when those before took longer than `timeout_s` [s]; of `enough`, so many runs suffice once they took
-    longer than a time [s].
+    No run begins once the earlier runs took longer than `timeout_s` [s]. `enough` has a time [s] and a number of runs:
+    this many runs suffice once they took longer.
     """
     host: list[float] = []
     device: list[float] = []
@@ -193,7 +193,7 @@ def sample(
 CLOCK_SHARE, CLOCK_S = 0.01, 2e-6
 """A device's time may exceed the host's by this share [1] and this time [s]: two clocks."""
 DEVICE_TIMES, OVERHEADS = 2.0, 10.0
-"""The host's time may be so many of the device's and so many launch overheads together."""
+"""The host's time may be at most this many times the device's time plus this many launch overheads."""
 PEAKS = {"cpu": (16 * 2 * 2, 3 * 64), "gpu": (128 * 2 * 2, 256)}
 """Generous peaks of a compute unit for each cycle: operations (lanes times pipes times two for a fused multiply-add),
 and bytes from the nearest cache."""

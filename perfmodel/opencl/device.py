@@ -144,7 +144,7 @@ def system_caches(folder: Path = SYSTEM) -> dict[str, Fact]:
 
 
 def system_page(folder: Path = HUGE_PAGES) -> Fact:
-    """Return the size of a page of memory [B]: a huge one if every program gets these."""
+    """Return the size of a page of memory [B]: of a huge page if every program gets huge pages."""
     with suppress(OSError, ValueError):
         if "[always]" in _word(folder, "enabled"):
             size = int(_word(folder, "hpage_pmd_size"))

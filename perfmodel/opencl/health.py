@@ -48,7 +48,7 @@ def check(device: Device, time_limit: float = TIME_LIMIT_S) -> Health:
 
 
 def survey(time_limit: float = TIME_LIMIT_S) -> tuple[tuple[Device, Health], ...]:
-    """Return all devices with their checks, without OpenCL in this process; BrokenDeviceError: listing them crashes."""
+    """Return all devices with their checks; this process does not use OpenCL. BrokenDeviceError: listing crashes."""
     listed = _probe("list", time_limit)["devices"]
     known = (Device(index, DeviceFacts.from_json(document)) for index, document in enumerate(listed))
     return tuple((device, check(device, time_limit)) for device in known)
@@ -124,7 +124,7 @@ def _first_line(error: Exception) -> str:
 
 
 def main(argument: str) -> None:
-    """Write to standard output as JSON, for "list" the facts of all devices, for "0" the health of device 0."""
+    """Write JSON to standard output: for "list" the facts of all devices, for "0" the health of device 0."""
     listed = devices()
     if argument == "list":
         answer: dict[str, Any] = {"devices": [device.facts.to_json() for device in listed]}

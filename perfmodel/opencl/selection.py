@@ -18,7 +18,7 @@ def find(selector: str | None = None) -> Device:
     selector : str, optional
         An index, a slug or name, else a part of a platform's name, else a part of a slug or name, in upper or lower
         case; of several equally good matches, the first that works. By default PoCL, else the first device that works.
-        None that is listed, matches or works is a NoDeviceError, UnknownDeviceError or BrokenDeviceError.
+        Raises NoDeviceError if none is listed, UnknownDeviceError if none matches, BrokenDeviceError if none works.
     """
     failures: list[tuple[Device, Health]] = []
     for device in _candidates(selector, devices()):

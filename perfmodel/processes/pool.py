@@ -127,7 +127,7 @@ class _SentVariants:
             self._sent[self._processes.submit(work, self._task, parcel)] = place
 
     def _receive(self, everything: bool = False) -> list[int]:
-        """Wait for a result; return the variants without one if a process died, once all others have theirs."""
+        """Wait for a result; if a process died, wait for all others too, and return the variants without a result."""
         unfinished = []
         for future in wait(self._sent, return_when="ALL_COMPLETED" if everything else FIRST_COMPLETED).done:
             place = self._sent.pop(future)
@@ -177,7 +177,7 @@ def _note(name: str, value: Any) -> str:
 class Processes:
     """`count` processes of this machine, which share its cores; loky replaces one that grew by 300 MB.
 
-    They end with a ``with`` block, at once where it raises.
+    The end of a ``with`` block ends them; an error in the block ends them at once.
     """
 
     def __init__(self, count: int) -> None:
@@ -224,7 +224,7 @@ class Processes:
 
 
 class ClusterProcesses(Processes):
-    """At most `most` workers of a Dask cluster, which replaces those that die; of other versions none."""
+    """At most `most` workers of a Dask cluster, which replaces dead ones; their versions must match."""
 
     def __init__(self, client: Any, most: int) -> None:
         import asyncio

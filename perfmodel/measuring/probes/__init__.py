@@ -1,4 +1,4 @@
-"""Probes: microbenchmarks that read from a device what models need, in OpenCL C.
+"""Probes: microbenchmarks in OpenCL C that measure the facts that models need.
 
 :func:`perfmodel.measuring.probes.campaign.measure_probes` runs them and keeps the times in a store's ``probes.jsonl``;
 :mod:`perfmodel.facts.probed` makes facts of them.
@@ -12,4 +12,4 @@ PROBES = (
     caches.CHASE, caches.LINE, caches.CONFLICTS, caches.PAGE, caches.LAST,
     execution.LANES, execution.NESTS, execution.BARRIERS, execution.OVERLAP,
 )  # fmt: skip
-"""In the order in which they run; the line's needs what the chase found."""
+"""The probes in the order in which they run; the probe of the line needs the results of the chase."""

@@ -1,10 +1,10 @@
 """Caches: one work-item follows a cycle through the lines of a buffer, and each load waits for the one before.
 
 - The **chase** gives the time of a load over the footprint. Its cycle goes through blocks of 128 KiB, one after the
-  other in random order, and through the lines of a block in random order. So the pages of a block stay known to the
-  processor, and its prefetchers find no pattern. Each footprint begins at a random page of the buffer, since some
-  processors tell the ways of their first cache apart by a hash of the address, and two pages may share it. Each run
-  goes on where the one before stopped.
+  other in random order, and through the lines of a block in random order. So the pages of a block stay in the
+  processor's TLB, and its prefetchers find no pattern. Each footprint begins at a random page of the buffer, since some
+  processors select a way of their first cache by a hash of the address, which two pages may share. Each run
+  continues where the previous one stopped.
 - **Conflicts** give the ways: a chase over a few lines that are a power of two apart, and so share a set.
 - **Pages**: a chase over one line of each page, and one over as many lines side by side. The difference is the time of
   looking up pages.
@@ -73,11 +73,11 @@ STREAMED, STREAMS = 2**26, (
     *(2**power * step // 4 for power in range(20, 27) for step in STEPS),
     *(int(2 ** (power / 2)) // 2**20 * 2**20 for power in range(54, 61)),
 )
-"""Bytes that a run reads at least, and footprints: a virtual machine may use much of its host's last level."""
-FARTHER = 4  # streams are so much longer than the longest chase
+"""Least bytes that a run reads, and footprints; a virtual machine may use much of its host's last-level cache."""
+FARTHER = 4  # largest footprint of a stream over the largest footprint of a chase
 STREAM_PART = 128  # bytes that a unit reads in a step
 PAIR_BYTES, APART = 512, (4, 8, 16, 32, 64, 128, 256)  # distance of pairs of loads, and of the two loads of a pair [B]
-LONGEST = 8.0  # without a second cache, the footprint of pairs is so many times the first one's capacity
+LONGEST = 8.0  # footprint of pairs over the first cache's capacity, without a second cache
 
 Cells = NDArray[np.uint32]
 
@@ -118,7 +118,7 @@ def linked(places: NDArray[np.int64], cells: int) -> Cells:
 
 
 def follow(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any], length: int) -> Point:
-    """Time a chase whose buffers are set: a round through the cycle of so many loads first, as far as time allows."""
+    """Time a chase whose buffers are set; first run one round of `length` loads, as far as time allows."""
     kernel, part = instrument.kernel(SOURCE), min(length, 2**14)
     done, began = 0, monotonic()
     kernel.set_arg(2, np.int32(part))

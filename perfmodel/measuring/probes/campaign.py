@@ -26,17 +26,17 @@ from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store.files import append_probe, probes_path, read_probes
 from perfmodel.store.lines import failure
 
-TRIES = 3  # so often a visit is made whose times are impossible
+TRIES = 3  # most attempts at a visit with impossible times
 
 
 def measure_probes(
     device: Device, folder: Path, progress: Progress | None = None, settings: ProbeSettings = THOROUGH,
     again: bool = False,
 ) -> tuple[ProbeRun, ...]:  # fmt: skip
-    """Probe a device as far as its folder does not hold the probes yet, and return all that the folder holds.
+    """Run the probes that a device's folder lacks, and return all probes of the folder.
 
-    What was probed thoroughly is not probed briefly again. With `again` a new series, whose facts replace the others,
-    begins where the last one is complete. DeviceBusyError: another campaign on the device does not end in an hour.
+    Thorough probes are not repeated by brief ones. With `again` a new series begins if the last one is complete, and
+    its facts replace the earlier ones. DeviceBusyError: another campaign on the device does not end in an hour.
     """
     progress = progress or Silent()
     stored.prepare(folder, device.facts)
@@ -59,9 +59,9 @@ def measure_probes(
 
 
 def _todo(known: Earlier, driver: str, settings: ProbeSettings, again: bool) -> tuple[int, list[tuple[int, Probe]]]:
-    """Return the series to go on with, and what it lacks: visits and probes, in their order.
+    """Return the series to continue, and its missing visits and probes, in their order.
 
-    A new driver begins a new series, and so do other settings, unless the last series has all that they ask for.
+    A new driver begins a new series, and so do other settings, unless the last series has all their visits.
     """
     series = max((run.series for run in known), default=0)
     visits = [(visit, probe) for probe in PROBES for visit in range(probe.visits(settings))]
@@ -94,7 +94,7 @@ def _visited(
 
 @contextmanager
 def _under_way(folder: Path, what: str) -> Iterator[int]:
-    """Keep in a file what is under way; give how often a process has ended in the middle of it."""
+    """Name the visit under way in a file; yield how often a process has ended in the middle of it."""
     path = probes_path(folder).with_suffix(".begun")
     before = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     deaths = before.count(what)

@@ -3,7 +3,7 @@
 - **Lanes**: two loops, and each lane makes all its trips in one of them; the order of lanes changes.
 - **Nests**: a chain of operations in each lane, straight, and inside of a loop with one trip. A compiler that runs
   lanes one after the other puts neighbouring lanes into a vector only where no loop is inside.
-- **Barriers**: one group loops over a body with 0 to 32 of them.
+- **Barriers**: one group loops over a body with 0 to 32 barriers.
 - **Overlap**: memory and arithmetic, alone and together. Each work-item loads one number, takes it through a chain of
   operations and stores it. In ``compute`` the groups of a part load the same numbers; in ``memory`` there is no chain;
   in ``both`` there is the chain, and each group loads its own numbers. A kernel without both gives the cost of the
@@ -73,7 +73,7 @@ SEPARATE, SHARED = "in[get_global_id(0)]", "(in + part)[lane]"
 PLACES = {"launch": "p", "memory": SEPARATE, "compute": SHARED, "both": SEPARATE}
 OVERLAP_ITEMS, OVERLAP_PARTS = 4096, 64
 OVERLAP_OPERATIONS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-RATIO = 2.5  # chains are taken whose time is within this factor of that of memory
+RATIO = 2.5  # chains are used if their time is within this factor of the memory's time
 LARGEST = 2**26  # bytes that are loaded, if the device has room and the settings allow it
 
 

@@ -68,7 +68,7 @@ class Instrument:
         self.queue.finish()
 
     def times(self, kernel: Any, groups: int, items: int, runs: int) -> tuple[float, ...]:
-        """Return the times of runs of a kernel with its arguments set [s], in so many groups of so many work-items."""
+        """Return the times of runs of a kernel with its arguments set [s], in `groups` groups of `items` work-items."""
         samples = sample(self.queue, (Enqueue(kernel, (groups,), (items,)),), runs)
         return tuple(round(seconds, 9) for seconds in samples.host_s)
 
@@ -88,8 +88,8 @@ class Instrument:
 class ProbeSettings:
     """How thoroughly a device is probed.
 
-    All other probes lie between two of the `visits` to one. A visit makes so many `runs` of each configuration, of
-    which the first `dropped` do not count; a run aims at `run_s` [s]. No configuration begins after `most_s` [s], and
+    All other probes run between two of the `visits` to a probe. A visit makes a number of `runs` of each configuration
+    and ignores the first `dropped`; a run aims at `run_s` [s]. No configuration begins after `most_s` [s], and
     no footprint is larger than `most_bytes`.
     """
 
