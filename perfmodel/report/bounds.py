@@ -15,7 +15,7 @@ from perfmodel.quantities.hints import OF_COMPUTING, OF_MEMORY, OF_WAITING
 from perfmodel.report.pictures import LOWEST
 
 SUPPORTS = {COMPUTE_BOUND: OF_COMPUTING, MEMORY_BOUND: OF_MEMORY, TOO_LITTLE_PARALLELISM: OF_WAITING}
-"""The advice of a model that agrees with each verdict of work and depth."""
+"""For each verdict of work and depth, the advice of a model that agrees with it."""
 LEAST = 0.01  # smallest share of the time of a benefit that is shown
 MEANS = {
     "itilp_s": "more independent instructions, or more sub-groups at once",

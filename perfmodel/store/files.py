@@ -56,8 +56,8 @@ def packed_path(path: Path | str) -> Path:
 def pack(path: Path | str) -> None:
     """Pack the counts of a store into ``counts.jsonl.xz``; a campaign appends to a plain file.
 
-    Equal counts give equal bytes. Nothing is packed if a line is damaged. A kill at any instant loses nothing: readers
-    use counts once that are in both files. Raises OutputError, or StoreError for a damaged packed file.
+    Equal counts give equal bytes. Nothing is packed if a line is damaged. A kill at any instant loses nothing: counts
+    that are in both files are used once. Raises OutputError, or StoreError for a damaged packed file.
     """
     _, plain = paths(path)
     with opened(plain):
@@ -80,8 +80,8 @@ def _read_counts(path: Path | str) -> tuple[dict[str, Any], tuple[str, ...]]:
 def read(path: Path | str) -> Measurements:
     """Read a store.
 
-    A line that is torn, has no schema that is known here, or holds counts that do not have their hash is left out with
-    a SetAsideWarning; ``Measurements.set_aside`` names it too.
+    A line is left out with a SetAsideWarning if it is torn, has an unknown schema, or its counts do not match their
+    hash; ``Measurements.set_aside`` names it too.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
 
 
 def append(path: Path | str, measurement: Measurement, counts: KernelCounts | None = None) -> None:
-    """Append a record, before it its counts, unless the store has them; StoreError if it is another device's."""
+    """Append a record, after its counts if the store lacks them; StoreError if it is of another device."""
     rows_path, _ = paths(path)
     if counts is not None:
         append_counts(path, counts)
@@ -145,7 +145,7 @@ def append(path: Path | str, measurement: Measurement, counts: KernelCounts | No
 
 
 _known: dict[Path, tuple[tuple[int, int], set[str]]] = {}
-"""By file of counts its size and time of change when this process last used it, and the hashes in the store."""
+"""For each file of counts: its size and time of change at this process's last use, and the hashes in the store."""
 
 
 def append_counts(path: Path | str, counts: KernelCounts) -> None:
@@ -229,7 +229,7 @@ def append_probe(path: Path | str, run: ProbeRun) -> None:
 
 
 def read_probes(path: Path | str) -> tuple[ProbeRun, ...]:
-    """Return the visits of probes in the folder of a store, none if there is no file, or raise StoreError."""
+    """Return the visits of probes in the folder of a store, empty without a file, or raise StoreError."""
     file = probes_path(path)
     if not file.is_file():
         return ()

@@ -31,7 +31,7 @@ _SHOWN = 3  # damaged lines that a message names
 
 
 def append_line(path: Path, document: Any) -> None:
-    """Append one line, whole or not at all, or raise OutputError; a torn last line is moved to ``*.torn`` before."""
+    """Append one line atomically, or raise OutputError; a torn last line is moved to ``*.torn`` first."""
     with opened(path) as file:
         write_line(path, file, document)
 
@@ -111,7 +111,7 @@ Lines = tuple[tuple[int, Value], ...]
 
 
 def read_lines(path: Path, read: Callable[[bytes], Value], needed: bool = True) -> tuple[Lines[Value], tuple[str, ...]]:
-    """Return the values of a JSON Lines file with their line numbers, and a sentence about damaged lines, if any.
+    """Return the values of a JSON Lines file with their line numbers, and a sentence about any damaged lines.
 
     `read` returns the value of a line, or raises :class:`~perfmodel.errors.DocumentError`; ``.xz`` is unpacked. Damaged
     lines are left out with a SetAsideWarning. StoreError means that a newer version of perfmodel wrote a line, that the
@@ -159,7 +159,7 @@ def uncollected() -> Iterator[None]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines; of a line above the limit of length only the start and the end."""
+    """Yield the lines; if a line exceeds the limit of length, only its start and its end."""
     try:
         with lzma.open(path) if path.suffix == PACKED else path.open("rb") as stream:
             while line := stream.readline(LIMITS.bytes + 1):

@@ -21,7 +21,7 @@ AGREEMENT: Final = 0.05
 DISAGREE: Final = "visits"  # flag of a configuration whose two lowest visits do not agree
 LOADED: Final = "load"  # flag of a visit during which others loaded the machine
 UNRANKED: Final = "few groups"
-"""Flag of a launch that fills too few work-groups for each compute unit to be an alternative in rankings."""
+"""Flag of a launch with too few work-groups for each compute unit; rankings leave it out."""
 
 Clock: TypeAlias = Literal["host", "device"]
 """Clock of a time: the host's, from before the enqueue to the end, or the device's, without the launch."""
@@ -193,7 +193,7 @@ class Measurement(BaseModel):
         return before.status == self.status == "ok" and self.matches(before)
 
     def matches(self, other: Measurement) -> bool:
-        """Whether two records have the same place and driver, and the same code or (of other Loopys) equal counts."""
+        """Whether two records have the same place and driver, and the same code or, by other Loopys, equal counts."""
         options = (options_of(row.kernel_hash) for row in (self, other))
         counted_alike = "" != self.counts_hash == other.counts_hash and next(options) == next(options)
         same_code = self.kernel_hash == other.kernel_hash or counted_alike
