@@ -15,7 +15,7 @@ from perfmodel.caches import settle_caches
 
 __version__ = "0.1.0"
 
-with suppress(OSError):  # where this fails, the import of Loopy raises, and a command says what to do
+with suppress(OSError):  # if this fails, the import of Loopy raises an error, and a command adds advice
     settle_caches()
 
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

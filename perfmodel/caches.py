@@ -21,7 +21,7 @@ LIBRARIES = ("pytools", "pyopencl", "pocl", "perfmodel")
 
 
 def settle_caches() -> None:
-    """Use a temporary folder for this process's caches, removed at its end, if the usual one is unusable.
+    """If the usual folder is unusable, use a temporary one for this process's caches, and remove it at the end.
 
     Call it before Loopy is imported. It raises an OutputError if no temporary folder can be used either.
     """

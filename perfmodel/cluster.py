@@ -1,4 +1,4 @@
-"""A Dask scheduler: the connection to it, the devices of its workers, and whether their versions are those of here."""
+"""A Dask scheduler: the connection to it, the devices of its workers, and whether their versions match this process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def connected(address: str, timeout_s: float = ANSWERS_S) -> Any:
 
 
 async def _wait_for_answer(address: str, timeout_s: float) -> None:
-    """Wait for a scheduler's answer; a client would wait for ever once it is connected."""
+    """Wait for a scheduler's answer for a limited time; a connected client would wait for ever."""
     arguments = dask().Security().get_connection_args("client")
     async with dask().rpc(address, timeout=timeout_s, connection_args=arguments) as scheduler:
         await asyncio.wait_for(scheduler.identity(), timeout_s)
@@ -79,7 +79,7 @@ def asking(client: Any) -> Iterator[None]:
 
 
 def devices_of(client: Any) -> dict[str, list[str]]:
-    """Return the resources of all workers, which name their devices, each with its workers' addresses."""
+    """Return the resources of all workers, which are names of devices, each with its workers' addresses."""
     with asking(client):
         workers = client.sync(client.scheduler.identity, n_workers=-1)["workers"]
     found: dict[str, list[str]] = {}

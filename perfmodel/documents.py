@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["LIMITS", "Limits", "Schema", "json_document", "json_text", "read_file", "value_of", "yaml_document"]
 Value = TypeVar("Value")
 EXACT = 2**53  # doubles represent every integer up to this one; sizes must not be larger
-MOST_LANES = 1024  # in a sub-group of any device
+MOST_LANES = 1024  # largest sub-group size of any device
 WIDTH = 119  # longest ``repr`` of a value [characters]
 
 

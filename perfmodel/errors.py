@@ -22,7 +22,7 @@ class PerfModelError(Exception):
     """
 
     def __init__(self, problem: str = "", advice: str = "", **details: Any) -> None:
-        super().__init__(problem, advice)  # the arguments with which a pickled exception is made again
+        super().__init__(problem, advice)  # unpickling passes these arguments to the class
         self.problem, self.advice = problem, advice
         for name, value in details.items():
             setattr(self, name, value)
@@ -49,11 +49,11 @@ class UnknownStatisticWarning(PerfModelWarning):
 
 
 class SetAsideWarning(PerfModelWarning):
-    """Lines of a store are damaged, or times in it cannot be, and were left out; what else it holds is used."""
+    """Damaged lines or impossible times of a store were left out; the rest of the store is used."""
 
 
 class WorkerDiedWarning(PerfModelWarning):
-    """A process was killed or crashed; what it had not finished is done again."""
+    """A process was killed or crashed; its unfinished work is done again."""
 
 
 class CountError(PerfModelError, ValueError):
@@ -96,7 +96,7 @@ class UnknownNameError(PerfModelError, LookupError):
 
 
 class VersionError(PerfModelError, RuntimeError):
-    """A library has a version that perfmodel does not work with."""
+    """The installed version of a library does not work with perfmodel."""
 
 
 class MissingExtraError(PerfModelError, ImportError):
@@ -122,7 +122,7 @@ class BrokenDeviceError(PerfModelError, RuntimeError):
 
 
 class DeviceBusyError(PerfModelError, TimeoutError):
-    """Another campaign measures on a device, and did not end in time."""
+    """Another campaign uses the device, and did not end in time."""
 
 
 class SchedulerError(PerfModelError, ConnectionError):

@@ -23,7 +23,7 @@ ADVICE = {
     errno.EISDIR: "name a file in it",
     **dict.fromkeys(FULL, "the earlier content is unchanged: make room, or give a path on another disk"),
 }
-SAFE = frozenset(" _-+=.,@()[]")  # of a user's name, a file name may contain these, letters and digits
+SAFE = frozenset(" _-+=.,@()[]")  # characters of a user's name, besides letters and digits, that a file name keeps
 LONGEST = 160  # bytes of a user's name in a file name, which has at most 255
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 

@@ -55,7 +55,7 @@ class KernelSource:
     needs: frozenset[str]  # the required ones
     tags: tuple[str, ...] = ()
     values: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # the allowed values of some parameters
-    whole: bool = False  # whether configurations may have no other names than these parameters and sizes
+    whole: bool = False  # whether names other than these parameters and sizes are refused
     by: str = ""  # the parameter with the name of a variant
 
     def mapped(
@@ -63,8 +63,8 @@ class KernelSource:
     ) -> tuple[dict[str, Any], dict[str, int]]:
         """Return a configuration's variant and sizes; raise DocumentError if they do not fit the kernel.
 
-        A value that ``build`` does not take is a size if it is an integer, but for the shape of the work-group, which
-        Kernel Tuner adds, and the name of the kernel class, which perfmodel's own T4 files have.
+        An integer that ``build`` does not take is a size. The shape of the work-group, which Kernel Tuner adds, and
+        the name of the kernel class, which perfmodel's own T4 files have, are left out.
         """
         given = dict(configuration)
         if self.by in given:
@@ -174,8 +174,8 @@ def import_results(
     """Add the results in another tuner's file to a store of measurements.
 
     The kernel of a valid result is built and counted, so that models can be fitted and compared; a failed result
-    becomes a record with its status. Times are the tuner's, in seconds: Kernel Tuner's are of the device's clock,
-    without the launch. Results that the store holds are not added again.
+    becomes a record with its status. Times are the tuner's, in seconds; Kernel Tuner measures them by the device's
+    clock, without the launch. Results that the store holds are not added again.
 
     Parameters
     ----------
@@ -185,9 +185,9 @@ def import_results(
         A Python file with ``kernel(**configuration)`` and ``space()``, with ``build(**configuration)``, ``KERNEL`` or
         ``variants()``; or a kernel class, or a function ``build``.
     sizes
-        The kernel's size parameters that the configurations do not have.
+        Values of the kernel's size parameters that the configurations do not contain.
     device, platform, driver
-        Of the results. By default the device is taken from the file, platform and driver from the store.
+        Where the results were measured. By default the file names the device, the store its platform and driver.
     name
         Name of the kernel in the records; by default the name of the file, or of the class.
     jobs, progress
@@ -311,7 +311,7 @@ def _record(
 
 
 def _added(target: str | Path, facts: DeviceFacts, row: Measurement, counts: KernelCounts | None = None) -> Measurement:
-    """Add a record to the store, and return it; the counts' hash replaces the code's, which is not Loopy's."""
+    """Add a record to the store, and return it; its hash is of the counts, since Loopy did not generate the code."""
     if not store.device_path(target).is_file():
         store.prepare(target, DeviceFacts(facts.name, facts.platform, facts.driver, ()))
     if counts is not None:

@@ -137,7 +137,7 @@ class Guide(FrozenValue):
 
     build: Build  #: ``build(**configuration)`` returns the transformed kernel.
     space: Mapping[str, Sequence[Any]]  #: The values of each parameter, as Kernel Tuner's tune_params.
-    model: predicting.FittedModel  #: A model of the device that Kernel Tuner runs on.
+    model: predicting.FittedModel  #: A model of the device on which Kernel Tuner runs.
     sizes: Mapping[str, int]  #: Every size parameter of the kernel.
     #: Functions of a configuration (a mapping), which is allowed if all return true.
     restrictions: Sequence[Callable[[Configuration], bool]] = ()
@@ -188,9 +188,9 @@ class Guide(FrozenValue):
     def restriction(self, *, within: float | None = None, top: int | None = None) -> Callable[..., bool]:
         """Return a restriction for Kernel Tuner that keeps the configurations that are predicted to be fast.
 
-        It keeps those predicted to take at most the factor `within` of the shortest time [1], and at most `top` of
-        them. It takes the values in the order of :attr:`tune_params`, or by name, or one mapping, as Kernel Tuner calls
-        it in different places.
+        It keeps configurations with a predicted time of at most `within` times the shortest [1], and at most `top` of
+        them. Kernel Tuner calls it in several ways: with the values in the order of :attr:`tune_params`, by name, or
+        in one mapping.
         """
         if (within is not None and not within >= 1) or (top is not None and top < 1):
             raise ResultsError(f"within={within} and top={top} keep nothing", "give a factor and a number of 1 or more")
@@ -299,7 +299,7 @@ class PredictedFirst:
     """An optimizer for Kernel Tuner's ``OptAlgWrapper``: runs the configurations predicted fastest first."""
 
     names: tuple[str, ...]  # the parameters, in the order of the space
-    ranks: Mapping[str, int]  # of each configuration by predicted time
+    ranks: Mapping[str, int]  # rank of each configuration by predicted time
 
     @property
     def costfunc_kwargs(self) -> dict[str, bool]:

@@ -1,4 +1,4 @@
-"""Kernel files: what they define, how they run, and how their functions travel to other processes.
+"""Kernel files: what they define, how they run, and how their functions are sent to other processes.
 
 A kernel class is a value ``KERNEL`` in a file of its own. A user's file has a function ``kernel()`` or ``variants()``,
 and may have ``arguments()`` and ``reference()``. A file runs as ``python file.py`` would run it. An exception in it
@@ -119,7 +119,7 @@ def load_kernel_file(path: Path | str) -> KernelFile:
     number. ``reference(**arguments)`` takes the kernel's arguments by name, or some of them, as they are before a run:
     arrays, scalars and sizes. It returns a dict of output name to array, or a translation unit that computes them.
 
-    Raises as :func:`load_file`, and so do the functions when they are called.
+    Raises the errors of :func:`load_file`, also when these functions are called.
     """
     path = Path(path)
     if not path.is_file():
@@ -389,7 +389,7 @@ def restore(source: Source) -> None:
 def pickled_by_value(value: Any) -> bytes:
     """Pickle a function, or a value of functions, with the definitions of their kernel files.
 
-    Modules next to such a file travel with it; definitions of perfmodel and of installed libraries do not.
+    Modules next to such a file are sent too; definitions of perfmodel and of installed libraries are not.
     """
     import cloudpickle
 

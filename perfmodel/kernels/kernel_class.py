@@ -1,6 +1,6 @@
 """A kernel class: how to build its kernels, their sizes and work-group shapes, and their correct output.
 
-The sets of shapes are those of Stevens and Klöckner, section 4.1, without the large ones of their Titan X.
+The sets of work-group shapes are from Stevens and Klöckner, section 4.1, without the large sets of their Titan X.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Ladder:
     start: int  #: the smallest exponent to try
     step: int = 1  #: distance of two rungs: 1 for the paper's ``2**(p+t)``, 2 for ``2**(p+2*t)``
     rungs: int = 4  #: number of rungs in the paper
-    #: If given, the sets of a rung are in the order of their times, and of those that are short enough only the last
-    #: `longest` are measured.
+    #: If given, a rung is sorted by the times of its sets, and only the `longest` slowest of its short enough sets are
+    #: measured.
     longest: int | None = None
 
     def exponents(self, p: int, rungs: int | None = None) -> tuple[int, ...]:
@@ -105,12 +105,12 @@ class KernelClass:
     tags: tuple[str, ...] = ()  #: words by which a user chooses classes
     #: The feature that dominates the time, or a function of the variant that names it.
     isolates: str | Callable[..., str | None] | None = None
-    #: Of a variant an operation and its type that kernels may need, such as ``exp float64``, or None. A campaign that
+    #: Names the operation and type that a variant covers, such as ``exp float64``, or returns None. A campaign that
     #: leaves variants out still measures one of each name, at one size.
     covers: Callable[..., str | None] = field(default=lambda **_: None)
     #: The size parameter that doubles the isolated feature's count when it is doubled, for tests of the isolation.
     doubles: str | None = None
-    raises: float = 0.5  #: least relative rise of the time in such a test [1]; 1 is in proportion
+    raises: float = 0.5  #: least relative rise of the time in such a test [1]; 1: proportional
     #: From array name to ``draw(generator, shape)``, for arrays whose contents are not numbers in [0.5, 2).
     contents: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
     #: Mean trip counts and probabilities [1] for :func:`perfmodel.counts.count`, or a function of the variant.

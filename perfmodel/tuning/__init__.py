@@ -1,4 +1,4 @@
-"""Fitting and measuring together, for one kernel: a run of it that makes its predictions more accurate."""
+"""Runs of a user's kernel: to scale its predictions (anchors), to time its variants, and to find the fastest."""
 
 import lazy_loader
 

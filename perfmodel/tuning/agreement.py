@@ -1,4 +1,4 @@
-"""Comparison of the outputs of a kernel's variants, element by element: which variants agree and count as right."""
+"""Compares the outputs of a kernel's variants element by element, and decides which variants are right."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from perfmodel.errors import TuningError
 
 TOLERANCE = {2: 1e-2, 4: 1e-4, 8: 1e-8}  # largest relative difference [1], by the size of a real number [bytes]
-LEAST = 3  # so many more variants must agree than differ
-KEPT = 8  # groups whose outputs are kept in memory; of later groups only the difference is
+LEAST = 3  # least number of agreeing variants minus differing ones
+KEPT = 8  # groups whose outputs are kept in memory; later groups keep only their difference
 NAMED = 6  # most variants that a text names
 REFERENCE = "reference()"
 ADVICE = "add reference() to the kernel file, which gives the right outputs, or accept all outputs with --tolerance inf"
@@ -137,11 +137,11 @@ def _wrong_reference(found: str, allowed: str) -> TuningError:
 class Agreement:
     """Which variants gave the same outputs."""
 
-    #: Names of variants with the same outputs, the largest group first; or first those that agree with the reference.
+    #: Names of variants with the same outputs; the group that agrees with the reference is first, else the largest.
     groups: tuple[tuple[str, ...], ...] = ()
-    differs: Mapping[str, str] = field(default_factory=dict, hash=False)  #: Of other variants, from the first group.
-    uncompared: Mapping[str, str] = field(default_factory=dict, hash=False)  #: The reason for each.
-    reference: bool = False  #: Whether outputs were compared with those of reference().
+    differs: Mapping[str, str] = field(default_factory=dict, hash=False)  #: How others differ from the first group.
+    uncompared: Mapping[str, str] = field(default_factory=dict, hash=False)  #: Reasons, by variant.
+    reference: bool = False  #: Whether outputs were compared with reference()'s.
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ class Agreement:
 
     @property
     def right(self) -> tuple[str, ...]:
-        """The variants that agree with the reference, or else the majority of those compared, if there is one."""
+        """The variants that agree with the reference; without one, the majority of the compared variants, if any."""
         first = self.groups[0] if self.groups else ()
         return first if self.reference or 2 * len(first) > len(self.compared) else ()
 
@@ -171,7 +171,7 @@ class Agreement:
         return self.reference or 2 * len(self.right) - len(self.compared) >= LEAST
 
     def allows(self, name: str) -> bool:
-        """Whether a variant may be the best: it is right, or nothing was compared with it."""
+        """Whether a variant may be the best: its output is right, or was not compared with another."""
         if self.reference or len(self.compared) > 1:
             return name in self.right
         return name not in self.uncompared
@@ -228,9 +228,9 @@ class _Group:
     """Variants with equal outputs."""
 
     members: list[str]
-    outputs: Mapping[str, Any] | None  # None if they are not kept
+    outputs: Mapping[str, Any] | None  # None if the outputs are not kept
     writes: frozenset[str]  # names of the arrays
-    differs: str = ""  # from the first group
+    differs: str = ""  # difference from the first group
 
 
 class OutputComparison:
@@ -264,11 +264,11 @@ class OutputComparison:
         self._groups.append(_Group([name], kept, writes, difference))
 
     def expect(self, expected: Mapping[str, Any]) -> None:
-        """Compare the next variants with these right outputs, as of another layout."""
+        """Compare the next variants with these right outputs, for example after a change of layout."""
         self._groups[0].outputs, self._groups[0].writes = expected, frozenset(expected)
 
     def again(self, name: str, outputs: Mapping[str, Any], terms: float = 1.0) -> None:
-        """Compare the outputs of a second run; a variant with different ones agrees with no other."""
+        """Compare the outputs of a second run; if they differ, the variant agrees with no other."""
         group = next((group for group in self._groups if name in group.members), None)
         if group is None or group.outputs is None:
             return

@@ -30,8 +30,8 @@ from perfmodel.tuning.user_kernel import Arguments
 
 Sizes: TypeAlias = dict[str, int]
 
-LEAST = 16  # smaller parameters are numbers of fields or taps rather than problem sizes
-WINDOW = 1 << 12  # sizes, from the half of one up, that are tested against the kernels' assumptions
+LEAST = 16  # smaller parameters count as numbers of fields or taps, not as problem sizes
+WINDOW = 1 << 12  # number of sizes, from half of a size upwards, that are tested against the kernels' assumptions
 # One visit at the first size at which a run takes 20 launch overheads and all units have work-groups. A suspicious
 # visit is repeated after all others, at most twice.
 ANCHOR = Campaign(
@@ -41,7 +41,7 @@ ANCHOR = Campaign(
 
 
 def smaller_sizes(kernels: Sequence[KernelCounts], sizes: Mapping[str, int]) -> tuple[Sizes, ...]:
-    """Return sizes at which all kernels may run, from small to large; the last are those given.
+    """Return sizes at which all kernels may run, from small to large; the given sizes are last.
 
     Each parameter is about half of the next one, rounded up as the kernels assume: for multiples of 48, ``{"n": 480}``
     gives 48, 96, 144, 240 and 480. Small parameters, and those assumed to have one value, keep it. All others shrink
@@ -96,11 +96,11 @@ def anchor(
     Parameters
     ----------
     model, kernel
-        A fitted model of a device of this machine, and the kernel to run. Its arrays hold numbers in [0.5, 2),
-        converted to their types; other scalar arguments than sizes are 1.
+        A fitted model of a device of this machine, and the kernel to run. The kernel's arrays hold numbers in [0.5, 2),
+        converted to their types; scalar arguments other than sizes are 1.
     sizes, **more_sizes
-        The largest size parameters of interest, integers. The run is at the smallest of about their halves, quarters
-        and so on that takes 20 launch overheads and gives each compute unit two work-groups.
+        The largest size parameters of interest, integers. The run has the smallest sizes, among about
+        their halves, quarters and so on, that take 20 launch overheads and give each compute unit two work-groups.
     allow_unmeasured
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
     campaign
@@ -111,7 +111,7 @@ def anchor(
     AnchorError, WeightsError
         If the kernel cannot run, or its predicted time there is not positive; if this machine lacks the model's device.
     BrokenDeviceError, DeviceBusyError
-        If the device does not work, or stays in use. Other errors are those of ``predict``.
+        If the device does not work, or stays in use. ``predict`` may raise other errors.
     """
     require(hasattr(model, "counted"), "anchor: model", model, "a fitted model, as pm.fit and pm.load return")
     # Counts pass here, and are refused below with a reason.

@@ -1,4 +1,4 @@
-r"""The expected times of variants that have not run, which of them to run next, and when the fastest is known.
+r"""Expects the times of variants that have not run, selects the next one to run, and decides when the fastest is known.
 
 Variant :math:`i` is predicted to take :math:`p_i` and takes :math:`t_i`:
 
@@ -6,7 +6,7 @@ Variant :math:`i` is predicted to take :math:`p_i` and takes :math:`t_i`:
 
 with :math:`p_0` the shortest prediction. The offset :math:`c` is the model's error for the kernel, common to all its
 variants. The slope :math:`\beta` measures how well the model predicts the variants' differences: 1 if predictions
-hold, 0 if they say nothing. The :math:`e_i` are independent and standard normal; the :math:`f_i` have the covariance
+hold, 0 if they mean nothing. The :math:`e_i` are independent and standard normal; the :math:`f_i` have the covariance
 :math:`\exp(-d_{ij}^2 / 2\ell^2)`. The distance :math:`d` is small if the same terms have the same shares of both
 predictions, or if the parameters in the space differ little.
 
@@ -20,8 +20,8 @@ The variant predicted fastest runs first, then always the one with the largest e
 
 .. math:: \prod_i P(t_i > (1 - w)\, t_{best}) \ge P^*
 
-over all variants that have not run. The product treats their errors as independent, so the true probability is at least
-that (D. Slepian, Bell System Technical Journal 41 (1962)).
+over all variants that have not run. The product treats their errors as independent; it is a lower bound of the true
+probability (D. Slepian, Bell System Technical Journal 41 (1962)).
 
 Sources: C. E. Rasmussen, C. K. I. Williams, *Gaussian Processes for Machine Learning* (2006), sections 2.7 and 5.4;
 A. O'Hagan, *Curve Fitting and Optimal Design for Prediction*, J. Royal Statistical Society B 40 (1978), for the scale's
@@ -45,15 +45,15 @@ from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.types import Floats
 from perfmodel.predicting.prediction import Prediction
 
-# The variance of the offset was 0.9 to 29.8 times that between variants on four devices (median 3.6). With a much
-# larger one, the first runs of similar variants would be explained by the offset, and other variants not be tried.
+# The variance of the offset was 0.9 to 29.8 times the variance between variants on four devices (median 3.6). A much
+# larger value would explain the first runs of similar variants by the offset, and other variants would not be tried.
 OFFSET = 4.0  # variance of the kernel's offset, in units of the variance between variants
 # On ten spaces with weights of the same device the regression of log t on log p had slopes of 0.5 to 1.2; on five of
 # nine spaces with weights of another device, slopes below 0.1.
 SLOPES = (0.0, 0.5, 1.0)  # values of beta
 OWN_SHARES = (0.05, 0.2, 0.5)  # values of nu, besides 1
 REACHES = (0.1, 0.3, 1.0)  # values of l
-LEAST_DEVIATION = 0.02  # smallest scale of errors [1]: repeated times differ as much
+LEAST_DEVIATION = 0.02  # smallest scale of errors [1]: repeated times differ by this much
 UNKNOWN_DEVIATION = 0.3  # scale of errors between variants if the weights do not give it [1]
 NORMAL = 8  # degrees of freedom if errors are normal: the scale is not known exactly
 ROUNDING = 1e-6  # smallest variance [1]
@@ -104,7 +104,7 @@ class Prior:
     Examples
     --------
     The first two variants take three times their predictions, so the third is expected to take nearly three times its
-    prediction, too. If the second takes as long as the first, predictions seem to say little:
+    prediction, too. If the second takes as long as the first, predictions count less:
 
     >>> prior = Prior(np.array([1.0, 2.0, 4.0]), (), 0.1)
     >>> prior.posterior([0, 1], [3.0, 6.0]).seconds.round(1).tolist()
@@ -116,12 +116,12 @@ class Prior:
     predicted: Floats  # [s], above zero, shape (n_variants,)
     coordinates: Sequence[Floats]  # each of shape (n_variants, n_coordinates)
     deviation: float  # scale of the errors between variants of other kernels [1]
-    freedom: int = 2  # of the distribution of these errors
+    freedom: int = 2  # degrees of freedom of these errors
 
     def posterior(self, ran: Sequence[int], seconds: Sequence[float]) -> Posterior:
         """Return the distribution after some variants have run: their positions in `predicted`, and their times [s].
 
-        For variants that ran it is the time of a second run.
+        For variants that ran, it is the distribution of a second run's time.
         """
         rows, logs = list(ran), np.log(self.predicted)
         means = logs.min() + np.outer(SLOPES, logs - logs.min())
@@ -198,12 +198,12 @@ class Search:
         self.times: dict[int, float | None] = {}
 
     def note(self, variant: int, seconds: float | None) -> None:
-        """Keep the time of the variant at a position [s]; None if it cannot run."""
+        """Note the time of the variant at a position [s]; None if it cannot run."""
         self.times[variant] = seconds
         vars(self).pop("posterior", None)
 
     def forget(self, variant: int) -> None:
-        """Remove what was noted of a variant, so that it may run."""
+        """Remove the note on a variant, so that it may run."""
         self.times.pop(variant, None)
         vars(self).pop("posterior", None)
 
@@ -228,7 +228,7 @@ class Search:
 
     @property
     def surprising(self) -> tuple[int, ...]:
-        """Positions of variants slower than the best that would be expected to be faster from the other runs alone."""
+        """Positions of variants slower than the best, although the other runs alone would predict them to be faster."""
         least, known = self.least or 0.0, self._known
         others = {k: {i: s for i, s in known.items() if i != k} for k in known if known[k] > least}
         return tuple(
@@ -253,7 +253,7 @@ class Search:
 
     @property
     def settled(self) -> float:
-        """Probability that no variant that has not run is faster than the best by more than the share that matters."""
+        """Probability that no remaining variant is faster than the best by more than the share `within`."""
         if (best := self.least) is None:
             return 0.0
         probabilities = self.posterior.below((1 - self.within) * best)[self.waiting]

@@ -46,7 +46,7 @@ def counted_at(
     builders: Mapping[str, Callable[[], TranslationUnit]], points: Sequence[Sizes], subgroup_size: int,
     statistics: Mapping[str, float],
 ) -> dict[str, KernelCounts]:
-    """Return the counts of the variants that can be built and counted; the records of the others have the reasons.
+    """Return the counts of the variants that can be built and counted; the other variants' records have the reasons.
 
     Raises SizeError for missing or unknown sizes, AssumptionError if no variant may run at any of the points, and the
     first error of counting if no variant can be counted.
@@ -86,7 +86,7 @@ def time_kernel(
     errors: Mapping[str, PerfModelError] = {}
     predicted: dict[tuple[str, str], Ranking] = {}
     if model is not None:
-        model = model.by_clock("host")  # as runs are timed
+        model = model.by_clock("host")  # the clock of the runs
         asked = Predicting(model, level, skipped=(UnmeasuredFeatureError, PredictionError, KernelError))
         predictions = asked.predicted(counted, together(points))
         errors = predictions.errors
@@ -115,7 +115,7 @@ def _beforehand(
     trials: Trials, points: Sequence[Sizes], names: Sequence[str], run_s: Mapping[tuple[str, str], float],
     built_s: float | None,
 ) -> str:  # fmt: skip
-    """Return what is timed, and how long that takes."""
+    """Return a sentence on the variants to time and the expected duration."""
     campaign = trials.campaign
     what = f"{_several(len(names), 'variant')} at {_several(len(points), 'size')}"
     text = f"timing {what} on {trials.device.name}: {_several(campaign.visits, 'visit')} of up to {campaign.runs} runs"
@@ -145,8 +145,8 @@ def time_variants(
     """Visit every variant at every point as often as the campaign says, and again if its visits disagree.
 
     Each pass has the same order. A variant that failed at a point, or whose output is wrong, is not visited again.
-    ``trials.judged`` returns the results. `run_s` is the expected time of a run by :func:`~trials.row_key`, `build_s`
-    that of building a variant [s].
+    ``trials.judged`` returns the results. `run_s` has the expected times of runs by :func:`~trials.row_key`,
+    `build_s` is the time to build a variant [s].
     """
     progress, campaign = progress or Silent(), trials.campaign
     every = [(name, point) for point in points for name in trials.variants]
@@ -218,7 +218,7 @@ class TimedVariant:
 
 @dataclass(frozen=True)
 class TimedPoint:
-    """The variants of a kernel at one point: those that ran from the fastest on, then those that failed."""
+    """The variants of a kernel at one point: first those that ran, by increasing time, then those that failed."""
 
     sizes: Mapping[str, int] = field(hash=False)
     variants: tuple[TimedVariant, ...]
@@ -240,13 +240,13 @@ class TimedPoint:
 
     @property
     def tied(self) -> tuple[str, ...]:
-        """Variants at most 5 % slower than the fastest, which is how much visits of one variant may differ."""
+        """Variants at most 5 % slower than the fastest: visits to one variant may differ by this much."""
         ran = self.ran
         return tuple(variant.name for variant in ran if variant.row.seconds <= (1 + AGREEMENT) * ran[0].row.seconds)
 
     @property
     def chosen(self) -> str | None:
-        """The variant predicted fastest of those that ran; None if fewer than two have a prediction."""
+        """The variant predicted to be fastest among those that ran; None if fewer than two have a prediction."""
         known = self._known
         return None if len(known) < 2 else min((predicted, name) for name, _, predicted in known)[1]
 
@@ -258,7 +258,7 @@ class TimedPoint:
 
     @property
     def pairs(self) -> tuple[int, int]:
-        """Number of pairs of variants that are predicted in the measured order, and of all pairs, without ties."""
+        """Number of pairs of variants predicted in the measured order, and number of all pairs, without ties."""
         distinct = [
             (first, second)
             for first, second in combinations(self._known, 2)

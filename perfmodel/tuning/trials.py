@@ -1,4 +1,4 @@
-"""Runs of the variants of one user's kernel, timed like the measured rows that models are fitted to.
+"""Runs of the variants of one user's kernel, timed in the same way as the measured rows of fits.
 
 Outputs are compared between variants, or with the user's ``reference()`` (:mod:`perfmodel.tuning.agreement`).
 """
@@ -74,7 +74,7 @@ class Trials:
         self.device, self.sizes, self.campaign = device, dict(sizes), campaign
         self.kernel = UserKernel(kernel, variants, arguments, ladder or (self.sizes,), campaign.seed)
         self.variants = self.kernel.variants
-        # The joined record of all visits by row_key(), whether or not its output is right; judged() says that.
+        # The joined record of all visits by row_key(); its output may be wrong, and judged() returns a failure then.
         self.rows: dict[tuple[str, str], Measurement] = {}
         self.compares, self._tolerance, self._reference = compare, tolerance, reference
         self._progress, self._keep, self._statistics = progress or Silent(), keep, dict(statistics or {})
@@ -88,7 +88,7 @@ class Trials:
     def __enter__(self) -> Trials:
         if self._keep is not None:
             store.prepare(self._keep, self.device.facts)
-            for row in recorded_before(self._keep):  # by processes that a kernel ended, of the same supervised command
+            for row in recorded_before(self._keep):  # records of earlier processes of this supervised command
                 if row.kernel == self.kernel.name:
                     self._earlier[row_key(str(row.variant.get("variant")), row.parameters)].append(row)
         with ExitStack() as stack:
@@ -116,7 +116,7 @@ class Trials:
         at = self._prepared(name, sizes)
         key = row_key(name, at)
         row = self._earlier[key].pop(0) if self._earlier[key] else None
-        if row is None or row.status == "ok":  # an earlier row runs again: others are compared with its output
+        if row is None or row.status == "ok":  # a variant with an earlier row runs again, for its output
             visited = self._watched(name, at, lambda: self._visited(name, at, enough_s, row))
             if self._keep is not None and visited is not row:
                 store.append(self._keep, visited, self.timekeeper.counts_of(visited))
@@ -149,7 +149,7 @@ class Trials:
         return row
 
     def agreement(self, sizes: Mapping[str, int] | None = None) -> Agreement:
-        """Return which variants gave the same outputs at some sizes."""
+        """Return the variants with the same outputs at some sizes, in groups."""
         comparison = self._comparisons.get(canonical(self._at(sizes)))
         return comparison.agreement if comparison else Agreement()
 
@@ -244,7 +244,7 @@ class Trials:
         return next((row for row in self._earlier[row_key(name, at)] if row.status != "ok"), None)
 
     def _watched(self, name: str, at: Parameters, work: Callable[[], T]) -> T:
-        """Work on a variant, in a way that a supervisor can record if the process dies."""
+        """Work on a variant; if the process dies, the supervisor records the failure."""
         with under_way(self._keep, partial(self._failed, name, NO_END, at)) if self._keep else nullcontext():
             return work()
 
@@ -261,7 +261,7 @@ class Trials:
         return None
 
     def _visited(self, name: str, at: Parameters, enough_s: float | None, known: Measurement | None) -> Measurement:
-        """Build and check a variant if that is due, and time it unless its record is known."""
+        """Build and check a variant if that was not done yet, and time it unless its record is known."""
         try:
             with self._spending(name):
                 first_s = self._first_run(name, at)
@@ -303,7 +303,7 @@ class Trials:
 
     def _try(self, name: str, subject: Subject, at: Parameters) -> None:
         with stage("constraint"):
-            counts = self._counted(name, check=True)  # first, because its errors say more than the compiler's
+            counts = self._counted(name, check=True)  # first, because its errors are clearer than the compiler's
             self.timekeeper.counted[subject.key] = self._counts[name] = counts
             counts.work_groups()(**at)  # the code does not check the kernel's assumptions
             counts.check_launch(self.device.facts)
@@ -335,7 +335,7 @@ class Trials:
         return passed, {output: after[output] for output in output_names(subject.generated.kernel)}
 
     def _terms(self, name: str, at: Parameters) -> float:
-        """Return roughly the additions of a variant for each element that it stores."""
+        """Return the approximate number of additions of a variant for each element that it stores."""
         counts = self._counts[name]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an upper bound is enough

@@ -28,7 +28,7 @@ class TunedVariant:
 
     name: str
     predicted: float | None = None  #: Predicted time [s]; None if it could not be counted.
-    expected: float | None = None  #: Expected time by the earlier runs [s], before it ran or else at the end.
+    expected: float | None = None  #: Time expected from earlier runs [s]: just before it ran, or at the end.
     status: str = "skipped"  #: ``ok``, or a failure: compile, runtime, timeout, correctness, constraint.
     seconds: float | None = None  #: Measured [s]; None if it did not run well.
     message: str = ""  #: Why it failed.
@@ -43,13 +43,13 @@ class Tuned(FrozenValue):
 
     device: str
     sizes: Mapping[str, int] = field(hash=False)
-    tried: tuple[TunedVariant, ...]  #: Those that ran or failed, in that order.
+    tried: tuple[TunedVariant, ...]  #: Those that ran or failed, in the order of the runs.
     skipped: tuple[TunedVariant, ...]  #: The others, the one expected fastest first.
     known: float  #: Probability that no skipped variant is faster than the best by more than `within` [1].
     within: float  #: Share by which a variant has to be faster to matter [1].
     ended: str  #: Why the search ended.
-    counting_s: float = 0.0  #: For building, counting and predicting all variants [s].
-    outputs: Agreement = field(default_factory=Agreement)  #: Which variants gave the same outputs.
+    counting_s: float = 0.0  #: Time of building, counting and predicting all variants [s].
+    outputs: Agreement = field(default_factory=Agreement)  #: Variants with the same outputs.
 
     @cached_property
     def best(self) -> TunedVariant | None:
@@ -58,7 +58,7 @@ class Tuned(FrozenValue):
 
     @cached_property
     def tied(self) -> tuple[TunedVariant, ...]:
-        """The variants at most `within` slower than the best, which is the first."""
+        """The variants at most `within` slower than the best; the best is first."""
         if self.best is None or self.best.seconds is None:
             return ()
         most = (1 + self.within) * self.best.seconds

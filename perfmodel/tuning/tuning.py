@@ -36,9 +36,9 @@ from perfmodel.tuning.tuned import Tuned, TunedVariant
 from perfmodel.tuning.user_kernel import Arguments, Reference, Variant
 
 TUNE = replace(TRIALS, name="tune", visits=1, most_visits=3, apart_s=0.0)
-# Variants up to this factor slower than the best, or within their noise, are visited again at the end; most of them.
+# Variants slower than the best by up to this factor, or by the noise, are visited again; the largest number of them.
 NEAR, MOST_NEAR = 1.1, 5
-# Variants expected to be slower than the best by this factor are the last ones to run only for their outputs [1].
+# Variants expected to be slower than the best by this factor are the last to run for their outputs alone [1].
 SLOW = 30.0
 MOST_COMPARED = 12  # most variants that run only for their outputs
 
@@ -66,8 +66,8 @@ def tune(
     (:mod:`perfmodel.tuning.posterior`), until the best is known or the budget is used. In the end variants near the
     best run again, because times are noisy.
 
-    Outputs are compared with those of `reference`, or else between variants; then the majority is right. If too few
-    variants have run for a majority, others run only for their outputs.
+    Outputs are compared with the outputs of `reference`; without it, between variants, and the majority is right. If
+    too few variants have run for a majority, others run only for their outputs.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def tune(
     model
         A fitted model of a device of this machine; by default the one that :func:`perfmodel.load` finds.
     level, within
-        Probability with which the best should be known, and the share by which a variant has to be faster to matter.
+        Probability with which the best must be known; a variant must be faster than it by the share `within` to matter.
     of_roof, budget_s, most
         End when a variant reaches this share of the device's roofs [1], this time after the start [s], counting
         included, or when this number of variants ran.
@@ -138,7 +138,7 @@ def tune(
         from perfmodel.calibration.recommended import load
 
         model = load()
-    model = model.by_clock("host")  # as runs are timed
+    model = model.by_clock("host")  # the clock of the runs
     at = {**(sizes or {}), **more_sizes}
     trials = Trials(
         device_of(model), named, at, campaign, arguments,
@@ -208,7 +208,7 @@ class _Tuning:
     tried: dict[str, TunedVariant] = field(default_factory=dict)
     expected: dict[str, float] = field(default_factory=dict)  # before the first run [s]
     only_compared: set[str] = field(default_factory=set)
-    confirmed: set[str] = field(default_factory=set)  # compared since they were timed
+    confirmed: set[str] = field(default_factory=set)  # compared after they were timed
     counting_s: float = 0.0
 
     def predict(self, progress: Progress, coordinates: np.ndarray | None, jobs: int = 1) -> None:
@@ -249,7 +249,7 @@ class _Tuning:
                 self._note(name)
 
     def finished(self) -> Tuned:
-        """Run variants until the best is known and its output compared, then those near it again."""
+        """Run variants until the best is known and its output is compared; then run variants near it again."""
         ended = self._searched()
         while self._compared():
             ended = self._searched()
@@ -337,17 +337,17 @@ class _Tuning:
         return next(again, None)
 
     def _visit(self, name: str) -> None:
-        """Visit a variant, at most for the time that one near the best would take."""
+        """Visit a variant, at most for the time of a variant near the best."""
         least, runs = self.search.least, self.trials.campaign.runs
         self.trials.visit(name, enough_s=None if least is None else NEAR * runs * least)
         self._note(name)
 
     def _note(self, name: str) -> None:
-        """Note a run, and judge all variants that ran again, as its output may change which ones are right."""
+        """Note a run, and judge again all variants that ran, since its output may change which of them are right."""
         self.expected.setdefault(name, float(self.search.posterior.seconds[self.names.index(name)]))
         for noted, expected in self.expected.items():
             index, row = self.names.index(noted), self.trials.judged(noted)
-            if row is None:  # it ran only for its output, which may be right
+            if row is None:  # the variant ran only for its output
                 if self.tried.pop(noted, None) is not None:
                     self.search.forget(index)
                 continue
@@ -381,7 +381,7 @@ class _Tuning:
         return {name for name, variant in self.tried.items() if variant.seconds}
 
     def _result(self, ended: str) -> Tuned:
-        """Return the result so far; a skipped variant would be built in the mean time of the others."""
+        """Return the result so far; a skipped variant's time to build is estimated by the mean of the others."""
         runs = self.trials.campaign.runs
         costs = [variant.cost_s - (variant.seconds or 0.0) * runs for variant in self.tried.values()]
         building = max(float(np.mean(costs)), 0.0) if costs else 0.0

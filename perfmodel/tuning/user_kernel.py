@@ -17,9 +17,9 @@ from perfmodel.kernels import KernelClass, Ladder, Parameters
 from perfmodel.measuring.subject import FailedError, Subject, array_arguments, offset_arguments, stage
 from perfmodel.store import canonical
 
-# A prime, so that no two rows or tiles of a matrix are equal: a kernel that exchanges them has other outputs.
+# A prime, so that all rows and tiles of a matrix differ: a kernel that exchanges them has other outputs.
 PERIOD = 2**20 + 7
-"""Elements of an array that differ; then they repeat."""
+"""Number of elements of an array that differ; after them the array repeats."""
 
 Variant: TypeAlias = "TranslationUnit | Callable[[], TranslationUnit]"
 Arguments: TypeAlias = Callable[..., Mapping[str, Any]]
@@ -59,7 +59,7 @@ class UserKernel:
         return subject
 
     def described(self, name: str) -> Subject:
-        """Return a variant for the record of a failure: with its code if that exists."""
+        """Return a variant for the record of a failure, with its code if there is any."""
         subject = self._subjects.get(name)
         return subject if isinstance(subject, Subject) and "generated" in vars(subject) else self.unbuilt(name)
 
@@ -77,7 +77,7 @@ class UserKernel:
         return Subject(kernel, {"variant": name}).unbuilt
 
     def ask_for_arguments(self, name: str, at: Parameters) -> None:
-        """Call the user's ``arguments`` for a variant and sizes, unless it was called for them last."""
+        """Call the user's ``arguments`` for a variant and sizes, unless the last call was for them."""
         asked = {**at, "variant": name} if self.by_variant else dict(at)
         if self._arguments is not None and self._given_at != canonical(asked):
             self._given_at, self.given = canonical(asked), dict(self._arguments(**asked))
