@@ -415,6 +415,8 @@ def _modules_next_to(name: str) -> tuple[str, ...]:
 
 
 def _is_everywhere(module: ModuleType) -> bool:
+    if module.__name__ in _executed or module.__name__ in _neighbours:  # a wheel has kernel files in site-packages
+        return False
     file = getattr(module, "__file__", None) or ""
     return module.__name__.partition(".")[0] in _EVERYWHERE or "site-packages" in file or not file
 

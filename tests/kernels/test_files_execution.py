@@ -89,10 +89,13 @@ print(kernel.build(2), kernel.reference({}, 2), kernel.sizes.at(3))
 """
 
 
-def test_a_class_of_a_file_and_what_lies_beside_it_travel(tmp_path):
-    (tmp_path / "_beside.py").write_text("def twice(x):\n    return 2*x\n")
-    (tmp_path / "one.py").write_text(CLASS)
-    (kernel,) = discover(tmp_path)
+@pytest.mark.parametrize("place", ["kernels", "site-packages/perfmodel/measurement_kernels"])
+def test_a_class_of_a_file_and_the_modules_next_to_it_travel(tmp_path, place):
+    folder = tmp_path / place
+    folder.mkdir(parents=True)
+    (folder / "_beside.py").write_text("def twice(x):\n    return 2*x\n")
+    (folder / "one.py").write_text(CLASS)
+    (kernel,) = discover(folder)
     before = cloudpickle.list_registry_pickle_by_value()
     sent = pickled_by_value(kernel)
     assert before == cloudpickle.list_registry_pickle_by_value()
