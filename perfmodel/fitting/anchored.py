@@ -1,16 +1,16 @@
 r"""Errors of predictions that one run of the same kernel scales.
 
-Of each kernel and variant the smallest measured size is the *anchor*. With the measured and predicted times
-:math:`t_a` and :math:`p_a` there, the prediction at another size is :math:`p \, (t_a / p_a)^b`. :math:`t_a` is the
-minimum of one visit, since an anchor is visited once. b is the share of the anchor's error that other sizes have too
-(the rest is noise and errors of that size). Over groups k of :math:`N_k` rows with the measured times t it is
+The *anchor* of a kernel's variant is its smallest measured size; its measured time is :math:`t_a`, its predicted time
+:math:`p_a`. The prediction p at another size becomes :math:`p \, (t_a / p_a)^b`. :math:`t_a` is the minimum of one
+visit, since an anchor is visited once. b is the share of the anchor's error that other sizes have too (the rest is
+noise, and errors of the anchor's size alone). For groups k of :math:`N_k` rows with the measured times t:
 
 .. math:: b = \arg\min_{0 \le b \le 1}
     \sum_k \frac{1}{N_k} \sum_{i \in k} \Big|\log\frac{t_i}{p_i} - b \log\frac{t_{a,i}}{p_{a,i}}\Big|
 
-Scores of such predictions, each with the b of the other groups, are conformal (:mod:`perfmodel.fitting.conformal`), and
-their scatter between variants is as in :mod:`perfmodel.fitting.selection`. At the anchor's size the prediction is the
-measured time, with the error of its noise alone.
+The scores of such predictions, each with the b of the other groups, are conformal (:mod:`perfmodel.fitting.conformal`).
+Their scatter between variants is estimated as in :mod:`perfmodel.fitting.selection`. At the anchor's size the
+prediction is the measured time, and its only error is noise.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Anchored(BaseModel):
-    """Errors of anchored predictions, of them between variants, the share b (`carried`), and the noise of one visit."""
+    """Errors of anchored predictions, scatter between variants, the share b (`carried`), and the noise of one visit."""
 
     model_config = STRICT
     conformal: Conformal
@@ -44,9 +44,9 @@ class Anchored(BaseModel):
 
 
 def anchor_rows(rows: Sequence[Measurement], unseen: Unseen, carried: float = 1.0) -> tuple[Rows, Unseen]:
-    """Return the numbers of the rows that are not anchors but have one, and their anchored predictions.
+    """Return the numbers of the rows that have an anchor and are not anchors, and their anchored predictions.
 
-    `carried` is b. A prediction is NaN where the row or its anchor was withheld, or the anchor's is not positive.
+    `carried` is b. A prediction is NaN if the fit withheld the row or its anchor, or if the anchor's is not positive.
     """
     anchors = anchors_of(rows)
     others = np.flatnonzero((anchors >= 0) & (anchors != np.arange(len(rows))))
@@ -58,7 +58,7 @@ def anchor_rows(rows: Sequence[Measurement], unseen: Unseen, carried: float = 1.
 
 
 def anchors_of(rows: Sequence[Measurement]) -> Rows:
-    """Return the number of each row's anchor, which has the smallest product of sizes; -1 where there is one size."""
+    """Return for each row the number of its anchor, the row with the smallest product of sizes; -1 for one size."""
     def text(values: Mapping[str, Any]) -> str:
         return repr(sorted(values.items()))
 
@@ -86,8 +86,8 @@ def anchored_errors(
 ) -> Anchored | None:
     """Return the errors of anchored predictions; None where no kernel was measured at two sizes.
 
-    `every` has the group of each row, `times` its measured time [s], `unseen` its prediction by a fit without its
-    group. The scatter comes from the first `measured` rows, of measurement kernels.
+    `every` has the group of each row, `times` has its measured time [s], and `unseen` has its prediction by a fit
+    without its group. The scatter comes from the first `measured` rows: the rows of measurement kernels.
     """
     numbers, whole = anchor_rows(rows, unseen)
     if not len(numbers):
@@ -108,9 +108,9 @@ def anchored_errors(
 
 
 def carried_share(anchors: Floats, errors: Floats, groups: npt.NDArray[np.str_], used: Flags) -> float:
-    """Return b, the median of the ratios of errors of log time to their anchors' errors; 1 without rows.
+    """Return b, the weighted median of the ratio of a row's error to its anchor's error, in log time; 1 without rows.
 
-    Each ratio is weighted by its anchor's error over the rows of its group. All arrays have the shape (n_rows,).
+    A ratio has the weight of its anchor's error over the rows of its group. All arrays have the shape (n_rows,).
     """
     used = used & (anchors != 0)
     if not used.any():

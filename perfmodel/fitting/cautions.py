@@ -1,4 +1,4 @@
-"""Reasons not to trust a prediction: texts, and values where a caller needs their numbers; the measured range."""
+"""Reasons not to trust a prediction, as texts or as values with their numbers; and the measured range."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pydantic import AfterValidator, BaseModel
 from perfmodel.fitting.types import STRICT, Positive
 
 MISSING = "perfmodel measure --for KERNEL.PY"  # the command that measures what a kernel needs
-FAR = 10.0  # a value is far outside above this times the largest measured one, or below the smallest over this
+FAR = 10.0  # far outside: above this times the largest measured value, or below the smallest divided by this
 SHARE = 0.01  # features that make up less than this share of a predicted time get no caution
 
 
 @dataclass(frozen=True)
 class FarOutside:
-    """A predicted time (an empty `feature`) [s], or the value of a feature, far outside of the measured ones.
+    """A predicted time [s] (`feature` is empty), or the value of a feature, that is far outside the measured range.
 
-    For a prediction at an array of sizes, `sizes` has at how many of how many sizes. Both pairs are smallest and
-    largest.
+    For an array of sizes, `sizes` has the number of sizes where this holds, and the number of all sizes. `values` and
+    `measured` are the smallest and the largest value.
     """
 
     feature: str
@@ -40,9 +40,9 @@ class FarOutside:
 
 @dataclass(frozen=True)
 class FromRelative:
-    """A quantity whose cost is taken from a relative, times the ratio of both on `devices` other devices.
+    """A quantity whose cost is the cost of a relative, times the ratio of the two costs on `devices` other devices.
 
-    `spread` is the factor by which the ratio may be wrong at the prediction's level; `exercised` whether measured
+    `spread` is the factor by which the ratio may be wrong at the prediction's level. `exercised` is true if measured
     kernels have the quantity, but its fitted cost is zero.
     """
 
@@ -62,7 +62,7 @@ class FromRelative:
         return f"{self.quantity} {problem}: taken as {taken}{advice}"
 
     def document(self) -> dict[str, Any]:
-        """Return it for JSON."""
+        """Return the caution as a dictionary for JSON."""
         return {
             "quantity": self.quantity, "relative": self.relative, "ratio": self.ratio,
             "low": self.ratio / self.spread, "high": self.ratio * self.spread, "devices": self.devices,

@@ -1,18 +1,18 @@
 r"""Conformal intervals: how far a measured time may be from its prediction.
 
-The error of a measured row is :math:`r = |\log(t/p)|` with :math:`p` predicted by a fit without the row's group of
-kernels (Protocol B). Rows are of measurement kernels, test kernels where there are any, and random samples; samples
-form as many groups as the others, so half of the weight is theirs. The score is :math:`s = r/\sigma` with the scale
-:math:`\sigma` of :mod:`perfmodel.fitting.local_scale`, computed from the rows of the other groups. At level
-:math:`1 - \alpha` the interval of a new prediction with scale :math:`\sigma` is
-:math:`[p e^{-q \sigma}, p e^{q \sigma}]` with :math:`q` the :math:`1 - \alpha` quantile of
+The error of a measured row is :math:`r = |\log(t/p)|` where a fit without the row's group of kernels predicts :math:`p`
+(protocol B). The rows are measurement kernels, test kernels if there are any, and random samples. Samples form as many
+groups as the other rows, so they have half of the weight. The score is :math:`s = r/\sigma` with the scale
+:math:`\sigma` of :mod:`perfmodel.fitting.local_scale`, computed from the rows of the other groups. At level :math:`1 -
+\alpha` the interval of a new prediction with scale :math:`\sigma` is :math:`[p e^{-q \sigma}, p e^{q \sigma}]` with
+:math:`q` the :math:`1 - \alpha` quantile of
 
 .. math:: \frac{1}{K} \sum_{k=1}^{K} \frac{1}{N_k} \sum_{i=1}^{N_k} \delta_{s_{ki}}
 
-over :math:`K` groups with :math:`N_k` rows each. If groups are exchangeable and fits and scales the same for every
-group, the coverage is at least :math:`(1 - \alpha) K/(K + 1)`, however rows within a group depend on each other. With
-fewer than :math:`(1 - \alpha)/\alpha` groups the interval is unbounded. Predictions at zero or below have no score, and
-the interval from zero to infinity.
+over :math:`K` groups with :math:`N_k` rows each. If groups are exchangeable, and fits and scales are the same for every
+group, the coverage is at least :math:`(1 - \alpha) K/(K + 1)`, even if rows within a group depend on each other. With
+fewer than :math:`(1 - \alpha)/\alpha` groups the interval is unbounded. A prediction that is not positive has no score,
+and its interval is from zero to infinity.
 
 Sources: Y. Lee, R. F. Barber, R. Willett, *Distribution-free inference with hierarchical data*, 2023; J. Lei et al.,
 *Distribution-free predictive inference for regression*, JASA 113 (2018), section 5.2; R. F. Barber et al., *Predictive
@@ -46,8 +46,8 @@ ROUNDING = 1e-12  # rounding error of sums of shares
 class Unseen:
     """Predictions of rows [s], shape (n_rows,), by fits that have not seen them; NaN where withheld.
 
-    `needs` are for each row the features that no row of its fit exercises. `by_weight` are the seconds due to each
-    weight, shape (n_rows, n_weights), `lack` the lack of support in the fit, and `private` the private data of a
+    `needs` has for each row the features that no row of its fit exercises. `by_weight` has the seconds due to each
+    weight, shape (n_rows, n_weights). `lack` is the lack of support in the fit, and `private` is the private data of a
     work-item [B].
     """
 
@@ -166,10 +166,10 @@ def scaled(seconds: Any, half_width: Any) -> tuple[Any, Any]:
 def calibrate(
     unseen: Unseen, times: npt.ArrayLike, groups: Sequence[str], support: Mapping[str, float] | None = None
 ) -> Conformal:
-    """Return the scores of rows from their predictions without their group, measured times [s] and groups.
+    """Return the scores of rows from measured times [s], groups, and predictions by fits without the row's group.
 
-    With the support of each weight in the fit to all rows, in the order of ``unseen.by_weight``, the scores have
-    scales, unless a common width for all is better.
+    With `support` of each weight in the fit to all rows, in the order of ``unseen.by_weight``, the scores have scales,
+    unless one width for all predictions is better.
     """
     known = unseen.known & (unseen.seconds > 0)
     scores = np.abs(np.log(np.asarray(times, dtype=np.float64)[known] / unseen.seconds[known]))

@@ -47,9 +47,9 @@ class Design:
     """Feature values and times of measured cases.
 
     The matrix has the shape (n_rows, n_names), with a column for each feature or quantity of `model`, the family's run
-    time as an expression. `times` are by the host's clock [s], `fitted_times` those that weights are fitted to (by the
-    device's clock where all rows have it), and `launch_s` is the difference between the clocks, or None. `private` is
-    the private data of a work-item [B]. `known` are the weights that facts of the device give.
+    time as an expression. `times` are by the host's clock [s]. Weights are fitted to `fitted_times` (by the device's
+    clock if all rows have it). `launch_s` is the difference between the clocks, or None. `private` is the private data
+    of a work-item [B]. `known` are the weights that facts of the device give.
     """
 
     model: Expression
@@ -75,7 +75,7 @@ class Design:
         return self.model.features
 
     def select(self, rows: Rows) -> Design:
-        """Return the rows with these numbers; columns that become zero stay."""
+        """Return the design of the rows with these numbers; columns of zeros are kept."""
         columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in ("matrix", *_COLUMNS)}
         return replace(self, labels=tuple(self.labels[i] for i in rows), **columns)
 
@@ -108,7 +108,7 @@ class Design:
 
 
 class RowValues(NamedTuple):
-    """The features and quantities of a measured row that are not zero, and its private data for each work-item [B]."""
+    """The nonzero features and quantities of a measured row, and the private data of a work-item [B]."""
 
     subgroup_size: int
     private_bytes: int
@@ -137,7 +137,7 @@ def build_design(
     """Return the design of the measurements, in their order; `evaluate` returns the values of each row.
 
     Raise a FitError for times that are not positive and finite, a StoreError for rows without counts, and a FactsError
-    for facts that the family needs and the options do not let it fit.
+    if the family needs an unknown fact and the options do not allow to fit it.
     """
     asked, rows = options or FitOptions(), tuple(measurements)
     labels = tuple(label(row) for row in rows)
@@ -171,11 +171,11 @@ def agreement_weights(measurements: Measurements) -> Floats:
 
 
 def launch_of(host: Floats, device: Floats) -> float | None:
-    r"""Return what the host's clock adds to the device's times [s]: a launch, from the enqueue to the last event.
+    r"""Return the launch [s]: the time that the host's clock adds to the device's, from the enqueue to the last event.
 
     It is the :math:`o \ge 0` that minimises :math:`\sum_j |t_j - d_j - o| / t_j` over rows with the times :math:`t_j`
-    by the host's clock and :math:`d_j` by the device's, shape (n_rows,): the median, weighted by :math:`1/t_j`. None
-    unless every row has a positive time by the device's clock.
+    by the host's clock and :math:`d_j` by the device's, shape (n_rows,). This is the median, weighted by :math:`1/t_j`.
+    Return None unless every row has a positive time by the device's clock.
     """
     if not len(device) or not np.all(device > 0):
         return None
@@ -201,15 +201,15 @@ def counts_of(measurements: Measurements, row: Measurement) -> KernelCounts:
 
 _GIVEN: tuple[Mark, ...] = ("given",)
 SHARPNESS = "w_sharpness"
-DEFAULT_SHARPNESS = 3.0  # of a maximum of resources where neither a fact nor cross-validation gives it
+DEFAULT_SHARPNESS = 3.0  # of the maximum of resources, if neither a fact nor cross-validation gives it
 
 
 @dataclass(frozen=True, eq=False)
 class DesignFit:
     """The weights of a fit, shape (n_weights,), with their standard errors (infinite where unknown) and marks.
 
-    `confounded` are groups of weights that the rows cannot distinguish, `launch_s` what predictions add to
-    the fit's [s].
+    `confounded` are groups of weights that the rows cannot distinguish. Predictions add `launch_s` to the fitted time
+    [s].
     """
 
     names: tuple[str, ...]
@@ -269,7 +269,7 @@ def _fitted(table: Design, family: Family, options: FitOptions) -> DesignFit:
 
 
 def _with_given(names: Sequence[str], fit: Fit, given: Mapping[str, float]) -> DesignFit:
-    """Return a fit of the named weights, with those that facts of the device give."""
+    """Return a fit of the named weights, with the weights that facts of the device give."""
     groups = tuple(tuple(names[i] for i in group) for group in fit.confounded)
     return DesignFit(
         (*names, *given), np.append(fit.weights, [*given.values()]), np.append(fit.standard_errors, [0.0] * len(given)),
@@ -331,7 +331,7 @@ def fitted_weights(measurements: Measurements, family: Family, options: FitOptio
 
 
 def rows_hash(measurements: Measurements) -> str:
-    """Return the SHA-256 of the rows of measurements in any order: kernel, variant, sizes, hash of counts, time."""
+    """Return a SHA-256 of kernel, variant, sizes, hash of counts and time of all rows, whatever their order."""
     lines = (f"{label(row)} {row.counts_hash} {row.seconds!r}" for row in measurements)
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 

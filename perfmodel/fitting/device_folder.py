@@ -46,7 +46,7 @@ def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -
 
 
 def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
-    """Return the test kernels of a file of the folder, perhaps without rows, with the facts of the measurements."""
+    """Return the test kernels in a file of the folder, with the facts of the measurements; there may be no rows."""
     tests = store.read(folder / file)
     if tests.rows and tests.device != measured.device:
         raise other_device(folder / file, f"'{tests.device}'", f"'{measured.device}'")
@@ -61,7 +61,7 @@ def samples_of(folder: Path, measured: Measurements) -> Measurements | None:
 def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
     """Return the folders below `root` that hold measured test kernels; `wanted` are parts of the devices' names.
 
-    Simulated devices, and those whose times others recorded, are left out unless they are wanted by name.
+    Simulated devices, and devices whose times others recorded, are left out unless `wanted` names them.
     """
     folders = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}"))}
     recorded = recorded_folders(root) if wanted else []

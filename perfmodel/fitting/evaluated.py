@@ -34,7 +34,7 @@ EVALUATED_S = 0.085  # time to evaluate a counted kernel for `bottleneck` and th
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """Values of rows that could be evaluated, by families; calling it is a faster evaluate_rows."""
+    """Values of the rows that could be evaluated, by family. Calling this object is a faster evaluate_rows."""
 
     values: Mapping[FamilyKey, Mapping[RowKey, RowValues]]
 
@@ -50,7 +50,7 @@ class Evaluated:
 def evaluate_together(
     measurements: Measurements, families: Iterable[Family], rows: Iterable[Measurement] | None = None
 ) -> Evaluated:
-    """Evaluate families at some rows of measurements, by default at all, with all facts that their fits may choose."""
+    """Evaluate families at some rows of measurements (by default at all), with all facts that their fits may choose."""
     values: dict[FamilyKey, dict[RowKey, RowValues]] = defaultdict(dict)
     tried = [(family, facts) for family in families for facts in _facts_to_try(measurements, family)]
     for counts, row in read_in_turn(measurements, measurements if rows is None else rows):
@@ -64,9 +64,9 @@ def evaluate_together(
 def evaluated_in_processes(
     parts: Iterable[Measurements], families: Sequence[Family], progress: Progress
 ) -> Evaluated | None:
-    """Evaluate families at all rows of measurements of one device, as evaluate_together, on all cores.
+    """Evaluate families at all rows of one device, as evaluate_together does, but on all cores.
 
-    Return None, so that the caller evaluates the rows on one core, for few rows or if a process dies.
+    Return None for few rows, or if a process dies. The caller then evaluates the rows on one core.
     """
     known = [(part, row) for part in parts for row in part]
     hashes = sorted({row.counts_hash for _, row in known})
@@ -101,7 +101,7 @@ def _evaluated_here(measurements: Measurements, names: Sequence[str], rows: Sequ
 
 
 def read_in_turn(measurements: Measurements, rows: Iterable[Measurement]) -> Iterator[tuple[KernelCounts, Measurement]]:
-    """Yield rows with their counts, read once for all rows that share them; rows without counts are skipped."""
+    """Yield rows with their counts; rows without counts are skipped. Counts that rows share are read once."""
     of_counts = attrgetter("counts_hash")
     for digest, sharing in groupby(sorted(rows, key=of_counts), key=of_counts):
         if digest in measurements.counts_documents:
@@ -131,7 +131,7 @@ def _family_key(family: Family, facts: DeviceFacts | None) -> FamilyKey:
 
 
 def _chosen(family: Family) -> list[str]:
-    """Return the facts that a family's fit chooses, without those that are weights."""
+    """Return the facts that a family's fit chooses, without facts that are weights."""
     given = {weight.fact for weight in family.weights}
     return [key for key in family.choices if key not in given]
 

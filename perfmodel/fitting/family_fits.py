@@ -43,7 +43,7 @@ SAMPLES = "samples"
 class Refits:
     """Fits of a family to some rows of a design, each made once, and their predictions of other rows.
 
-    `groups` are the groups of the rows, for the support of the weights; by default all rows are of one group.
+    `groups` has the group of each row, to compute the support of weights; by default all rows are one group.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Refits:
         return support_of(self.fit(seen).by_weight(self.table.select(seen)), self.groups[seen].tolist())
 
     def predict(self, seen: Rows, unseen: Rows) -> Unseen:
-        """Predict rows by the fit to others; all are withheld where those are too few for a fit."""
+        """Predict the `unseen` rows by a fit to the `seen` rows; withhold all if `seen` rows are too few for a fit."""
         table = self.table
         free = () if self.family.resources else [name for name in table.names if self.family.is_quantity(name)]
         charged = np.array([name not in free for name in table.names], dtype=np.bool_)
@@ -110,8 +110,8 @@ class Refits:
 def dealt(labels: Sequence[Hashable], folds: int | None) -> list[int | None]:
     """Return the fold of each row; rows of one label share a fold, and a row with the label None has none.
 
-    The labels with the most rows come first, equal ones in the order of their text, each to the fold with the fewest
-    rows so far. Without a number of folds each label is a fold.
+    Labels are dealt by their number of rows, largest first (equal ones in the order of their text), each to the fold
+    with the fewest rows so far. Without a number of folds, each label is its own fold.
     """
     if folds is not None and not (isinstance(folds, int) and folds >= 2):
         raise OptionError(f"folds is {folds!r}", "give a whole number from 2 up; with 8 each fit lacks 1/8 of the rows")
@@ -139,9 +139,9 @@ def with_chosen_facts(
 ) -> Measurements:  # fmt: skip
     """Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
 
-    They are chosen one after the other, in the family's order: each is the candidate with the smallest error of
-    kernels, with the facts already chosen and the first candidate of the others. Each row is predicted by a fit without
-    its group (in `folds` folds), and `samples` by the fit to all. Known facts stay.
+    Facts are chosen one after the other, in the family's order: the candidate with the smallest error of kernels, while
+    facts not yet chosen have their first candidate. A fit without a row's group predicts the row (in `folds` folds),
+    and the fit to all rows predicts `samples`. Known facts are kept.
     """
     facts = measurements.facts
     choices = {key: values for key, values in family.choices.items() if facts is None or key not in facts}
@@ -185,10 +185,10 @@ def log_errors(unseen: Unseen, times: Floats) -> Floats:
 
 
 def error_of_kernels(errors: Floats, kernels: Sequence[str], measured: int) -> float:
-    """Return the mean over kernels of the mean errors of their rows, without NaN; NaN without any error.
+    """Return the mean over kernels of the mean error of a kernel's rows, without NaN; NaN if all errors are.
 
     Rows after the first `measured` ones are samples. With samples, the result is the mean of both parts, since a new
-    kernel may resemble either.
+    kernel may resemble measurement kernels or samples.
     """
     by_kernel: tuple[dict[str, list[float]], ...] = defaultdict(list), defaultdict(list)
     for i, (error, kernel) in enumerate(zip(errors.tolist(), kernels, strict=True)):
@@ -208,9 +208,9 @@ def with_facts(measurements: Measurements, values: Mapping[str, FactValue]) -> M
 class FamilyFits(FrozenValue):
     """All fits of a family to rows of a device's measurements, each made when it is first needed.
 
-    Fits use the rows `measured`; those of `tests` and `samples` widen intervals, and samples help to choose facts.
-    Where groups are left out, they are divided into so many `folds`, by default one for each. `evaluate` returns the
-    values of rows, as :class:`perfmodel.fitting.evaluated.Evaluated` does.
+    Fits use the rows `measured`. The rows of `tests` and `samples` widen intervals, and samples help to choose facts.
+    `folds` is the number of folds of cross-validation; by default each group is a fold. `evaluate` returns the values
+    of rows, as :class:`perfmodel.fitting.evaluated.Evaluated` does.
     """
 
     measured: Measurements
@@ -237,7 +237,7 @@ class FamilyFits(FrozenValue):
         return build_design(known, self.family, self.options, evaluate or self.evaluate)
 
     def with_tests(self, tests: Measurements) -> FamilyFits:
-        """Return the same fits with other tests, with the chosen facts and the design of these."""
+        """Return the fits with other tests; they keep the chosen facts and the design of the measured rows."""
         fits = replace(self, tests=tests)
         vars(fits).update(known=self.known, design=self.design)  # where cached properties keep their values
         return fits
@@ -341,7 +341,7 @@ class FamilyFits(FrozenValue):
 
     @cached_property
     def _columns(self) -> dict[str, int]:
-        """The column of each weight that the measured rows determine, among those of all rows."""
+        """For each weight that the measured rows determine, the number of its column in the design of all rows."""
         known, every = {*self.design.model.weights}, self.refits.table.model.weights
         return {weight_name(self.family, name): i for i, name in enumerate(every) if name in known}
 

@@ -26,10 +26,10 @@ REFINEMENTS = 5  # most steps of iterative refinement
 class Solution:
     """A least-squares solution, shape (n,), and how well it is determined.
 
-    Rank and condition are of the matrix with scaled columns; `confounded` are groups of columns that the rows cannot
-    distinguish. `inverse` is the derivative of the solution by the right-hand side, shape (n, m); of a number that is
-    held at zero (not `free`) the derivative that it would have if only its bound were released. `freedom` is the number
-    of rows minus the trace of the matrix that maps measured to fitted values.
+    `rank` and `condition` describe the matrix with scaled columns; `confounded` are groups of columns that the rows
+    cannot distinguish. `inverse` is the derivative of the solution by the right-hand side, shape (n, m); for a number
+    held at zero (not `free`), it is the derivative if only its bound were released. `freedom` is the number of rows
+    minus the trace of the matrix that maps measured to fitted values.
     """
 
     x: Floats
@@ -119,12 +119,12 @@ def _null_groups(null_space: Floats) -> Groups:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fit:
-    r"""Weights of a model, shape (n,), and how well they are determined; by default none at all.
+    r"""Weights of a model, shape (n,), and how well they are determined; by default there are no weights.
 
-    Standard errors are infinite where the rows do not determine a weight; marks are those of
-    :data:`perfmodel.fitting.weights_file.MEANING`. Rank and condition are of the relative derivatives with columns of
-    about unit length, `degrees_of_freedom` is the number of rows minus the fitted degrees, and `confounded` are groups
-    of weights that the rows cannot distinguish.
+    Standard errors are infinite where the rows do not determine a weight;
+    :data:`perfmodel.fitting.weights_file.MEANING` explains the marks. Rank and condition describe the relative
+    derivatives, with columns of about unit length, `degrees_of_freedom` is the number of rows minus the fitted degrees,
+    and `confounded` are groups of weights that the rows cannot distinguish.
     """
 
     weights: Floats = field(default_factory=lambda: np.zeros(0))
@@ -148,10 +148,9 @@ def fit_linear(
     r"""Return the weights that minimise :math:`\sum_j v_j (1 - \sum_i w_i X_{ji} / t_j)^2`.
 
     X are feature values that are not negative, shape (n_rows, n), t positive times [s], v weights of the rows, and
-    `names` the features' names for messages. The weight of a feature that is zero in every row is 0. Features that
-    are proportional in all rows share a weight: each gets an equal part of their common time. Of other features that
-    the rows cannot distinguish, the weights are those of least norm (in scaled columns). Raise a FitError for fewer
-    rows than features.
+    `names` the features' names for messages. The weight of a feature that is zero in every row is 0. Features that are
+    proportional in all rows share a weight: each gets an equal part of their common time. Other features that the rows
+    cannot distinguish get the weights of least norm (in scaled columns). Raise a FitError for fewer rows than features.
 
     Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, section 4.3.
     """
@@ -184,7 +183,7 @@ def fit_linear(
 
 
 def refuse_bad_times(times: Floats, labels: Sequence[str] = ()) -> None:
-    """Raise a FitError for measured times that have no relative error; labels name the rows."""
+    """Raise a FitError for measured times that are not positive and finite; `labels` name the rows."""
     bad = np.flatnonzero(~(np.isfinite(times) & (times > 0))).tolist()
     if bad:
         where = f" ({labels[bad[0]]})" if labels else ""
@@ -235,8 +234,8 @@ def _members(groups: Groups, count: int) -> Flags:
 def diagnosis(weights: Floats, slopes: Floats, residuals: Floats, moves: Flags, held: Flags) -> dict[str, Any]:
     """Return the attributes of a fit that describe how well its weights are determined.
 
-    The residuals and the derivatives of fitted values by the weights, shape (n_rows, n), are weighted. `moves` are
-    weights that change some row, `held` those at a bound.
+    `slopes` are the derivatives of fitted values by the weights, shape (n_rows, n). They and the residuals include the
+    row weights. `moves` marks weights that change a fitted value, `held` marks weights at a bound.
     """
     free = moves & ~held
     groups: Groups = ()
@@ -257,7 +256,7 @@ def diagnosis(weights: Floats, slopes: Floats, residuals: Floats, moves: Flags, 
     }  # fmt: skip
 
 
-ONE_ROW = 0.9  # share of one row from which on a weight is marked as determined by it alone
+ONE_ROW = 0.9  # a weight gets the mark "one row" if the share of one row is above this
 
 
 def standard_errors(inverse: Floats, residuals: Floats, weights: Floats, freedom: float) -> Floats:

@@ -17,10 +17,10 @@ The slopes b minimise
 .. math:: \log \frac{1}{K} \sum_k \frac{1}{N_k} \sum_{i \in k} \frac{r_i}{\sigma_i}
     + \frac{1}{K} \sum_k \frac{1}{N_k} \sum_{i \in k} \log \sigma_i + \frac{\lambda}{2 K} |b|^2
 
-the convex negative log likelihood of errors with an exponential distribution of mean :math:`\propto \sigma_i`, and a
-ridge of :math:`\lambda` groups with equal scales. The constant c makes the mean of :math:`\log \sigma` over groups
-zero. For each group, one Newton step gives the slopes without it; with these the first two terms choose the ridge, or a
-common width for all.
+This is the convex negative log likelihood of errors with an exponential distribution of mean :math:`\propto \sigma_i`,
+plus a ridge that acts like :math:`\lambda` groups with equal scales. The constant c makes the mean of :math:`\log
+\sigma` over groups zero. For each group, one Newton step gives the slopes without it. With these slopes, the first two
+terms choose the ridge, or one width for all.
 
 Sources: J. Lei et al., *Distribution-free predictive inference for regression*, JASA 113 (2018), section 5.2; D. C.
 Hoaglin, R. E. Welsch, *The hat matrix in regression and ANOVA*, The American Statistician 32 (1978); K. R. Rad, A.
@@ -150,8 +150,8 @@ def fit_local_scale(
 ) -> tuple[LocalScale, Floats] | None:
     """Return the parameters of the scale, and the scale of each row by slopes without its group.
 
-    None where one scale for all predictions is best. The errors of log time, shape (n_rows,), are of predictions
-    without the row's group; `support` has the support of each weight in the order of the columns
+    Return None where one scale for all predictions is best. `errors` of log time, shape (n_rows,), belong to
+    predictions without the row's group; `support` has the support of each weight in the order of the columns
     (:attr:`~perfmodel.fitting.conformal.Unseen.scale_columns`).
     """
     labels, members = np.unique(np.array(groups), return_inverse=True)

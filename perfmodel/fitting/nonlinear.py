@@ -14,7 +14,7 @@ from perfmodel.fitting.least_squares import Fit, diagnosis
 from perfmodel.fitting.types import Floats
 
 DECADES = 1.5  # most powers of ten between a varied starting point and the first one
-# Relative gain in the cost that ends a run, and most evaluations: from each starting point, and from the best result.
+# A run ends at this relative gain in the cost, or after this many evaluations: from each starting point; from the best.
 SEARCH, POLISH = (1e-5, 60), (1e-12, 300)
 
 
@@ -38,8 +38,8 @@ def start_points(
     """Yield `count` starting points: first one at which all terms take a similar time, then variations of it.
 
     `slopes` returns the derivatives of the relative times by the weights; `given` has the known starting values, NaN
-    for the others. A variation multiplies each weight by a power of ten, drawn uniformly between -1.5 and 1.5, and by a
-    tenth of that power where the starting value is known.
+    for the others. A variation multiplies each weight by ten to the power of a uniform number between -1.5 and 1.5; the
+    power is a tenth of that where the starting value is known.
     """
     known = np.isfinite(given)
     middle = balanced(slopes, given, bounds)
@@ -52,8 +52,8 @@ def start_points(
 def balanced(slopes: Callable[[Floats], Floats], given: Floats, bounds: WeightBounds) -> Floats:
     """Return weights at which each term takes about the same share of the times.
 
-    A weight is one over the length of its derivative and the number of weights. The derivative of a term below a
-    maximum is zero until the weights of the other terms are small, so this takes several rounds.
+    A weight is 1 / (length of its derivative * number of weights). A term that is not the largest of a maximum has no
+    derivative until the weights of the other terms are small, so this takes several rounds.
     """
     known = np.isfinite(given)
     point = bounds.clipped(np.where(known, given, 1.0))
@@ -89,7 +89,7 @@ class Problem:
         return self.model.jacobian(self.features, weights) * (self.roots / self.times)[:, None]
 
     def solve(self, start: Floats, effort: tuple[float, int] = POLISH) -> OptimizeResult | None:
-        """Run from one starting point, in weights divided by it; return None where the squares are not finite there."""
+        """Minimise from a starting point, in weights divided by it; return None if the squares there are not finite."""
         gain, evaluations = effort
         scale = np.where(start != 0, np.abs(start), 1.0)
         with np.errstate(all="ignore"):

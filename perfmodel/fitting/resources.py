@@ -8,8 +8,8 @@ pass of the search is a non-negative least-squares problem. Rows are divided by 
 so that the residual :math:`(t - T)/\sqrt{t\,T} = 2 \sinh(\tfrac{1}{2} \log(t/T))` treats a time twice as long and one
 half as long alike. Huber's weights limit the influence of outliers (P. J. Huber, *Robust Estimation of a Location
 Parameter*, 1964). Gauss-Newton steps in log time, also non-negative least squares, continue from the best pass. A
-resource whose weights are zero has no slope and stays at zero, so the steps start again where each weight is as large
-as the times allow, or a part of that.
+resource whose weights are zero has no slope and stays at zero. So the steps start again, with each weight raised to a
+share of the largest value that the times allow.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from perfmodel.fitting.types import Floats, Rows
 from perfmodel.values import FrozenValue
 
 PASSES = 20  # passes of the search, and most steps after it
-HALVINGS = 6  # of a step that does not lower the loss
+HALVINGS = 6  # most halvings of a step that does not lower the loss
 BEND = 0.2  # error of log time from which Huber's loss is linear
 RESTING = 1e-9  # relative gain in the loss below which the steps end
-RESTARTS = (0.5, 0.1)  # where the steps start again: each weight's least share of the row that it could fill first
+RESTARTS = (0.5, 0.1)  # at a restart each weight is at least this share of the largest value that the times allow
 BETTER = 1e-6  # relative gain in the loss above which the weights of a restart are taken
-LEAST = 1e-12  # least predicted over measured time
+LEAST = 1e-12  # smallest ratio of predicted to measured time
 MOST_KEPT = 1024  # cached fits: choosing facts and calibrating intervals leave out the same groups
 
 
@@ -77,7 +77,7 @@ class _Columns(FrozenValue):
         return times, np.take(slopes.T, self._resource_of, axis=1)
 
     def combined(self, weights: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the times, those of each resource, and the smooth maximum of these."""
+        """Return the times, the times of each resource, and the smooth maximum of the resources' times."""
         *parts, overhead = [columns @ weights[numbers] for numbers, columns in self._parts]
         if not parts:
             return overhead, np.zeros((0, len(overhead))), np.zeros(len(overhead))
@@ -153,7 +153,7 @@ class _Problem(FrozenValue):
 
     @property
     def largest(self) -> Floats:
-        """The largest weight of each column that alone makes no row longer than measured; 0 for a column of zeros."""
+        """For each column the largest weight with which it alone exceeds no measured time; 0 for a column of zeros."""
         rows = np.divide(self.times[:, None], self.matrix, out=np.full_like(self.matrix, np.inf), where=self.matrix > 0)
         least: Floats = rows.min(axis=0)
         return np.where(np.isfinite(least), least, 0.0)

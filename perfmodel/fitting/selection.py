@@ -1,7 +1,7 @@
 r"""The probability that each of several variants is the fastest, from the scatter of prediction errors.
 
-Variant :math:`i` is predicted to take :math:`p_i` and takes :math:`t_i` with :math:`\log t_i = \log p_i + c +
-\sigma e_i`. The offset :math:`c`, common to all variants of a kernel, does not matter for the choice. The :math:`e_i`
+Variant :math:`i` has the predicted time :math:`p_i` and the true time :math:`t_i`, with :math:`\log t_i = \log p_i + c
++ \sigma e_i`. The offset :math:`c`, common to all variants of a kernel, does not matter for the choice. The :math:`e_i`
 are independent with density :math:`f` and survival function :math:`S`: normal, or Student's with few degrees of
 freedom. With :math:`z_i = \log(p_i) / \sigma` the probability that variant :math:`i` is the fastest is
 
@@ -19,7 +19,7 @@ Rows of one kernel at the same sizes are a *cell*; only differences inside a cel
 with :math:`q_{3/4}` the 3/4 quantile of :math:`e_i - e_j` (P. J. Rousseeuw, C. Croux, *Alternatives to the Median
 Absolute Deviation*, JASA 88 (1993)). Every kernel has the same weight. The distribution is chosen by cross-validation
 over groups: it maximises the mean log probability of the truly fastest variant (I. J. Good, *Rational Decisions*, J.
-Royal Statistical Society B 14 (1952)). Measuring noise is part of the scatter.
+Royal Statistical Society B 14 (1952)). The scatter includes the noise of measurements.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def difference_quantile(freedom: int | None, share: float) -> float:
 def distribution(freedom: int | None) -> tuple[Function, Function]:
     """Return density and survival function of an error of scale 1: normal, or Student's.
 
-    For an even number of degrees of freedom the latter is a finite sum (Abramowitz and Stegun, 26.7.4).
+    Student's survival function is a finite sum for even degrees of freedom (Abramowitz and Stegun, 26.7.4).
     """
     if freedom is None:
         from scipy.special import ndtr
@@ -133,7 +133,7 @@ def _nodes(freedom: int | None) -> tuple[Floats, Floats]:
 class Scatter(BaseModel):
     r"""Errors of the log time of a kernel's variants, without their common offset.
 
-    Their scale :math:`\sigma` is the standard deviation if they are normal, else that of Student's distribution with
+    Their scale :math:`\sigma` is the standard deviation of normal errors, or the scale of Student's distribution with
     `freedom`. `cells` is the number of kernels at given sizes with two variants or more.
     """
 
@@ -154,7 +154,7 @@ class VariantErrors(FrozenValue):
 
     @cached_property
     def differences(self) -> Floats:
-        """The absolute differences of any two errors [1]."""
+        """The absolute differences of all pairs of errors [1]."""
         lower, upper = np.triu_indices(len(self.errors), 1)
         return np.abs(self.errors[lower] - self.errors[upper])
 
@@ -174,7 +174,7 @@ def cells_of(rows: Sequence[Measurement], times: Floats, predicted: Floats) -> t
 
 
 def estimate_scatter(cells: Sequence[VariantErrors]) -> Scatter | None:
-    """Return the scatter of errors inside cells; None without cells. With cells of one group it is normal."""
+    """Return the scatter of errors inside cells; None without cells. For cells of one group, errors are normal."""
     if not cells:
         return None
     groups = sorted({cell.group for cell in cells})
@@ -196,7 +196,7 @@ def scale(cells: Iterable[VariantErrors], freedom: int | None) -> float:
 
 
 def _score(cells: Sequence[VariantErrors], groups: Iterable[str], freedom: int | None) -> float:
-    """Return the mean log probability of the truly fastest variant, by the scale of the other groups' cells."""
+    """Return the mean log probability of the truly fastest variant, with the scale of the other groups' cells."""
     by_kernel: dict[str, list[float]] = {}
     for group in groups:
         deviation = scale([cell for cell in cells if cell.group != group], freedom)

@@ -5,19 +5,19 @@ work-item (instruction-level parallelism). Relative least squares fit
 
 .. math:: T = T_0 + A \max(1/B, L/M)
 
-to the times T, with the operations A of the busiest core and the multiplicity M of
-:mod:`perfmodel.models.synchronous_parallel_throughput`. The fit tries every multiplicity as the one from which on
-bandwidth binds.
+to the times T. A is the number of operations of the busiest core, and M is the multiplicity of
+:mod:`perfmodel.models.synchronous_parallel_throughput`. The fit tries each multiplicity as the limit above which
+bandwidth bounds the time.
 
-A roof (Williams, Waterman and Patterson, 2009) is the highest rate over these rows and those of samples, without rows
-that have a flag, from the median of a row's times:
+A roof (Williams, Waterman and Patterson, 2009) is the highest rate of a measured row or sample, from the median of the
+row's times. Rows with a flag are left out:
 
 - global memory: kernels that move at least :data:`BEYOND` times the size of the last-level cache, where that is known.
   Smaller sizes give the roof of the caches, if it is higher.
-- operations: kernels of whose operations of the type at least :data:`PLAIN` are additions and products. A multiply-add
-  counts as two.
-- local memory: all measured kernels that use it. Many samples load from local memory what the same work-item stored,
-  which compilers keep in registers.
+- operations: kernels in which additions and products are at least the share :data:`PLAIN` of the type's operations. A
+  multiply-add counts as two.
+- local memory: all measured kernels that use it. Samples are left out, since many of them load what the same work-item
+  stored, and compilers keep such data in registers.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CLASSES: Mapping[str, tuple[str, str]] = {
     "memory": ("spt_throughput", "global"), "local": ("spt_throughput", "local"),
     "register": ("spt_throughput", "register"), "barrier": ("barriers", ""), "launch": ("launch_sequence", ""),
 }  # fmt: skip
-# The facts of its latency and of its rate, with the unit of the rate.
+# Of each operation: the facts of its latency and of its rate, and the unit of the rate.
 _KEYS: Mapping[str, tuple[str, str, str]] = {
     "memory": ("memory_latency_s", "memory_bandwidth_bytes_per_s", "B/s"),
     "local": ("local_latency_s", "local_bandwidth_bytes_per_s", "B/s"),
@@ -70,9 +70,9 @@ NOT_HIDDEN = "time for an operation does not fall with oversubscription: M = M_I
 class Throughput:
     """How fast a device performs an operation, one of :data:`CLASSES`.
 
-    The bandwidth is the peak rate of the whole device [operations/s; words/s for memory], `r_squared` the share of the
-    relative squared deviation from a constant time that the regression explains, and `oversubscription` whether more
-    work-items on a core hide the latency. `note` names a number that is only a bound.
+    The bandwidth is the peak rate of the whole device [operations/s; words/s for memory], `r_squared` is the share of
+    the squared relative deviations from a constant time that the regression explains. `oversubscription` is true if
+    more work-items on a core hide the latency. `note` names a number that is only a bound.
     """
 
     operation: str
@@ -177,14 +177,14 @@ def _quantities(measurements: Measurements, row: Measurement, hides: bool) -> di
 
 
 def _bent_line(rows: _Rows) -> _Line | None:
-    """Return the best regression over all multiplicities from which on bandwidth may bind, if any."""
+    """Return the best regression over all multiplicities above which bandwidth may be the bound, if any."""
     multiplicity = rows.amounts / rows.waits
     lines = [_line(rows, multiplicity, bend) for bend in (*np.unique(multiplicity), np.inf)]
     return min((line for line in lines if line is not None), key=lambda line: line.squares, default=None)
 
 
 def _line(rows: _Rows, multiplicity: Floats, bend: float) -> _Line | None:
-    """Return the regression in which latency binds the rows below this multiplicity; None without a solution."""
+    """Return the regression in which latency bounds the rows below this multiplicity; None without a solution."""
     waiting = multiplicity < bend
     columns = np.column_stack(
         (rows.fixed, np.where(waiting, 0.0, rows.amounts), np.where(waiting, rows.waits, 0.0))
@@ -209,7 +209,7 @@ def _line(rows: _Rows, multiplicity: Floats, bend: float) -> _Line | None:
 
 
 CACHE_KEY = "cache_bandwidth_bytes_per_s"  # fact of the roof for data in the second-level cache
-BEYOND = 2.0  # the memory roof uses rows that move this times more bytes than the caches hold
+BEYOND = 2.0  # the memory roof uses rows that move at least this multiple of the bytes that the caches hold
 PLAIN = 0.9  # least share of additions and products among the operations of a row for the peak of operations
 
 
@@ -220,7 +220,7 @@ class _Rate(NamedTuple):
 
 
 def roofs(measurements: Measurements, samples: Measurements | None = None) -> dict[str, Fact]:
-    """Return the roofs of one device's measured kernels and samples, as facts by key; those without rows are left out.
+    """Return the roofs of a device from measured kernels and samples, as facts by key; roofs without rows are left out.
 
     The source of each fact names the kernel that reached it.
     """
@@ -273,7 +273,7 @@ def _rates(measurements: Measurements, amount: Callable[[Case], Any]) -> list[_R
 
 
 def _plain_operations(case: Case, dtype: str) -> float:
-    """Return the operations of a type; zero where too many of them are slow ones."""
+    """Return the operations of a type; zero if too many of them are slow operations, such as divisions."""
     every = float(arithmetic(case, dtype))
     plain = float(case.total(f"op_{dtype}_add", f"op_{dtype}_mul"))
     return every if plain >= PLAIN * every else 0.0
@@ -290,7 +290,7 @@ def chased_facts(facts: DeviceFacts) -> dict[str, Fact]:
 
 
 def takes_regression(family: Family) -> bool:
-    """Return whether a family, such as SPT, uses latencies of several operations of the regression together."""
+    """Return whether a family, such as SPT, uses a latency that only the regression gives."""
     of_regression = {latency for latency, _, _ in _KEYS.values()} - {*CHASED, "launch_s"}
     return any(weight.fact in of_regression for weight in family.weights)
 
@@ -301,11 +301,11 @@ _UNKNOWN = (FactsError, StoreError)
 def with_measured_facts(
     measurements: Measurements, family: Family | None = None, samples: Measurements | None = None
 ) -> Measurements:
-    """Return measurements of one device whose facts include those that the measurements give.
+    """Return measurements of one device, and add the facts that follow from them.
 
-    Facts of the device or of ``facts.yaml`` replace measured ones, and a measured roof replaces the result of the
-    regression. For a given `family`, unless all its latencies are of the regression, so does the pointer chase's
-    latency of memory. Facts that cannot be derived are left out. With `samples`, roofs use these too.
+    Facts of the device or of ``facts.yaml`` replace measured ones, and a measured roof replaces the regression's
+    result. So does the pointer chase's latency of memory, if the given `family` uses no latency that only the
+    regression gives. Facts that cannot be derived are left out. With `samples`, roofs use these too.
     """
     if not len(measurements):
         return measurements

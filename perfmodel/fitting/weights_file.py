@@ -34,10 +34,10 @@ WEIGHTS = Schema(SCHEMA, "fit the measurements again (perfmodel fit --from FOLDE
 class FitOptions(BaseModel):
     """Options of a fit.
 
-    `nonnegative` weights of a linear family (an expression's weights have bounds); `fit_facts`: whether a weight is
-    fitted where the device's facts do not give it, otherwise the family is refused; number of starting points and their
-    seed for families with an expression; and the clock whose times are fitted: the ``device``'s, if it measured all
-    rows, or the ``host``'s.
+    `nonnegative`: whether negative weights of a linear family are excluded (weights of an expression have bounds).
+    `fit_facts`: whether a weight is fitted if its fact is unknown; otherwise the family is refused. `starts` and
+    `seed`: of the starting points, for families with an expression. `clock`: whose times are fitted, the ``device``'s
+    if it measured all rows, or the ``host``'s.
     """
 
     model_config = STRICT
@@ -112,7 +112,7 @@ class FittedWeights(BaseModel):
     clocks of host and device [s]; None where weights are fitted to the host's times. `features` are the names of all
     weights, to detect a missing one. A user's own family has a `definition`
     (:attr:`perfmodel.models.Family.definition`), and the SHA-256 of its file; in a file, its path is relative to the
-    folder of the weights. `facts` are of the device as the fit knew them, a document ``perfmodel.device/1``.
+    folder of the weights. `facts` are the device's facts that the fit used, a document ``perfmodel.device/1``.
     `transferred_from` is the device that the weights were fitted on, if facts transferred them
     (:func:`perfmodel.transferred`); data about the fit then belong to that device.
     """
@@ -186,8 +186,8 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
     """Read a weights file and check it against its family.
 
     The family must be given if it cannot be found by its name, or is in a Python file. With `device`, the weights must
-    belong to the device of that name. Raise a WeightsError for anything else than a weights file of this schema,
-    family, version and device.
+    belong to the device of that name. Raise a WeightsError if the file is not a weights file, or has another schema,
+    family, version or device.
     """
     fitted = _read(path)
     if problem := _bad_names(fitted):
@@ -233,7 +233,7 @@ def _bad_names(fitted: FittedWeights) -> str:
 
 
 def _other_family(fitted: FittedWeights, given: Family) -> str:
-    """Return how a given family differs from the fitted one; one without a source is the caller's own code."""
+    """Return how a given family differs from the fitted one; a family without a source is not compared."""
     if given.name != fitted.family:
         return f"was fitted with the family '{fitted.family}', not with '{given.name}'"
     then, now = fitted.definition_sha256 or fitted.definition, given.sha256 or given.definition

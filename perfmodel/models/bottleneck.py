@@ -2,18 +2,18 @@ r"""What bounds a kernel: an overhead and a smooth maximum of the resources that
 
 .. math:: T = o + \Big(\sum_r R_r^s\Big)^{1/s}, \qquad R_r = \sum_q w_q q
 
-over the resources *chain* (operations and branches that are waited for), *special* (divisions, roots, functions),
-*issue* (instructions, vector or scalar), *near* (lines of the first-level cache) and *far* (lines of the second and
-last level); o is what launches, groups and barriers cost. No weight is negative. The quantities q are those of
-:mod:`perfmodel.quantities.bottleneck`: each is counted in its own nest of loops between barriers.
+over the resources *chain* (operations and branches whose latency a work-item waits for), *special* (divisions, roots,
+functions), *issue* (instructions, vector or scalar), *near* (lines of the first-level cache) and *far* (lines of the
+second and last level); o is the cost of launches, groups and barriers. No weight is negative. The quantities q come
+from :mod:`perfmodel.quantities.bottleneck`, which counts them in each nest of loops between barriers.
 
 Three facts describe the device as a whole: the order in which it runs the lanes of a group (``lane_order``); whether
 lanes that are neighbours access a local array whose rows are not a power of two long as a vector or element by element
-(``odd_pitch_access``); and the sharpness s (``resource_sharpness``): 1 if resources add up, the larger the better they
-overlap. Where these facts are unknown, the fit chooses those that predict groups of measurement kernels best that it
-has not seen.
+(``odd_pitch_access``); and the sharpness s (``resource_sharpness``): at 1 resources add up, and they overlap more the
+larger it is. If these facts are unknown, the fit chooses those with the lowest cross-validation error over groups of
+measurement kernels.
 
-Sources: the bound by the busiest resource is that of S. Williams, A. Waterman, D. Patterson, *Roofline*, 2009, section
+Sources: the bound by the busiest resource: S. Williams, A. Waterman, D. Patterson, *Roofline*, 2009, section
 4; resources fitted from run times alone: N. Derumigny et al., *PALMED*, 2022 (arXiv 2012.11473); layer conditions for
 lines: H. Stengel et al., *Quantifying Performance Bottlenecks of Stencil Computations Using the
 Execution-Cache-Memory Model*, 2015. The choice of quantities is ours.

@@ -2,9 +2,9 @@ r"""The model of Sim et al., in Kim et al. (2012), section 4.1: time to compute,
 
 .. math:: T = T_{comp} + T_{mem} - T_{overlap} \qquad (4.1)
 
-- :math:`T_{comp} = W_{parallel} + W_{serial}` (4.2): instructions of a unit's warps (sub-groups) at a latency over
-  ITILP, those in flight (4.3 to 4.5); and :math:`O_{sync} + O_{SFU} + O_{CFdiv} + O_{bank}` (4.6 to 4.10).
-- :math:`T_{mem}` (4.11): requests at AMAT (4.12, 4.13) over ITMLP, those in flight (4.14, 4.15).
+- :math:`T_{comp} = W_{parallel} + W_{serial}` (4.2): instructions of a unit's warps (sub-groups), each at a latency
+  over ITILP, the number in flight (4.3 to 4.5); and :math:`O_{sync} + O_{SFU} + O_{CFdiv} + O_{bank}` (4.6 to 4.10).
+- :math:`T_{mem}` (4.11): requests, each at AMAT (4.12, 4.13) over ITMLP, the number in flight (4.14, 4.15).
 - :math:`T_{overlap}` (4.16, 4.17), with MWP and CWP (4.18 to 4.24).
 
 Times are in seconds where the paper counts cycles, so ``w_issue`` is warp_size/SIMD_width, and the clock of
@@ -14,7 +14,7 @@ An addition to the model: each launch costs ``w_launch``, and a kernel of severa
 The inputs are **estimates from static counts**, where the paper reads hardware counters:
 
 - instructions: of :func:`perfmodel.quantities.instructions.instructions`, averages over a launch's work-items; a
-  division, a power and any function are special (SFU). A warp issues one at least.
+  division, a power and any function are special (SFU). A warp issues at least one.
 - ILP: operations and accesses over the critical path between barriers; MLP: independent loads before the first
   use (:mod:`perfmodel.quantities.instructions`).
 - O_CFdiv, which the paper only describes ("all the instructions in both paths"): what a sub-group executes beyond its
@@ -22,9 +22,9 @@ The inputs are **estimates from static counts**, where the paper reads hardware 
   access, where the number of ``banks`` is known.
 - SFU_width / SIMD_width: ``special_units_per_unit`` over ``lanes_per_unit``, else Fermi's 4 over 32.
 - miss_ratio: the share of the kernel's transactions that no cache answers (:mod:`perfmodel.quantities.traffic`). Every
-  request waits for the first level; those that miss it wait for the second one too, as the paper says that 4.12 can be
-  expanded: :math:`AMAT = hit_1 + m_1 \, hit_2 + m_1 m_2 \, DRAM`. Where the latencies of both levels are known
-  :math:`hit_2` is its multiple of :math:`hit_1`; else there is one hit latency, as printed.
+  request waits for the first level, and a miss waits for the second one too. The paper expands 4.12 in this way:
+  :math:`AMAT = hit_1 + m_1 \, hit_2 + m_1 m_2 \, DRAM`. If both latencies are known, their ratio gives :math:`hit_2`
+  from :math:`hit_1`; else there is one hit latency, as printed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FERMI_SPECIAL_SHARE = 4 / 32
 
 
 def quantities(case: Case) -> dict[str, Any]:
-    """Return the inputs of Table 4.1: instructions are those of one warp, without special ones."""
+    """Return the inputs of Table 4.1; instructions are counted for one warp, without special ones."""
     items, all_warps = launched(case)
     units, groups, warps = active_units(case)
     amounts, strides, sizes = global_accesses(case)
@@ -84,7 +84,7 @@ def quantities(case: Case) -> dict[str, Any]:
 
 
 def bank_conflicts(case: Case) -> Any:
-    """Return the serialised accesses to local memory beyond the first of each access, of all warps."""
+    """Return how often bank conflicts repeat accesses to local memory, summed over all warps."""
     counts, extra = case.counts, 0.0
     if case.knows("banks"):
         for array in {row.array for row in counts.access_table if row.space == "local"}:

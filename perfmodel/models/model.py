@@ -43,14 +43,14 @@ class Weight:
     name, unit
         Identifier beginning with ``w_``, and its unit as in ``s/operation``; empty for a pure number.
     start, lower, upper
-        Starting value of a fit and bounds, in `unit`. None starts where all terms take a similar time.
+        Starting value of a fit and bounds, in `unit`. With None the fit starts where all terms take a similar time.
     fact
         Key of the device's fact that gives the number. The weight is fitted only if the fact is unknown.
     words, counted
         For reports: what one unit of it is charged for, or what the number is; and the unit of its rate, as in
         ``line``.
     scale
-        Name of the rate (:data:`perfmodel.facts.rates.RATES`) that it is a multiple of on every device, to transfer it.
+        Name of the rate (:data:`perfmodel.facts.rates.RATES`) of which it is a multiple on all devices, for transfers.
     """
 
     name: str
@@ -91,9 +91,9 @@ class Family(FrozenValue):
         Function from a :class:`~perfmodel.quantities.case.Case` to the family's quantities by name, and the unit of
         each, empty for a pure number.
     weights
-        Other weights than the sums'.
+        Weights that are not in a sum.
     parts, expression
-        Named steps, each of which may use those before it, and the run time [s], in the language of
+        Named steps, each of which may use earlier steps, and the run time [s], in the language of
         :mod:`perfmodel.expressions.expression`.
     additive
         Whether a prediction is the sum of its terms.
@@ -321,7 +321,7 @@ class RunTime(FrozenValue):
 
     @cached_property
     def charged(self) -> frozenset[str]:
-        """Names in the expression that must have been measured: those without a weight of their name."""
+        """Features and quantities in the expression that measurements must exercise: no weight has their name."""
         free = () if self.family.resources else self.family.units
         return frozenset(self._whole[0].features) - {*free} - {*self.weights}
 
@@ -343,7 +343,7 @@ class RunTime(FrozenValue):
 
 
 def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = False) -> dict[str, float]:
-    """Return the weights that the device's facts give; `fit_facts` allows to fit those of unknown facts."""
+    """Return the weights that the device's facts give; with `fit_facts` a fact may be unknown, since a fit finds it."""
     known = {}
     for weight in family.weights:
         if not weight.fact:

@@ -12,15 +12,15 @@ of Eq. 7 cancels), with rounds = #Rep, the model without a cache (``mwp_cwp``) h
 With an L2 cache (``mwp_cwp_l2``) only the first of the periods in which a unit's warps wait goes to memory. In all
 later ones the cache hits (section 2.4); they take :math:`h = Mem\_L2\_cache\_hit / Mem\_L2\_cache\_miss` of its time:
 
-- Eq. 20 for 4, the last warp or the first: :math:`T = \max(First (MWP - 1) + Mem\,h,\; Mem + Comp)`
+- Eq. 20 for 4, the later of the last and the first warp: :math:`T = \max(First (MWP - 1) + Mem\,h,\; Mem + Comp)`
 - Eq. 21 for 1: :math:`T = Mem + Mem\,h \max(N/MWP - 1, 0) + Comp/\#Mem\_insts (MWP - 1)`
 - Eq. 22 for 2: :math:`T = \max(First\,N + Mem_L h,\; Mem_L + Comp)`
 
-First is the issue of the instructions before the first access (Table 1, row 21). That
-Eq. 20 and 22 let later warps compute for that long only is printed so, and so is the second condition of Eq. 21.
-Section 2.2 contradicts both: where CWP is below MWP, "the execution cost is dominated by the computation cost", that of
-all N warps. ``mwp_cwp_l2_all_warps`` follows it: Eq. 21 only where CWP is at least MWP, and Eq. 2 in place of Eq. 22.
-In Eq. 2 warps wait only for the first access, which the cache does not hold: h is not in it.
+First is the issue of the instructions before the first access (Table 1, row 21). The paper prints that later warps
+compute for that long only (Eq. 20 and 22), and prints the second condition of Eq. 21. Section 2.2 contradicts both:
+where CWP is below MWP, "the execution cost is dominated by the computation cost", namely the cost of all N warps.
+``mwp_cwp_l2_all_warps`` follows it: Eq. 21 only where CWP is at least MWP, and Eq. 2 in place of Eq. 22. In Eq. 2 warps
+wait only for the first access, which the cache does not hold, so Eq. 2 has no h.
 
 Misprints are read as follows: Eq. 1 ends with (MWP - 1), as 4 and 21 do; the first "(12)" defines Mem_L_Coal; Eq. 19
 divides by the *blocks* that are active on a unit (Table 1, row 12). Where the paper says nothing: a warp issues one
@@ -52,8 +52,8 @@ def warp_quantities(case: Case) -> dict[str, Any]:
     """Return the inputs of Table 1, estimates from static counts, of one launch.
 
     - ``insts``, ``mem_insts``: instructions and accesses to global memory of one warp. An addition and a multiplication
-      are one instruction, as the listing's FFMA; an access has one of index arithmetic. ``periods``: the accesses, at
-      least 1.
+      are one instruction, as the listing's FFMA; an access has one instruction of index arithmetic. ``periods``: the
+      accesses, at least 1.
     - ``uncoalesced``, ``coalesced``: shares of the accesses (Eq. 13, 14). An access is uncoalesced where its lanes are
       further apart than its size, or where it depends on data.
     - ``per_mw``, ``more_per_mw``: transactions of an uncoalesced access, and those beyond the first.

@@ -10,10 +10,10 @@ Here each floating-point type has its own peak, and their times add up; local me
 
 .. math:: T = \text{overhead} + \max(F_{32}/P_{32} + F_{64}/P_{64},\; Q/B,\; Q_{local}/B_{local})
 
-Every floating-point operation counts as one, a division or a square root too; index arithmetic as none. Q is the least
-that has to be moved, or with the fact ``on_chip_bytes`` what a cache of that size moves
-(:func:`~perfmodel.quantities.traffic.global_bytes`), so the maximum is a lower bound. The peaks
-are measured (:mod:`perfmodel.fitting.throughput`) or known facts of the device; the overhead is fitted.
+A floating-point operation counts as one, also a division or a square root; index arithmetic does not count. Q is the
+least number of bytes to move, or with the fact ``on_chip_bytes`` the bytes that a cache of that size moves
+(:func:`~perfmodel.quantities.traffic.global_bytes`), so the maximum is a lower bound. The peaks are measured
+(:mod:`perfmodel.fitting.throughput`) or known facts of the device; the overhead is fitted.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ r"""The threaded many-core memory (TMM) model with the scheduling factor, of Ma,
 
 - Work :math:`T_1`: operations and accesses to local memory, "computation and access to fast memory take unit
   time" (section II.A). P cores: the lanes of all compute units.
-- Span :math:`T_\infty`: the same on the longest chain of a work-item. It bounds the time whatever the schedule is,
-  so the factor leaves it alone; the paper drops it (footnote 5).
-- Transactions M: an access by a row of neighbouring work-items is one for each chunk of C bytes
-  (footnote 6). Data-dependent accesses are one each.
+- Span :math:`T_\infty`: the same on the longest chain of a work-item. It bounds the time for any schedule, so the
+  factor does not scale it; the paper drops it (footnote 5).
+- Transactions M: an access by a row of neighbouring work-items needs one for each chunk of C bytes (footnote 6). A
+  data-dependent access counts as one.
 - Threads per core: :math:`\mathcal{T} P = B_a T_r U` for U compute units, each with :math:`B_a` groups of :math:`T_r`
   work-items.
 - Eq. 4: :math:`B_a = \min(\lfloor Z/S_B \rfloor, \lfloor R/(R_T T_r) \rfloor, B_{max}, \lfloor T_{max}/T_r \rfloor)`,
@@ -19,14 +19,13 @@ r"""The threaded many-core memory (TMM) model with the scheduling factor, of Ma,
 The seconds of an operation and the latency L are fitted: L "can not be quantitatively determined", and C and L
 "only contribute as a scale factor" (section IV).
 
-The text calls P/Q the number of multiprocessors though Q is defined as just that; here it is U. Its
-:math:`B_{max}` is the device's and is divided by U; here it is a compute unit's.
+The text calls P/Q the number of multiprocessors, although it defines Q as that number; here it is U. The paper's
+:math:`B_{max}` is for the device and is divided by U; here it is for a compute unit.
 
 Eq. 15, the linear form (``threaded_manycore_linear``), :math:`T = a_1 \sqrt{B_r}/\mathcal{T} + a_0`, fits the paper's
-all-pairs shortest paths at one problem size. There M grows with :math:`\sqrt{B_r}` (Eq. 10 with
-:math:`S_D = n/\sqrt{B_r}`) and the work is constant, so for kernels of any size it reads
-:math:`T = a_1 M/(\mathcal{T} P) + a_0 T_1/P`: a sum in place of the maximum, without the span and, as Eq. 15 is,
-without the scheduling factor.
+all-pairs shortest paths at one problem size. There M grows with :math:`\sqrt{B_r}` (Eq. 10 with :math:`S_D =
+n/\sqrt{B_r}`) and the work is constant, so for kernels of any size it reads :math:`T = a_1 M/(\mathcal{T} P) + a_0
+T_1/P`: a sum in place of the maximum, without the span and, like Eq. 15, without the scheduling factor.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From which size on another variant of a kernel is the fastest: by a grid of sizes, and bisection in its gaps."""
+"""The sizes at which another variant of a kernel becomes the fastest, by a grid of sizes and bisection in its gaps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WINDOW = 1 << 16  # number of sizes at each end of a range that are tested again
 
 
 class Effort(NamedTuple):
-    """Most sizes that are all compared, number of sizes of the grid for a larger range, and sizes predicted at once."""
+    """The most sizes that are all compared, the sizes of a grid for a larger range, and the sizes predicted at once."""
 
     exhaustive: int
     grid: int
@@ -32,7 +32,7 @@ class Effort(NamedTuple):
 
 
 ARRAYS = Effort(1 << 17, 1 << 14, 1 << 17)  # for models that are evaluated at arrays of sizes
-ONE_BY_ONE = Effort(512, 512, 16)  # for models of resources, whose traffic is evaluated at one size after the other
+ONE_BY_ONE = Effort(512, 512, 16)  # for models of resources, whose traffic is evaluated one size at a time
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,20 @@ def crossover(
     a: Any, b: Any, model: FittedModel, parameter: str, low: int, high: int, fixed: Mapping[str, int] | None = None, /,
     *, names: tuple[str, str] = ("a", "b"), allow_unmeasured: bool = False, **more_fixed: int
 ) -> tuple[Lead, ...]:  # fmt: skip
-    """Return which of two variants is faster from which size on, in order of the sizes.
+    """Return the ranges of sizes in which one of two variants is the faster one, in ascending order.
 
-    The times are evaluated at all sizes of the range that both variants allow. If these are more than 131072, they are
-    evaluated at 16384 sizes in geometric steps (both are 512 for a family of resources, such as ``bottleneck``), and
-    the gaps between neighbours with different winners are bisected. So each change is found exactly, unless two changes
-    are between neighbours of the grid. Assumptions may repeat after at most 65536 sizes. Where the times are equal, the
-    variant that led before keeps the lead; at the lowest size the first variant leads.
+    Times are predicted at all sizes of the range that both variants allow. For more than 131072 sizes, they are
+    predicted at 16384 sizes in geometric steps (both numbers are 512 for a family with resources, such as
+    ``bottleneck``), and gaps between neighbours with different winners are bisected. So each change is found exactly,
+    unless two changes are between neighbours of the grid. Allowed sizes must repeat after at most 65536 sizes. Where
+    the times are equal, the variant that led before keeps the lead; at the lowest size the first variant leads.
 
     Parameters
     ----------
     a, b
         Loopy ``TranslationUnit`` values, or their counts (``pm.count``), which is quicker.
     model, allow_unmeasured
-        As of :meth:`perfmodel.predicting.model.FittedModel.predict`, also for the errors that are raised.
+        As in :meth:`perfmodel.predicting.model.FittedModel.predict`, also for the errors that are raised.
     parameter, low, high
         The size parameter that varies, and its range, both ends included.
     fixed, **more_fixed
@@ -76,7 +76,7 @@ def leads_of(
     variants: Mapping[str, KernelCounts], model: FittedModel, parameter: str, low: int, high: int,
     fixed: Mapping[str, int] | None = None, *, allow_unmeasured: bool = False, progress: Progress | None = None
 ) -> tuple[tuple[Lead, ...], dict[str, PerfModelError]]:  # fmt: skip
-    """Return which of several variants is the fastest from which size on, as :func:`crossover` does for two.
+    """Return the ranges of sizes in which each variant is the fastest, as :func:`crossover` does for two.
 
     Variants that cannot be predicted are left out; their errors are returned too. Raise the first error if no variant
     can be predicted.
@@ -101,7 +101,7 @@ def leads_of(
 
 
 def leads_at(rankings: Sequence[Ranking], parameter: str) -> tuple[Lead, ...]:
-    """Return which variant is the fastest from which of the rankings' ascending sizes on."""
+    """Return the ranges of the rankings' ascending sizes in which each variant is the fastest."""
     return _leads((ranking[0].name, ranking.sizes[parameter]) for ranking in rankings if ranking)
 
 
@@ -109,7 +109,7 @@ def leads_between(
     rankings: Sequence[Ranking], parameter: str, variants: Mapping[str, KernelCounts], model: FittedModel,
     allow_unmeasured: bool = False
 ) -> tuple[Lead, ...]:  # fmt: skip
-    """Return the leads also between sizes of rankings; only at these if other parameters vary or no size is allowed."""
+    """Return the leads also between ranked sizes; only at ranked sizes if other parameters vary or none is allowed."""
     fixed, *others = ({**ranking.sizes, parameter: 0} for ranking in rankings)
     low, high = rankings[0].sizes[parameter], rankings[-1].sizes[parameter]
     if any(other != fixed for other in others):
@@ -141,7 +141,7 @@ class _Compared:
         return ONE_BY_ONE if self.asked.model.family.resources else ARRAYS
 
     def leads(self, low: int, high: int, names: Sequence[str]) -> tuple[Lead, ...]:
-        """Return which variant is the fastest from which size of a range on."""
+        """Return the parts of a range of sizes in which each variant is the fastest."""
         known = self.probed(low, high)
         if len(known) == 0:
             assumptions = listed(dict.fromkeys(kernel.assumptions for kernel in self.variants), "; ")
@@ -161,7 +161,7 @@ class _Compared:
         return _leads(zip((names[number] for number in fastest(seconds)), sizes.tolist(), strict=True))
 
     def _grid(self, known: Integers, step: int, low: int, high: int) -> Integers:
-        """Return sizes to compare: equally spaced ones that include all allowed ones, or a geometric part of these."""
+        """Return equally spaced sizes that include all allowed ones; for a large range a geometric part of them."""
         lattice = range(int(known[0]) - (int(known[0]) - low) // step * step, high + 1, step)
         numbers = np.arange(len(lattice))
         if len(lattice) > self.effort.exhaustive:
@@ -208,7 +208,7 @@ class _Compared:
 def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
     """Return the number of the fastest variant at each of ascending sizes, from times of shape (n_variants, n_sizes).
 
-    Where times are equal, the variant that led before keeps the lead; else the first of them has it.
+    Where times are equal, the variant that led before keeps the lead; else the first of the fastest leads.
     """
     least = seconds.min(axis=0)
     near = seconds - least <= ROUNDING * np.maximum(np.abs(seconds), np.abs(least))

@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 
     from perfmodel.store import Measurements
 
-MATTERS = 0.01  # relative change of a prediction from which on an uncertain fact or ratio gets a caution
+MATTERS = 0.01  # an uncertain fact or ratio gets a caution if it changes a prediction by more than this share
 LEAST_SHARE = 1e-6  # least share of a quantity that a kernel has
 
 
 @dataclass(frozen=True)
 class FittedModel(FrozenValue):
-    """A model family with its weights for one device: its prediction is the family's expression at a kernel's counts.
+    """A model family with its weights for one device. It predicts by the family's expression and a kernel's counts.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class FittedModel(FrozenValue):
         return replace(self, facts=known, fitted=self.fitted.model_copy(update={"weights": weights}))
 
     def by_clock(self, clock: Clock) -> FittedModel:
-        """Return the model with predictions by the host's clock, with the launch, or by the device's, without.
+        """Return the model with predictions by the host's clock (with the launch) or by the device's (without it).
 
         Raise an OptionError for the device's clock if the weights were fitted to the host's times.
         """
@@ -197,14 +197,14 @@ class FittedModel(FrozenValue):
         allow_unmeasured
             Whether features that no measurement exercised, and that have no relative, may be counted as free.
         strict
-            Whether such features are refused even if they have a relative. Else they take the cost of the nearest
-            relative times the ratio of both on other devices: the scatter of these ratios widens the interval, and a
-            caution names both.
+            Whether features that no measurement exercised are refused even if they have a relative. Else their cost is
+            the cost of the nearest relative, times the ratio of both costs on other devices. The scatter of these
+            ratios widens the interval, and a caution names both features.
 
         Raises
         ------
         UnmeasuredFeatureError
-            If the kernel needs such a feature.
+            If the kernel needs a feature that is refused.
         PredictionError
             If the time is negative at some of the sizes.
         KernelError
@@ -282,9 +282,9 @@ class FittedModel(FrozenValue):
         return self._unmeasured(self._values(counts, sizes))
 
     def share_of(self, quantity: str, counts: KernelCounts, sizes: Mapping[str, Any]) -> tuple[float, float]:
-        """Return the share of a quantity in a kernel's predicted time [1], and the time [s]; 0 if it has none.
+        """Return the share of a quantity in a kernel's predicted time [1], and the time [s]; 0 and 0 without it.
 
-        It is the share of the seconds due to its weight, which is a relative's if it is not determined.
+        The share is due to the quantity's weight, or to a relative's weight if its own is not determined.
         """
         values = self._values(counts, sizes)
         if not values.get(quantity):
@@ -342,7 +342,7 @@ class FittedModel(FrozenValue):
         return self.fitted.conformal.quantiles if self.fitted.conformal else None
 
     def _by_weight(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the seconds due to each weight; those from a relative are due to the relative's weight."""
+        """Return the seconds due to each weight; a weight from a relative adds its seconds to the relative's weight."""
         by_weight = dict(self._run_time.by_weight(values))
         for name, weight in self.related.items():
             if name in by_weight:
@@ -376,7 +376,7 @@ class FittedModel(FrozenValue):
     def _covering(
         self, interval: tuple[Any, Any] | None, case: Case, seconds: Any, half_width: Any
     ) -> tuple[tuple[Any, Any] | None, tuple[Caution, ...]]:
-        """Return an interval that also contains predictions by uncertain facts' alternatives, and their cautions."""
+        """Return an interval that also contains predictions with other values of uncertain facts, and the cautions."""
         cautions: list[Caution] = []
         for doubt, other in self._doubted:
             there = other._run_time.seconds(other.family.values(case.with_facts(other.facts)))
@@ -393,7 +393,7 @@ class FittedModel(FrozenValue):
         return tuple((each, self.with_facts({each.key: other})) for each, other in doubted_facts(self.facts))
 
     def _with_relatives(self, values: Mapping[str, Any], missing: tuple[str, ...]) -> FittedModel:
-        """Return the model with weights of relatives for missing quantities, and for those that cannot be free."""
+        """Return the model with weights of relatives for missing quantities, and for quantities that cannot be free."""
         if self.strict or self.related:
             return self
         names = (*missing, *(name for name in self._doubted_free if np.any(values.get(name, 0.0))))
@@ -441,8 +441,8 @@ class FittedModel(FrozenValue):
     ) -> tuple[tuple[Any, Any] | None, tuple[FromRelative, ...]]:
         r"""Return an interval widened by the scatter of the ratios to relatives, and the relatives that matter.
 
-        With the time :math:`T_q` where the cost of q is wrong by its spread, and h the half width without relatives,
-        the half width is :math:`(h^2 + \sum_q \log^2(T_q/T))^{1/2}` at either side.
+        :math:`T_q` is the time if the cost of q is wrong by its spread, and h is the half width without relatives.
+        Either side has the half width :math:`(h^2 + \sum_q \log^2(T_q/T))^{1/2}`.
         """
         if not self.related:
             return interval, ()
@@ -493,13 +493,13 @@ def fit(
     Parameters
     ----------
     options, nonnegative
-        Options of the fit; `nonnegative` replaces the one of the options.
+        Options of the fit; ``nonnegative=True`` overrides the options.
     others
         Measured kernels that the fit does not use, such as test kernels: their errors add groups of kernels to the
         intervals.
     samples
-        Measured random samples, which the fit does not use either. Half of the errors for intervals are theirs, and
-        they help to choose facts.
+        Measured random samples, which the fit does not use either. They have half of the weight in intervals, and they
+        help to choose facts.
 
     Raises
     ------
@@ -527,10 +527,10 @@ def fitted_model(fits: fitting.FamilyFits) -> FittedModel:
 def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
     """Read a model that :meth:`FittedModel.save` wrote.
 
-    The facts of the device are in the file, else they are read from ``device.json`` and ``facts.yaml`` in its folder.
-    `family` is needed only for a user's own: a value that cannot be found by its name, or the path of a Python file,
-    which must have the SHA-256 of the fit. Nothing that a weights file names is run. Raise a WeightsError if the file
-    is missing, is not a weights file of this schema, or belongs to another family.
+    If the file has no facts of the device, they are read from ``device.json`` and ``facts.yaml`` in its folder.
+    `family` is needed only for a user's own family: a value that cannot be found by its name, or the path of a Python
+    file, which must have the SHA-256 of the fit. Code that a weights file names is never run. Raise a WeightsError if
+    the file is missing, is not a weights file of this schema, or belongs to another family.
     """
     given = None if family is None else find_family(family)
     fitted = read_weights(path, family=given)
@@ -539,7 +539,7 @@ def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
 
 
 def facts_beside(weights: Path) -> DeviceFacts | None:
-    """Return the facts in ``device.json`` and ``facts.yaml`` of a weights file's folder; None without the first."""
+    """Return the facts in ``device.json`` and ``facts.yaml`` next to a weights file; None without ``device.json``."""
     device, written = weights.with_name("device.json"), weights.with_name(FACTS_FILE)
     if not device.is_file():
         return None

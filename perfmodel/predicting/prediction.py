@@ -20,8 +20,8 @@ from perfmodel.store.measurement import Clock
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-LOCALITY_MATTERS = 1.05  # largest factor between the times with local and with random indices that gets no caution
-ADDS_UP = 1e-6  # largest relative difference between the time and the sum of its terms for terms that add up
+LOCALITY_MATTERS = 1.05  # above this factor between the times with local and with random indices there is a caution
+ADDS_UP = 1e-6  # terms add up if the relative difference between their sum and the time is at most this
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,7 +103,7 @@ class Prediction:
         return bool(np.allclose(sum(self.terms.values()), self.seconds, rtol=ADDS_UP, atol=0.0))
 
     def at_each_size(self) -> Iterator[Prediction]:
-        """Yield the prediction at each size as one of numbers; of arrays in C order."""
+        """Yield the prediction at each size, with numbers in place of arrays, in C order."""
         if not np.ndim(self.seconds):
             yield self
             return
@@ -188,7 +188,7 @@ class Anchor:
     """A kernel's measured and predicted time [s] at one size, which scales its predictions at other sizes.
 
     The measured time is the minimum of one visit, or of several if the first was suspicious (`flags`); the predicted
-    time is positive. `errors` are of anchored predictions, from the weights, if they have them.
+    time is positive. `errors` are the errors of anchored predictions, if the weights have them.
     """
 
     kernel: str
@@ -211,14 +211,14 @@ class Anchor:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Reasons not to trust it."""
+        """Reasons not to trust the anchor."""
         text = f"the run that anchors it is suspicious ({', '.join(self.flags)}): run it again"
         return (text,) if self.flags else ()
 
     def applied(self, plain: Prediction) -> Prediction:
         """Scale a prediction of the same kernel, with the intervals of :meth:`FittedModel.to_be_anchored`.
 
-        At the anchor's own sizes it is the measured time, with the interval of the noise.
+        At the anchor's own sizes the prediction is the measured time, and noise alone gives the interval.
         """
         here = np.logical_and.reduce([np.asarray(plain.sizes.get(name)) == size for name, size in self.sizes.items()])
         by: Any = np.where(here, self.factor, self.scale)[()]

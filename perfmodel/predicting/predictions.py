@@ -71,8 +71,8 @@ def together(points: Sequence[Mapping[str, int]]) -> dict[str, Any]:
 class Predicted:
     """One variant at all sizes: numbers, or arrays of shape (n_sizes,), NaN where the kernel's assumptions do not hold.
 
-    `problem` is why a prediction is missing there. `broken` is the error of the last size that breaks an assumption,
-    where none of the sizes predicted together is allowed. `counts` are kept if they were made in this process.
+    `problem` explains why predictions are missing. `broken` is the error of the last sizes that were predicted together
+    and of which no size is allowed. `counts` are kept if they were made in this process.
     """
 
     prediction: Prediction
@@ -88,9 +88,9 @@ class Predicted:
 
 @dataclass(frozen=True, eq=False)
 class Predictions(FrozenValue):
-    """Variants of a kernel at sizes, in the given order, and the errors of those that cannot be predicted, by name.
+    """Predictions of a kernel's variants at sizes, in the given order, and the errors of the other variants, by name.
 
-    `scatter` is that of errors between these variants (:func:`scatter_of`), if the weights have it, and `anchors` are
+    `scatter` describes the errors between these variants (:func:`scatter_of`), if the weights have it. `anchors` are
     the runs that scale the predictions, by name.
     """
 
@@ -115,7 +115,7 @@ class Predictions(FrozenValue):
         return {name: variant.counts for name, variant in self.variants.items() if variant.counts is not None}
 
     def required(self) -> Predictions:
-        """Return this if any variant has a prediction at any size; else raise the reason, or the first error."""
+        """Return self if any variant has a prediction at any size; else raise the reason, or the first error."""
         if not any(variant.allowed.any() for variant in self.variants.values()):
             broken = (variant.broken for variant in self.variants.values() if variant.broken is not None)
             for error in (*broken, *self.errors.values()):
@@ -127,9 +127,9 @@ class Predictions(FrozenValue):
 class Predicting:
     """How variants of a kernel are counted and predicted.
 
-    `anchors` are a run of each variant by name, which scales its prediction. Errors that are `skipped` leave a variant
-    out; any other error is raised. `jobs` and `progress` are as of :func:`perfmodel.count_all`; with None in this
-    process, where a variant's own function may raise anything. `options` are those of :func:`perfmodel.count`.
+    `anchors` are a run of each variant by name, which scales its prediction. A variant with an error in `skipped` is
+    left out; other errors are raised. `jobs` and `progress` are as in :func:`perfmodel.count_all`. ``jobs=None`` uses
+    this process, where a variant's own function may raise any error. `options` are passed to :func:`perfmodel.count`.
 
     Examples
     --------
@@ -167,8 +167,8 @@ class Predicting:
     ) -> Generator[tuple[str, Predicted | PerfModelError], None, None]:
         """Yield each variant with its prediction or its error, in their order, as soon as it is known.
 
-        Several sizes are given as :func:`columns_of` returns them. With `rows`, so many sizes are predicted at once
-        and terms are left out, to save memory. It raises as :meth:`predicted`.
+        Give several sizes as :func:`columns_of` returns them. With `rows`, only so many sizes are predicted at once,
+        without terms, to save memory. Raise the same errors as :meth:`predicted`.
         """
         model = self.model if self.anchors is None else self.model.to_be_anchored()
         asked = replace(self, model=model, anchors=None, progress=None)
@@ -203,7 +203,7 @@ class Predicting:
             most = max(1, (task.rows or ROWS) // max(1, length_of(task.sizes)))
             yield from pool.stream(task, variants, TITLE, most)
             return
-        # Other processes cannot import a family from a user's file: they count, and this one predicts.
+        # Other processes cannot import a family from a user's file: they only count, and this process predicts.
         with closing(pool.stream(Counting(self._counting, here=False), variants, TITLE)) as counted:
             for name, counts in counted:
                 failed = isinstance(counts, PerfModelError)
@@ -226,7 +226,7 @@ class Predicting:
 
 @dataclass(frozen=True)
 class _Task:
-    """Counts and predicts a variant, `rows` sizes at once without terms; in the caller's process it keeps counts."""
+    """Counts and predicts a variant; with `rows`, so many sizes at once and no terms. `here`: it keeps the counts."""
 
     asked: Predicting
     sizes: Sizes
@@ -290,8 +290,8 @@ def scatter_of(
 ) -> Scatter | None:
     r"""Return the scatter of a model's errors between variants of one kernel, if its weights have it.
 
-    Its scale is that of kernels of groups left out, times the geometric mean of the predictions' scales :math:`\sigma`
-    (:mod:`perfmodel.fitting.local_scale`) where that is above 1.
+    Its scale is the scale of groups that a fit left out, times the geometric mean of the predictions' scales
+    :math:`\sigma` (:mod:`perfmodel.fitting.local_scale`) if that mean is above 1.
     """
     if anchored:
         scatter, model = model.fitted.anchored.scatter if model.fitted.anchored else None, model.to_be_anchored()

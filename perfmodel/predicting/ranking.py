@@ -75,8 +75,8 @@ class RankedVariant:
 class Ranking(tuple[RankedVariant, ...]):
     """Variants of a kernel, the one predicted fastest first: a tuple that shows itself as a table.
 
-    `errors` are by name why others cannot be ranked (:func:`perfmodel.rank` with `jobs`), `sizes` the size parameters,
-    and `broken` the variants whose assumptions these sizes break.
+    `errors` has the errors of variants that cannot be ranked, by name (:func:`perfmodel.rank` with `jobs`). `sizes` are
+    the size parameters, and `broken` are the variants whose assumptions these sizes break.
     """
 
     errors: Mapping[str, PerfModelError]
@@ -139,10 +139,10 @@ def rank(
     Parameters
     ----------
     variants
-        Name to a Loopy ``TranslationUnit``, a function without arguments that makes one, or its counts; or a
-        :class:`perfmodel.Space`.
+        Each variant by name: a Loopy ``TranslationUnit``, a function without arguments that makes one, or its counts;
+        or a :class:`perfmodel.Space`.
     model, allow_unmeasured, strict
-        As of :meth:`perfmodel.predicting.model.FittedModel.predict`, also for the errors that are raised.
+        As in :meth:`perfmodel.predicting.model.FittedModel.predict`, also for the errors that are raised.
     sizes, **more_sizes
         The size parameters, integers.
     level
@@ -150,7 +150,7 @@ def rank(
     anchors
         A run of each variant by name, which scales its prediction (:func:`perfmodel.tuning.anchor_variants`).
     jobs, progress
-        As of :func:`perfmodel.count_all`. If `jobs` is given, even 1, a variant that cannot be built, counted or
+        As in :func:`perfmodel.count_all`. If `jobs` is given, even 1, a variant that cannot be built, counted or
         predicted is left out, with its error in ``errors`` of the ranking. Else the first error is raised.
     """
     variants = variants.variants if isinstance(variants, Space) else variants

@@ -2,13 +2,13 @@ r"""The cost of a quantity that was never measured on a device, from the cost of
 
 On device d the weights of a quantity a and of a relative b (:mod:`perfmodel.quantities.relatives`) have the ratio
 :math:`r_d = \log(w_a/w_b)`. ``relatives.json`` has the weights that fits determined on devices, by device type
-(``scripts/redraw relatives`` writes it). From n devices with both, the ratio on another device has Student's
+(``scripts/redraw relatives`` writes it). If n devices have both quantities, the ratio on another device has Student's
 distribution with :math:`\nu = \nu_0 + n - 1` degrees of freedom, the mean :math:`\bar r` and the scale
 
 .. math:: s \sqrt{1 + 1/n}, \qquad s^2 = \frac{\nu_0 s_0^2 + \sum_d (r_d - \bar r)^2}{\nu}
 
-where :math:`s_0^2` is the variance of the ratios of all pairs in the group of the two, each pair around its own mean,
-which counts as :math:`\nu_0` devices. If only devices of the other type have both, the variance between the types is
+where :math:`s_0^2` counts as :math:`\nu_0` devices: it is the variance of the ratios of all pairs in the group of the
+two, each pair around its own mean. If only devices of the other type have both, the variance between the types is
 added: the mean square of the differences of a pair's means. If no device has both, the mean is 0, and the variance is
 :math:`s_0^2` plus the mean square of the mean ratios of the group, or of pairs that differ only in the width of their
 types. Of the relatives in the nearest group the one with the narrowest distribution is used.
@@ -47,7 +47,7 @@ Pair: TypeAlias = tuple[str, str]
 
 
 def known_weights(weights: Mapping[str, FittedWeight]) -> dict[str, float]:
-    """Return the positive weights that a fit determined, by their quantities: without ``w_``."""
+    """Return the positive weights that a fit determined, by quantity: the weight's name without ``w_``."""
     return {
         name.removeprefix("w_"): weight.value
         for name, weight in weights.items() if weight.unit and weight.value > 0 and not USELESS & {*weight.marks}
@@ -64,7 +64,7 @@ def student_deviation(freedom: int, level: float) -> float:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A relative, and the distribution of the log ratio to it from `devices`: mean, scale and degrees of freedom."""
+    """A relative, and the distribution of the log ratio to it: mean, scale, degrees of freedom, number of devices."""
 
     relative: str
     mean: float
@@ -81,7 +81,7 @@ class Ratio:
 class RelatedWeight:
     """The weight of a quantity that was never measured: the weight of a relative, by its name, times a ratio.
 
-    `exercised` is whether measured kernels have the quantity, and its fitted weight is zero.
+    `exercised` is true if measured kernels have the quantity, but its fitted weight is zero.
     """
 
     quantity: str
@@ -91,7 +91,7 @@ class RelatedWeight:
     exercised: bool
 
     def caution(self, level: float) -> FromRelative:
-        """Return the caution of a prediction that uses it."""
+        """Return the caution of a prediction that uses this weight."""
         spread = math.exp(self.ratio.spread(level))
         return FromRelative(
             self.quantity, self.ratio.relative, math.exp(self.ratio.mean), spread, self.ratio.devices, self.exercised

@@ -29,21 +29,21 @@ def table(
 ) -> Any:  # fmt: skip
     """Predict each variant at each size, as one pandas table, or as a Parquet file at `path` (needs pyarrow).
 
-    A row for each variant and size, variant by variant: ``variant``, the sizes, ``seconds``, ``low_s``, ``high_s`` [s]
-    and ``problem``, a text where a prediction is missing (all three are NaN then), else empty. Bounds are NaN also if
-    the model has no intervals. Raise the first error if nothing can be predicted; then nothing is written.
+    The table has a row for each variant and size, variant by variant, with ``variant``, the sizes, ``seconds``,
+    ``low_s``, ``high_s`` [s] and ``problem``: why a prediction is missing (its times are NaN), else empty. Bounds are
+    NaN also if the model has no intervals. Raise the first error if nothing can be predicted; then no file is written.
 
     Parameters
     ----------
     variants, model, level, allow_unmeasured
-        As of :func:`perfmodel.rank`.
+        As in :func:`perfmodel.rank`.
     sizes
         Every size parameter with an integer or an array of integers, which are broadcast: shape (n_sizes,).
     jobs, progress, **options
-        As of :func:`perfmodel.count_all` and :func:`perfmodel.count`.
+        As in :func:`perfmodel.count_all` and :func:`perfmodel.count`.
     rows
-        Rows at once. In addition to the table, the caller's process needs about 1 kB for each of these and 100 B for
-        each size, for any number of variants. With ``jobs=1``, isl adds up to half a megabyte for each kernel.
+        Rows in memory at once. In addition to the table, the caller's process needs about 1 kB for each of them and 100
+        B for each size, for any number of variants. With ``jobs=1``, isl adds up to half a megabyte for each kernel.
     """
     if rows < 1:
         raise OptionError(f"rows is {rows!r}", "give a positive integer, such as 50000")
@@ -83,7 +83,7 @@ def _columns(outcomes: Iterator[tuple[str, Predicted | PerfModelError]], length:
 
 
 def _frame(variants: Iterator[_Columns], at: Sizes, count: int) -> Any:
-    """Return a pandas table of so many variants."""
+    """Return a pandas table of `count` variants."""
     try:
         import pandas as pd
     except ImportError as error:
@@ -114,7 +114,7 @@ def _frame(variants: Iterator[_Columns], at: Sizes, count: int) -> Any:
 
 
 def _parquet_file(path: Path, variants: Iterator[_Columns], at: Sizes, rows: int) -> Path:
-    """Write a Parquet file in groups of so many rows, atomically, and return its path."""
+    """Write a Parquet file in groups of `rows` rows, atomically, and return its path."""
     try:
         import pyarrow as pa
         from pyarrow import parquet

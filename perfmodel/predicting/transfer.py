@@ -13,9 +13,9 @@ kind:
 
 .. math:: m_c = \Big(m + \sum_{d \in c} m_d\Big) / (1 + n_c)
 
-with :math:`m_d` the mean error |log(t/p)| on device d, m its mean over all devices, which counts as one more device,
-and :math:`n_c` devices of that kind. Errors on a device are divided by the m of all others. If a platform is unknown,
-errors are not scaled.
+with :math:`m_d` the mean error |log(t/p)| on device d, and :math:`n_c` devices of that kind. The mean over all devices,
+m, counts as one more device. Errors on a device are divided by the :math:`m_c` of the other devices. If a platform is
+unknown, errors are not scaled.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ ADVISED = {"gpu": "multithreaded", "cpu": "roofline"}
 class TransferErrors(BaseModel):
     """Errors of predictions by transferred weights.
 
-    Each group of `conformal` is a device that weights were transferred to; `foreign` are those whose platform is of
-    another vendor than the platform of the weights' device.
+    Each group of `conformal` is a device that weights were transferred to; `foreign` are the devices whose platform is
+    of another vendor than the platform of the weights' device.
     """
 
     model_config = STRICT
@@ -59,7 +59,7 @@ class TransferErrors(BaseModel):
     foreign: tuple[str, ...] = ()
 
     def scores(self, foreign: bool | None) -> Conformal:
-        """Return the scores for a device whose platform is of another vendor, of the same one, or unknown (None)."""
+        """Return the scores for a device; `foreign` is whether its platform is of another vendor (None: unknown)."""
         errors: dict[str, list[float]] = defaultdict(list)
         for score, device in zip(self.conformal.scores, self.conformal.groups, strict=True):
             errors[device].append(score)
@@ -100,8 +100,8 @@ def _foreign(known: DeviceFacts, facts: DeviceFacts) -> bool | None:
 def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
     r"""Return a model of another device of the same type, with weights that follow from the facts of both devices.
 
-    Each weight w [s per unit] becomes :math:`w \, r'/r`, with the rates of the new and the old device of which it is a
-    multiple (:attr:`perfmodel.models.model.Weight.scale`). Kernels must be counted for the new device's sub-groups, as
+    Each weight w [s per unit] is a multiple of a rate r (:attr:`perfmodel.models.model.Weight.scale`), and becomes
+    :math:`w \, r'/r` with the rate r' of the new device. Kernels must be counted for the new device's sub-groups, as
     :meth:`FittedModel.predict` does. ``fitted.transferred_from`` is the device of the fit.
 
     Raises
