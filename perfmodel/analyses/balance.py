@@ -2,14 +2,14 @@ r"""What bounds a kernel, by the work-depth model and its balance inequality.
 
 Kim et al. (2012), section 2.5, Eq. 2.4: a computation of work W, depth D and Q transfers can run at the peak of
 a machine of p cores, :math:`C_0` operations a second each, latency :math:`\alpha`, bandwidth :math:`\beta` and
-transfers of size L if its time to compute (Eq. 2.1) is not below its time to move data (Eq. 2.3):
+transfers of size L if its time to compute (Eq. 2.1) is at least its time to move data (Eq. 2.3):
 
 .. math::
 
     \frac{p C_0}{\beta} \left(1 + \frac{\alpha \beta / L}{Q / D}\right)
     \le \frac{W}{Q L} \left(1 + \frac{p - 1}{W / D}\right)
 
-The paper prints p for p - 1; only with p - 1 is this the same as :math:`T_{comp} \ge T_{mem}`.
+The paper prints p instead of p - 1, but only p - 1 makes the inequality equivalent to :math:`T_{comp} \ge T_{mem}`.
 """
 
 from __future__ import annotations
@@ -57,17 +57,17 @@ class Balance:
 
     @property
     def parallelism(self) -> float:
-        """:math:`W/D`, the nodes that can be performed at once on average; infinite without depth."""
+        """:math:`W/D`, the mean number of nodes that can execute at once; infinite without depth."""
         return self.work / self.depth if self.depth else math.inf
 
     @property
     def memory_parallelism(self) -> float:
-        """:math:`Q/D`, the transfers that can be under way at once on average."""
+        """:math:`Q/D`, the mean number of transfers that can be in flight at once."""
         return self.transfers / self.depth if self.depth else math.inf
 
     @property
     def hidden(self) -> float:
-        r""":math:`\alpha\beta/L`, the transfers under way at once that hide the latency (Little's law)."""
+        r""":math:`\alpha\beta/L`, the number of transfers in flight that hides the latency (Little's law)."""
         return self.latency * self.bandwidth / self.transfer_bytes if self.latency else 0.0
 
     @property
@@ -94,9 +94,9 @@ class Balance:
 
     @property
     def verdict(self) -> str:
-        """What bounds the computation, by the largest of the four times.
+        """The bound of the computation, from the largest of the four times.
 
-        If the chain of dependences takes longest, for its operations or for its data, there is too little parallelism.
+        If the operations or the data of the chain of dependences take longest, there is too little parallelism.
         """
         if not (self.compute_s or self.memory_s):
             return NO_WORK

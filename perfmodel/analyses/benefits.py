@@ -1,14 +1,14 @@
-r"""What removing each inefficiency of a kernel could save at most, by the model of Sim et al.
+r"""An upper bound of the time that removing each inefficiency of a kernel saves, by the model of Sim et al.
 
 Kim et al. (2012), section 4.1.3 and Eq. 4.25 to 4.30, in seconds:
 
 - :math:`T_{fp}` (4.25), the floating-point operations alone, at the kernel's ITILP, and :math:`T_{mem\_min}`
-  (4.26), the footprints at the device's bandwidth: size_of_data is read as requests of each unit.
+  (4.26), the footprints at the device's bandwidth; size_of_data is interpreted as the requests of each unit.
 - :math:`B_{itilp} = W_{parallel}` less the same at ITILP_max (4.27); :math:`B_{serial} = W_{serial}` (4.28)
 - :math:`B_{fp} = T_{comp} - T_{fp} - B_{itilp} - B_{serial}` (4.29)
 - :math:`B_{memlp} = \max(T'_{mem} - T_{mem\_min}, 0)` with :math:`T'_{mem} = T_{mem} - T_{overlap}` (4.30)
 
-All of it is estimated from static counts, as in :mod:`perfmodel.models.gpuperf`, and summed over launches.
+All numbers are estimates from static counts, as in :mod:`perfmodel.models.gpuperf`, summed over launches.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _METRICS = ("itilp", "serial", "fp", "memlp")
 
 @dataclass(frozen=True)
 class Benefits:
-    """The time of a kernel, and how much of it could be saved [s]."""
+    """The time of a kernel, and the parts of it that could be saved [s]."""
 
     compute_s: float  # T_comp, without launches
     memory_s: float  # T_mem
@@ -60,7 +60,7 @@ class Benefits:
 
     @property
     def largest(self) -> str:
-        """Name of the largest of the four."""
+        """Name of the largest of the four benefits."""
         return max(_METRICS, key=lambda name: float(getattr(self, f"{name}_s")))
 
 

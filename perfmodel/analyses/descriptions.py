@@ -1,7 +1,7 @@
 """Weights, terms and facts in plain words, for the report.
 
-The words of a family's own weights and terms are in its file (:mod:`perfmodel.models`), the words of a quantity where
-it is defined; here are the words of features, which families share.
+The file of a family (:mod:`perfmodel.models`) has the words of its own weights and terms, and the definition of a
+quantity has its words. This file has the words of features, which families share.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _OPERATION = re.compile(r"op_(?P<dtype>[a-z]+\d*)_(?P<kind>\w+)")
 
 
 def weight_words(name: str, value: float, unit: str, family: Family | None = None) -> str:
-    """Return what a weight, a feature or a family's own ``w_*``, means, as a sentence without its full stop.
+    """Return the meaning of a weight (a feature's or a family's own ``w_*``) as a sentence without its full stop.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def term_words(family: Family, term: str) -> str:
 
 
 def term_advice(family: Family, term: str) -> str:
-    """Return what to try where a term is the largest; empty where nothing is known."""
+    """Return advice for kernels whose largest term is this one; empty if there is none."""
     if family.advice:
         return family.advice.get(term, "")
     for beginning, sentence in _BY_FEATURE:
@@ -88,7 +88,7 @@ _BY_FEATURE = (
 
 
 def _thing(name: str, per: str) -> tuple[str, float, str]:
-    """Return the charged thing, and the amount and the unit that a rate counts; no unit for a rate without meaning."""
+    """Return what a weight is charged for, and the amount and unit of its rate; no unit if a rate has no meaning."""
     if (access := _ACCESS.fullmatch(name)) is not None:
         return _access(**access.groupdict())
     if (operation := _OPERATION.fullmatch(name)) is not None:
@@ -169,7 +169,7 @@ PLAIN: Mapping[str, str] = {
     "opencl_version": "version of OpenCL",
     "profiling_resolution_ns": "resolution of the device's own clock",
 }
-"""Meanings of facts that no model uses, or whose usual meaning names other keys."""
+"""Meanings of facts that no model uses, or whose meaning in ``keys.csv`` names other keys."""
 
 
 def fact_lines(facts: DeviceFacts | None) -> tuple[FactLine, ...]:
@@ -197,7 +197,7 @@ def weight_lines(model: FittedModel, level: float = 0.9) -> tuple[WeightLine, ..
 
 
 def how_made(model: FittedModel, measured: Measurements, folder: str | Path) -> tuple[tuple[str, str], ...]:
-    """Return how weights were made, as pairs of a name and a text."""
+    """Return a description of how weights were fitted, as pairs of a name and a text."""
     fitted, rows = model.fitted, tuple(measured)
     same = rows_hash(measured) == fitted.measurements
     dates = sorted(row.taken_at[:10] for row in rows if row.taken_at)

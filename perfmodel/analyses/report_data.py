@@ -55,7 +55,7 @@ class Share:
 
 @dataclass(frozen=True)
 class KernelTerms:
-    """The terms of a predicted time, the largest first; they overlap if they do not add up."""
+    """The terms of a predicted time, the largest first; terms that do not add up to the time overlap."""
 
     kernel: str
     form: str  # variant, in words
@@ -88,18 +88,18 @@ class ReportData:
     comparisons: Comparisons
     figures: Figures  # of the comparisons
     verdict: Verdict | None  # None without test kernels
-    unmeasured: Mapping[str, tuple[str, ...]] = field(hash=False)  # kernels by an unmeasured feature that they need
+    unmeasured: Mapping[str, tuple[str, ...]] = field(hash=False)  # unmeasured features, and kernels that need them
     kernels: tuple[KernelTerms, ...]  # each compared variant at its largest size
     points: tuple[KernelPoint, ...]  # roofline points; empty if the facts do not allow them
     ranking: Ranking = Ranking()  # noqa: RUF009 -- a tuple.  A user's variants, fastest first
     own: tuple[KernelTerms, ...] = ()  # their terms
     own_points: tuple[KernelPoint, ...] = ()  # their roofline points at predicted times
     withheld: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    """Why other variants of the user have no prediction, by name."""
+    """By name, why the user's other variants have no prediction."""
     made: tuple[tuple[str, str], ...] = ()  # how the report was made: pairs of a name and a text
     simulated: bool = False  # whether a simulator counted the times
     roofs: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    """The roofs that the facts hold, by the fact's key (:func:`perfmodel.analyses.roofline.roof_values`)."""
+    """The roofs among the facts, by the fact's key (:func:`perfmodel.analyses.roofline.roof_values`)."""
     families: tuple[FamilyLine, ...] = ()  # with weights in the folder; none without test kernels
     bound_problems: tuple[str, ...] = ()  # why a model cannot explain kernels
     scatter: Scatter | None = None  # of errors between variants of one kernel, if the weights have it
@@ -191,7 +191,7 @@ def _largest_terms(
         counts = compared.counts[row.counts_hash]
         try:
             predicted = model.predict(counts.least_local, row.parameters, level=level, strict=True)
-        except (UnmeasuredFeatureError, PredictionError):  # its features are among the unmeasured ones, or no time
+        except (UnmeasuredFeatureError, PredictionError):  # a feature was never measured, or the time is negative
             continue
         bounds = bounding.bounds(counts, row.parameters)
         sizes, measured = in_words(row.parameters), row.seconds_by(model.clock)

@@ -20,7 +20,7 @@ NO_WEIGHTS = ("device.json", "recommended.json")  # documents of a device's fold
 
 @dataclass(frozen=True)
 class FamilyLine:
-    """A family on the cases that every family predicts."""
+    """The figures of a family, on the cases that every family predicts."""
 
     name: str
     citation: str = ""
@@ -29,7 +29,7 @@ class FamilyLine:
     withheld: int = 0  # cases without a prediction
     problem: str = ""  # why its weights cannot be used
     errors: Mapping[str, float] = field(default_factory=dict, hash=False)
-    """Errors by kernel, and of all."""
+    """Errors by kernel, and over all kernels."""
 
 
 def weights_files(folder: str | Path) -> tuple[Path, ...]:
@@ -41,7 +41,7 @@ def family_lines(
     model: FittedModel, folder: str | Path, compared: Measurements, level: float = 0.9,
     advance: Callable[[str], None] = lambda note: None,
 ) -> tuple[FamilyLine, ...]:  # fmt: skip
-    """Return the families of a folder's weights, the one with the smallest error first, unusable ones last.
+    """Return the families of a folder's weights, sorted by error, the smallest first; unusable ones last.
 
     `model` is used for its own family; `advance` is called with the name of each family.
     """
@@ -79,7 +79,7 @@ def _one_line(error: PerfModelError) -> str:
 
 @dataclass(frozen=True)
 class KernelBounds:
-    """What bounds a kernel, and what could be saved; None where the model says nothing of it."""
+    """What bounds a kernel, and what could be saved; None if the model gives no answer."""
 
     balance: balance.Balance | None = None
     benefits: benefits.Benefits | None = None
@@ -87,7 +87,7 @@ class KernelBounds:
 
 @dataclass(frozen=True)
 class BoundModels:
-    """Weights of the two models; None where the folder has none of this device that can be used."""
+    """Weights of the two models; None if the folder has no usable weights of this device."""
 
     balance: FittedModel | None = None  # of the family ``work_depth``
     benefits: FittedModel | None = None  # of the family ``gpuperf``
@@ -111,7 +111,7 @@ def bounds_beside(model: FittedModel) -> BoundModels:
 
 
 def bound_models(folder: str | Path, device: str) -> BoundModels:
-    """Return the weights of both models that a folder holds for a device; those of benefits are for GPUs only."""
+    """Return the weights of both models in a folder for a device; the model of benefits is for GPUs only."""
     known: dict[str, Any] = {}
     problems = []
     for name, family in (("balance", balance.FAMILY), ("benefits", benefits.FAMILY)):

@@ -1,17 +1,17 @@
 r"""Measured kernels below the roofs of their device: Kim et al. (2012), figure 4.8 and Eq. 4.31.
 
 The roof of a kernel is the largest of its times to compute, to move data in global memory and to move data in local
-memory, each at the device's measured peak. What the caches hold from one run to the next does not come from memory:
+memory, each at the device's measured peak. Data that caches keep from one run to the next does not come from memory:
 
 .. math:: T_{memory} = \max\big((Q - C)/B,\; Q/B_{cache}\big)
 
-with the bytes Q that move at least (:func:`~perfmodel.quantities.traffic.least_bytes`), the caches' size C, and the
-bandwidths B of memory and :math:`B_{cache}` of the caches. Where the latter is not known, no cache was faster than the
-memory roof, and the time is Q/B. In local memory only what crosses from one work-item to another must move
+with the least number of bytes Q (:func:`~perfmodel.quantities.traffic.least_bytes`), the caches' size C, and the
+bandwidths B of memory and :math:`B_{cache}` of the caches. If :math:`B_{cache}` is unknown, no cache was faster than
+the memory roof, and the time is Q/B. In local memory, only data that work-items exchange must move
 (:func:`~perfmodel.quantities.traffic.least_local_bytes`).
 
-A share above 1 is a time shorter than that of every kernel which measured the roofs (a clock boost, or a published peak
-at a lower clock), or a predicted time that is too short.
+A share above 1 means that a kernel was faster than all kernels that measured the roofs (a clock boost, or a published
+peak at a lower clock), or that a predicted time is too short.
 """
 
 from __future__ import annotations
@@ -57,27 +57,27 @@ class KernelPoint:
     operations: float  # floating-point operations
     bytes: float  # bytes that must move in global memory [B]
     seconds: float  # measured median, or a predicted time [s]
-    bound_s: float  # the least time that the roofs allow [s]; NaN where one of them is not known
+    bound_s: float  # the least time that the roofs allow [s]; NaN if a roof is unknown
     bound: str  # the lowest roof: ``compute``, ``memory`` or ``local``
 
     @property
     def intensity(self) -> float:
-        """Operations a byte; infinite where nothing is moved."""
+        """Operations per byte; infinite if no byte is moved."""
         return self.operations / self.bytes if self.bytes else math.inf
 
     @property
     def rate(self) -> float:
-        """Operations a second, as measured."""
+        """Measured operations per second."""
         return self.operations / self.seconds
 
     @property
     def bytes_rate(self) -> float:
-        """Bytes a second, as measured [B/s]."""
+        """Measured bytes per second [B/s]."""
         return self.bytes / self.seconds
 
     @property
     def attainable(self) -> float:
-        """Operations a second below the lowest roof (Eq. 4.31); NaN where a roof is not known."""
+        """Operations per second that the lowest roof allows (Eq. 4.31); NaN if a roof is unknown."""
         return self.operations / self.bound_s if self.bound_s else math.inf
 
     @property
@@ -93,19 +93,19 @@ class KernelPoint:
 
     @property
     def document(self) -> dict[str, float | None]:
-        """The same numbers for JSON; null where a roof is not known."""
+        """The numbers of :attr:`cells` for JSON; null if a roof is unknown."""
         return {"operations_per_s": self.rate, "bytes_per_s": self.bytes_rate, "share_of_roof": finite(self.share)}
 
     @property
     def drawable(self) -> bool:
-        """Whether it has a place on logarithmic axes."""
+        """Whether logarithmic axes can show the point."""
         return self.operations > 0 and self.bytes > 0
 
 
 def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
-    """Return the roofs that are known of a device, by the fact's key.
+    """Return the known roofs of a device, by the fact's key.
 
-    Where the bandwidth of local memory is not known, each bank moves 4 bytes a cycle.
+    If the bandwidth of local memory is unknown, each bank is assumed to move 4 bytes per cycle.
     """
     roofs = {key: float(facts.value(key)) for key in (*PEAKS, *BANDWIDTHS, LOCAL) if key in facts}
     if LOCAL not in roofs and all(key in facts for key in ("banks", "compute_units", "clock_hz")):
@@ -116,7 +116,7 @@ def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
 def ceilings(facts: DeviceFacts) -> Mapping[str, float]:
     """Return the rates of float32 below the peak that code without multiply-adds, or without vectors, cannot exceed.
 
-    Half the peak, as a fused multiply-add counts as two operations; and the peak over the lanes that compute together.
+    They are half the peak, as a fused multiply-add counts as two operations, and the peak over the lanes of a vector.
     Source: Kim et al. (2012), section 4.2.4.
     """
     if PEAKS[0] not in facts:
@@ -129,13 +129,13 @@ def ceilings(facts: DeviceFacts) -> Mapping[str, float]:
 def points_of(
     facts: DeviceFacts | None, counts: Mapping[str, KernelCounts], sizes: Mapping[str, int], times: Mapping[str, float]
 ) -> dict[str, KernelPoint]:
-    """Return counted kernels at their times above zero [s], by name; none if the size of a transfer is not known."""
+    """Return counted kernels whose time [s] is positive, by name; none if the size of a transfer is unknown."""
     ranking = Ranking([RankedVariant(name, seconds) for name, seconds in times.items()], sizes=sizes)
     return points_at(facts, counts, [ranking])[0]
 
 
 def facts_with_roofs(model: FittedModel) -> DeviceFacts:
-    """Return the facts of a model's device, and the measured roofs in the folder of its weights."""
+    """Return the facts of a model's device, with the measured roofs in the folder of its weights added."""
     known = replace(model.facts, facts=()) if model.facts else DeviceFacts(model.device, "", "", ())
     if model.path is not None and not model.fitted.transferred_from:
         measured = model.path.with_name(ROOFS_FILE)
@@ -144,7 +144,7 @@ def facts_with_roofs(model: FittedModel) -> DeviceFacts:
 
 
 def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:
-    """Return each measured variant at its largest sizes; raise FactsError if the size of a transfer is not known."""
+    """Return each measured variant at its largest sizes; raise a FactsError if the size of a transfer is unknown."""
     counts, facts = measurements.counts, measurements.facts
     roofs = roof_values(facts) if facts is not None else {}
     rows = sorted(measurements, key=lambda row: (row.kernel, in_words(row.variant), *volume(row.parameters)))
@@ -160,7 +160,7 @@ def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:
 def points_at(
     facts: DeviceFacts | None, counts: Mapping[str, KernelCounts], rankings: Sequence[Ranking]
 ) -> tuple[dict[str, KernelPoint], ...]:
-    """Return the ranked and counted variants with times above zero by name, at each of several sizes."""
+    """Return the ranked and counted variants whose time is positive, by name, at each of several sizes."""
     roofs, points = roof_values(facts) if facts else {}, tuple[dict[str, KernelPoint], ...]({} for _ in rankings)
     times: dict[str, dict[int, float]] = {}
     for place, ranking in enumerate(rankings):
@@ -182,7 +182,7 @@ def points_at(
 def _placed(case: Case, roofs: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
     """Return operations, bytes, the least time [s] and the lowest roof's place in :data:`BOUNDS`, of the sizes' shape.
 
-    A roof that is not known is the lowest one, with NaN for the time.
+    If a roof is unknown, it counts as the lowest one, and the time is NaN.
     """
     single, double = float_operations(case)
     times = np.stack(np.broadcast_arrays(
@@ -197,7 +197,7 @@ def _placed(case: Case, roofs: Mapping[str, float]) -> tuple[Any, Any, Any, Any]
 
 
 def _memory_time(case: Case, roofs: Mapping[str, float]) -> Any:
-    """Return the least time in which what a kernel accesses can move [s]; NaN where the memory's roof is not known."""
+    """Return the least time in which the accessed data can move [s]; NaN if the roof of memory is unknown."""
     least, cache = least_bytes(case), roofs.get(BANDWIDTHS[1], case.known(L2))
     if not cache:
         return _time(least, roofs.get(BANDWIDTHS[0]))
@@ -213,6 +213,6 @@ ABOVE = "a higher clock than for the roofs, data kept in a cache, or too short a
 
 
 def above_lines(points: Iterable[KernelPoint]) -> list[str]:
-    """Return a line on the kernels that are above a roof, where some are."""
+    """Return a line that lists the kernels above a roof, if there are any."""
     names = dict.fromkeys(point.kernel for point in points if point.share > 1)
     return [f"above 100 % of the roof ({', '.join(names)}): {ABOVE}"] if names else []

@@ -1,6 +1,6 @@
 """What is known of a device, each number with its unit and its source.
 
-A model reads numbers of the device only from here, so that a prediction can say where each number comes from.
+A model reads numbers of the device only from here, so that a prediction can name the source of each number.
 """
 
 from perfmodel.facts.device_facts import (

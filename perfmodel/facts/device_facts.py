@@ -67,7 +67,7 @@ class DeviceFacts(FrozenValue):
         return self._hash
 
     @cached_property
-    def _hash(self) -> int:  # caches use devices as keys, and the facts are many
+    def _hash(self) -> int:  # caches use devices as keys, and a device has many facts
         return hash((self.name, self.platform, self.driver, self.facts))
 
     def __repr__(self) -> str:
@@ -96,7 +96,7 @@ class DeviceFacts(FrozenValue):
 
     @property
     def recorded(self) -> str:
-        """Who recorded the times of the device, and what is uncertain about them; "" where they were measured here."""
+        """Who recorded the times of the device, and what is uncertain about them; "" if perfmodel measured them."""
         return self.fact("recorded").source if "recorded" in self and self.value("recorded") else ""
 
     @property
@@ -161,7 +161,7 @@ def _words(text: str) -> list[str]:
 
 
 def differences(known: DeviceFacts, used: DeviceFacts) -> tuple[str, ...]:
-    """Return how a known device differs from the one in use; a part that one of them lacks is left out.
+    """Return how a known device differs from the device in use; a part that either of them lacks is left out.
 
     >>> differences(DeviceFacts("H200", "NVIDIA CUDA", "570.1", ()), DeviceFacts("H200", "NVIDIA CUDA", "580.2", ()))
     ("driver '570.1', here '580.2'",)
@@ -173,11 +173,11 @@ def differences(known: DeviceFacts, used: DeviceFacts) -> tuple[str, ...]:
 
 
 def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
-    """Return the assumed facts of a device by key, as far as it lacks them.
+    """Return by key the facts that are assumed for a device, because it lacks them.
 
-    No device reports these and no kernel measures them. ``max_groups_per_unit`` is 1 on a CPU, else
-    :data:`GROUPS_OF_A_GPU`; ``max_items_per_unit`` the largest work-group's items, times :data:`ITEMS_OVER_GROUP` if
-    not on a CPU. Nothing is assumed of a device without ``device_type``.
+    No device reports these facts and no kernel measures them. ``max_groups_per_unit`` is 1 on a CPU, else
+    :data:`GROUPS_OF_A_GPU`. ``max_items_per_unit`` is the number of items of the largest work-group, on a GPU times
+    :data:`ITEMS_OVER_GROUP`. Nothing is assumed for a device without ``device_type``.
     """
     known = dict(facts.facts)
     if "device_type" not in known:

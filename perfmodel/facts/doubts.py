@@ -1,8 +1,8 @@
-"""A device with the facts of its probes, and the doubts about these: impossible times and contradicting facts.
+"""A device with the facts of its probes, and doubts about these facts: impossible times and contradictions.
 
 A visit with impossible times was disturbed: it is measured again, and its times are not used. Two facts of one property
-contradict each other where they differ by :data:`CONTRADICTING` or more. One of them is assumed; predictions that
-depend on it have an interval that covers both.
+contradict each other if they differ by a factor of :data:`CONTRADICTING` or more. One of them is assumed to be right;
+the interval of a prediction that depends on it covers both.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from perfmodel.facts.fact import KEYS, Fact
 from perfmodel.facts.probed import ProbeRun, times
 
 CONTRADICTING = 1.9  # sizes of caches and vectors double
-PIPES, BOOST = 2, 2.0  # most fused multiply-adds of a lane in a cycle, and most of a clock over its reported rate
-DISTURBED = "disturbed: "  # begins the message of a visit with impossible times
-PROBED = ("measured", "told by the operating system")  # begins the source of a fact that may be in doubt
+PIPES, BOOST = 2, 2.0  # most fused multiply-adds of a lane per cycle, and highest ratio of a clock to its reported rate
+DISTURBED = "disturbed: "  # prefix of the message of a visit with impossible times
+PROBED = ("measured", "told by the operating system")  # prefixes of the source of a fact that may be in doubt
 
-LOAD_S = (5e-11, 1e-5)  # a load that waits for its address takes at least a cycle, and less than a page from a disk [s]
+LOAD_S = (5e-11, 1e-5)  # a load that waits for its address takes at least a cycle, and less than a read from a disk [s]
 BYTE_S = (1e-14, 1e-7)  # a byte of a stream [s]
 BARRIER_S = 1e-3  # most time of a barrier [s]
 NOISE = 2.0  # times of two kernels may be wrong by this factor
@@ -39,16 +39,16 @@ class ContradictingFacts:
     """A caution: probes, kernels and the system contradict each other about a property of a device."""
 
     what: str  #: the property
-    statements: tuple[str, ...]  #: what each of them gives for it
+    statements: tuple[str, ...]  #: the value that each of them gives
     assumed_text: str
     why: str  #: why it is assumed
     key: str  #: the fact that is assumed
-    assumed: float  #: its number, in the unit of the fact
-    other: float  #: the number that is farthest from it
+    assumed: float  #: the assumed value, in the unit of the fact
+    other: float  #: the value that differs most from it
 
     @property
     def assumption(self) -> str:
-        """What is assumed, why, and what follows for predictions."""
+        """What is assumed, the reason, and the consequence for predictions."""
         return f"{self.assumed_text} is assumed, for {self.why}, and intervals cover the other"
 
     def __str__(self) -> str:
@@ -57,9 +57,9 @@ class ContradictingFacts:
 
 
 def with_probed_facts(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> DeviceFacts:
-    """Return a device with the facts of its probes; those that it has under the same keys stay.
+    """Return a device with the facts of its probes added; known facts under the same keys are kept.
 
-    Where no probe finds the ways of a cache of known size, they are those that the operating system reports.
+    If no probe finds the ways of a cache of known size, the number that the operating system reports is used.
     """
     known: Mapping[str, Fact] = dict(facts.facts)
     found = probed.probed_facts(undisturbed(_of_device(facts, runs)))
@@ -82,7 +82,7 @@ def _hides_lanes_on_a_cpu(facts: DeviceFacts, found: Mapping[str, Fact]) -> bool
 
 
 def disturbed_probes(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> tuple[str, ...]:
-    """Return a note for each probe of the newest series without a fact, because all of its visits were disturbed."""
+    """Return a note for each probe of the newest series that gives no fact because all its visits were disturbed."""
     runs = _of_device(facts, runs)
     newest = max((run.series for run in runs), default=0)
     reasons: dict[str, str] = {}
@@ -108,7 +108,7 @@ def _assumed(probe: str, facts: DeviceFacts) -> str:
 
 
 def disturbed(run: ProbeRun) -> str:
-    """Return what is impossible among the times of a visit; "" if nothing is."""
+    """Return a description of an impossible time of a visit; "" if all times are possible."""
     check = _CHECKS.get(run.probe)
     return next(check(run), "") if check else ""
 
@@ -130,7 +130,7 @@ def _units(what: str, bounds: tuple[float, float], run: ProbeRun) -> Iterator[st
 
 
 def _lanes(run: ProbeRun) -> Iterator[str]:
-    """Check the times of more lanes over those of fewer, and of lanes of two kinds over those of one."""
+    """Check the ratios of times: more lanes to fewer lanes, and lanes of two kinds to lanes of one kind."""
     curve = times([run], "block", "lanes", dtype="float32")
     alone = sorted((int(lanes), seconds) for (block, lanes), seconds in curve.items() if block == lanes)
     for (few, quick), (many, slow) in combinations(alone, 2):
@@ -178,17 +178,17 @@ class _Witness:
 
 
 def contradictions(facts: DeviceFacts) -> tuple[ContradictingFacts, ...]:
-    """Return the facts of a device that contradict each other; none where a user wrote the assumed one.
+    """Return the contradictions between facts of a device, without those whose assumed fact a user wrote.
 
-    Compared are caches, pages and lanes of vectors by probes and as the system reports them; the measured peak of
-    operations with the most that units, lanes and clock allow; and the measured bandwidth with the least that one load
-    at a time gives.
+    For caches, pages and lanes of vectors, the probes' values are compared with the system's. The measured peak of
+    operations is compared with the upper bound from units, lanes and clock; the measured bandwidth is compared with the
+    lower bound from one load at a time.
     """
     return tuple(_contradictions(facts))
 
 
 def doubted_facts(facts: DeviceFacts) -> Iterator[tuple[ContradictingFacts, Fact]]:
-    """Yield each contradiction with the fact that would hold if the other number were right."""
+    """Yield each contradiction, with the fact that has the other value in place of the assumed one."""
     for each in contradictions(facts):
         value = int(each.other) if each.other.is_integer() else each.other
         yield each, Fact(value, KEYS[each.key].unit, f"in doubt: of {each.what} {', '.join(each.statements)}")
@@ -209,7 +209,7 @@ def _text(value: float, unit: str) -> str:
     return bytes_text(int(value)) if unit == "B" else f"{value:.3g} {unit}".strip()
 
 
-#: A property, its witnesses (the assumed one first), further ones for the message, and why the first is assumed.
+#: A property, its witnesses (the assumed one first), more witnesses for the message, and why the first is assumed.
 _Property: TypeAlias = tuple[str, list[_Witness], list[_Witness], str]
 
 

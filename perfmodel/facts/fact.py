@@ -1,7 +1,7 @@
 """One fact of a device; the keys of facts with their units and meanings; checks of documents.
 
-A fact that OpenCL reports (:mod:`perfmodel.opencl.device`) is listed where a model uses it. A user's own family may use
-other keys.
+A fact that OpenCL reports (:mod:`perfmodel.opencl.device`) is in the list only if a model uses it. A user's own family
+may use other keys.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Fact:
 
 
 class Key(NamedTuple):
-    """Unit and meaning of the fact under a key, and its allowed values where it is a word."""
+    """Unit and meaning of the fact under a key, and the allowed words if its value is a word."""
 
     unit: str
     meaning: str
@@ -48,7 +48,7 @@ def _keys() -> dict[str, Key]:
 
 #: The keys of facts, which are the rows of ``keys.csv``.
 KEYS: Mapping[str, Key] = MappingProxyType(_keys())
-#: Facts by which models divide: integers from 1 to these.
+#: Facts by which models divide: integers from 1 to these limits.
 WHOLE: Mapping[str, float] = MappingProxyType({"subgroup_size": MOST_LANES, "compute_units": math.inf})
 _PARTS = ("value", "unit", "source")
 

@@ -6,15 +6,15 @@ is not used. ``docs/facts.md`` states each rule.
 *Caches*. The time of a load in a pointer chase, over the footprint of the chase, has a step at each capacity. With x
 and y the logarithms of the footprint and of the time to the base 2:
 
-1. Each point is replaced by the median of itself and its neighbours. Adjacent points that fall are pooled to their
-   median (isotonic regression in the absolute error).
-2. The *slope* at x is the rise from x - 1/4 to x + 1/4. Its peaks of at least :data:`STEEP` are steps, if the slope
-   falls below half of the lower one between each two. Between two steps, the plateau is where the slope is least.
-3. The capacity is the largest measured footprint at which the curve has risen by at most half, in y, of the way from
-   the plateau before the step to the plateau after it. A rise of less than :data:`LEAST_RISE` altogether is not a step.
+1. Each point is replaced by the median of itself and its neighbours. Where the curve falls, adjacent points are pooled
+to their median (isotonic regression in the absolute error). 2. The *slope* at x is the rise from x - 1/4 to x + 1/4.
+Its peaks of at least :data:`STEEP` are steps, if between two peaks the slope falls below half of the lower peak. The
+plateau between two steps is where the slope is least. 3. The capacity is the largest measured footprint at which y has
+risen by at most half of the difference between the plateau before the step and the plateau after it. A total rise of
+less than :data:`LEAST_RISE` is not a step.
 
-*Lanes* run two loops, one after the other: some make all trips in the first loop, the others all in the second. A block
-of lanes that run in step takes twice the time of lanes of one kind if it has lanes of both kinds.
+*Lanes* run two loops, one after the other: some lanes make all trips in the first loop, the others make all trips in
+the second. If lanes run in step, a block with lanes of both kinds takes twice as long as a block with one kind.
 
 *Barriers*. b barriers of one group of G work-items take :math:`t(b, G) = t_0(G) + b (\alpha + \beta G)`, with
 :math:`\alpha` the fact ``barrier_group_s`` and :math:`\beta` ``barrier_s``.
@@ -44,15 +44,15 @@ LANES, NESTS, BARRIERS, OVERLAP = "lanes", "nests", "barriers", "overlap"
 LEVELS = ("l1", "l2", "l3")
 DTYPES = ("float32", "float64")
 CLEAR = 1.2  # times that differ by less than this factor count as equal
-LEAST_RISE = 0.4  # least rise of a step, as a logarithm to the base 2: a third
+LEAST_RISE = 0.4  # least rise of a step, as a logarithm to the base 2: a factor of 1.32
 STEEP = 0.25  # least rise over half an octave, on the same scale
 PROBED_PAGE = 4096  # bytes from each probed page to the next
 LEAST_PAGES = 256  # the second level of a TLB covers more pages than this; an earlier step is the first level's
-BEYOND = 1.5  # a last level begins beyond this multiple of the second levels of all units
-TWICE = 1.5  # a block of lanes that takes longer than this, over lanes of one kind, waits in both loops
-FREE = 2.0  # the device hides four to eight times as many lanes if they take less than this factor longer
+BEYOND = 1.5  # a last level is larger than this multiple of the second levels of all units
+TWICE = 1.5  # a block of lanes that takes longer than this multiple of lanes of one kind waits in both loops
+FREE = 2.0  # a device hides latency if four to eight times as many lanes take less than this factor longer
 LEAST, MOST = 1.0, 16.0  # exponents of the overlap
-COMPARABLE = 8.0  # kernels with times of memory and computing more different than this do not show the overlap
+COMPARABLE = 8.0  # kernels whose times of memory and computing differ by a larger factor do not show the overlap
 _GRID = 16  # points for each factor of two at which the slope is computed
 _PARTS, _PASSES = 16, 5
 
@@ -107,7 +107,7 @@ def newest(runs: Iterable[ProbeRun], probe: str) -> tuple[ProbeRun, ...]:
 
 
 def times(runs: Iterable[ProbeRun], *names: str, **where: Setting) -> Mapping[tuple[Setting, ...], float]:
-    """Return the least seconds of all visits for a unit of work, by the values of the named settings.
+    """Return the shortest time of all visits for a unit of work [s], by the values of the named settings.
 
     Only configurations with the settings `where` and a time above zero count.
     """
@@ -126,7 +126,7 @@ def times(runs: Iterable[ProbeRun], *names: str, **where: Setting) -> Mapping[tu
 
 
 def probed_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
-    """Return the facts that the runs of one device show clearly, by key; each source begins with "measured"."""
+    """Return the facts that the runs of one device determine clearly, by key; each source begins with "measured"."""
     runs = tuple(runs)
     rules = (cache_facts, page_facts, last_level_fact, lane_facts, barrier_facts, overlap_facts)
     return {key: fact for rule in rules for key, fact in rule(runs).items()}
@@ -170,9 +170,9 @@ def cache_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 
 
 def page_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
-    """Return ``page_bytes`` and ``tlb_pages``, if the curve has a step where the TLB covers no more pages.
+    """Return ``page_bytes`` and ``tlb_pages``, if the curve has a step at the number of pages that the TLB covers.
 
-    Its heights are the times of loads from a line of each page, less what the caches of as many lines add.
+    The curve is the time of loads from a line of each page, minus the time that caches add for as many lines.
     """
     curve = times(newest(runs, PAGES), "pages", "lines")
     packed, spread = ({int(n): s for (n, lines), s in curve.items() if lines == kind} for kind in ("packed", "spread"))
@@ -187,7 +187,7 @@ def page_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 
 
 def last_level_fact(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
-    """Return ``last_level_bytes`` [B], if reading again takes longer from there on, beyond the second levels."""
+    """Return ``last_level_bytes`` [B], if reading again takes longer above a size that exceeds the second levels."""
     runs = tuple(runs)
     curve, levels = times(newest(runs, STREAM), "bytes", "units"), capacities(runs)
     second = max((float(units) for _, units in curve), default=0.0) * (levels[1].last if len(levels) > 1 else 0.0)
@@ -212,9 +212,9 @@ def _line_bytes(runs: tuple[ProbeRun, ...]) -> int:
 def _ways(runs: tuple[ProbeRun, ...], levels: tuple[CurveStep, ...], line: int) -> dict[str, Fact]:
     """Return the ways of the first two caches, from chases over lines at strides of powers of two.
 
-    Lines at a large stride share a set. The ways are the most lines before the time of a load has risen half of the way
-    to the next level's, at the stride where these are fewest. Lines at strides of many pages may be fewer, since they
-    share a set of a TLB; so two strides must agree, and a power of two of sets must give a capacity in the step.
+    Lines at a large stride share a set. The ways are the most lines with a load time below the middle between this
+    level and the next, at the stride with the fewest. Strides of many pages may give fewer lines, since these share a
+    set of a TLB. So two strides must agree, and a power of two of sets must give a capacity in the step.
     """
     facts: dict[str, Fact] = {}
     for name, step in zip(LEVELS[:2], levels, strict=False):
@@ -228,7 +228,7 @@ def _ways(runs: tuple[ProbeRun, ...], levels: tuple[CurveStep, ...], line: int) 
 
 
 def _fewest_lines(runs: tuple[ProbeRun, ...], bound_s: float) -> Mapping[int, int]:
-    """Return the most lines whose loads stay below a time, by the stride [B]."""
+    """Return by the stride [B] the largest number of lines whose loads take less than a time."""
     curve = times(newest(runs, CONFLICTS), "stride", "lines")
     fewest = {}
     for stride in sorted({int(key[0]) for key in curve}):
@@ -309,7 +309,7 @@ def _middle(slope: Floats, at: int, grid: Floats) -> float:
 
 
 def in_step(runs: Iterable[ProbeRun], dtype: str) -> int:
-    """Return the lanes that run in step; 0 unless the ratios fall from about 2 to about 1, or are about 1 always."""
+    """Return the lanes that run in step; 0 unless the ratios fall from about 2 to about 1, or are all about 1."""
     curve = times(newest(runs, LANES), "block", "lanes", dtype=dtype)
     widest = max((int(key[1]) for key in curve), default=0)
     same = curve.get((widest, widest))
@@ -361,7 +361,7 @@ def _growth(runs: tuple[ProbeRun, ...], width: int) -> tuple[int, int, float] | 
 
 
 def vector_gain(runs: Iterable[ProbeRun], dtype: str) -> float:
-    """Return how much faster an operation is without a loop around a chain of them; 0 if it was not measured."""
+    """Return the speedup of an operation in a chain without a loop over a chain in a loop; 0 if not measured."""
     curve = times(newest(runs, NESTS), "nest", "operations", dtype=dtype)
     slopes = {}
     for nest in ("straight", "looped"):
@@ -396,7 +396,7 @@ def barrier_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 
 
 def _fitted_line(items: Floats, seconds: Floats) -> tuple[float, float]:
-    """Return the line through the slopes with the least squared relative error, neither number below zero."""
+    """Return the non-negative intercept and slope of the line with the least squared relative error."""
     from scipy.optimize import nnls  # imported here: a prediction needs no SciPy
 
     group, item = nnls(np.column_stack((1 / seconds, items / seconds)), np.ones(len(items)))[0]
@@ -436,7 +436,7 @@ def triples(runs: Iterable[ProbeRun]) -> dict[int, tuple[float, float, float]]:
 
 
 def overlap_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
-    """Return ``overlap_exponent``; nothing where no kernel has memory and computing of comparable times."""
+    """Return ``overlap_exponent``; nothing if no kernel has comparable times of memory and computing."""
     usable = [(a, b, t) for a, b, t in triples(runs).values() if 1 / COMPARABLE <= a / b <= COMPARABLE]
     if not usable:
         return {}

@@ -1,12 +1,12 @@
-r"""How long a device takes for one unit of work, by its facts alone: what the weights of models are multiples of.
+r"""The time of a device for one unit of work, from its facts alone. Weights of models are multiples of such a time.
 
-A weight w of one device becomes :math:`w \, r'/r` on another, with the times r and r' that both take for one unit: an
-instruction that takes 1.3 issue slots of one device takes 1.3 of the other's. Rates *of a unit* are for quantities of
-the busiest compute unit, and suppose that all units are busy: it then has its share of the caches' and of the memory's
-bandwidth. The others are for quantities of the whole launch.
+A weight w of one device becomes :math:`w \, r'/r` on another, where r and r' are the times of the two devices for one
+unit: an instruction that takes 1.3 issue slots on one device takes 1.3 on the other. Rates *of a unit* are for
+quantities of the busiest compute unit. They assume that all units are busy and share the bandwidths of caches and
+memory equally. The other rates are for quantities of the whole launch.
 
-Few know a card's latencies and bandwidths of caches, or how long it takes to launch a kernel. Where a device lacks such
-a fact, caches and latencies are taken to need as many cycles on both devices, and launches to take as long.
+Latencies, bandwidths of caches and the time of a launch are often unknown. If a device lacks such a fact, the model
+assumes that caches and latencies take the same number of cycles on both devices, and launches the same time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from perfmodel.facts.device_facts import DeviceFacts
 
-SECTOR = 32  # bytes that the second-level cache moves at least
+SECTOR = 32  # smallest number of bytes that the second-level cache moves
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Rate:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Keys of the facts that it needs."""
+        """Keys of the facts that the rate needs."""
         return tuple(signature(self.formula).parameters)
 
     def lacking(self, facts: DeviceFacts) -> tuple[str, ...]:
-        """Return the keys of those facts that a device lacks, or that are zero."""
+        """Return the keys of needed facts that a device lacks, or that are zero."""
         return tuple(key for key in self.keys if key not in facts or not facts.value(key))
 
     def seconds(self, facts: DeviceFacts) -> float:
@@ -43,7 +43,7 @@ class Rate:
         return float(self.formula(**{key: float(facts.value(key)) for key in self.keys}))
 
 
-#: What a weight can be a multiple of (:attr:`perfmodel.models.model.Weight.scale`), by name.
+#: Times of which a weight can be a multiple (:attr:`perfmodel.models.model.Weight.scale`), by name.
 RATES: Mapping[str, Rate] = MappingProxyType(
     {
         "same": Rate("what takes as long on every device", lambda: 1.0),
