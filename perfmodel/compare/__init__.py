@@ -1,4 +1,4 @@
-"""Predicted against measured times, by the protocols that every model is judged by.
+"""Predicted against measured times, by the protocols that judge every model.
 
 Names are loaded at their first use, since a figure needs no fit.
 """

@@ -52,7 +52,7 @@ class Comparison:
         cls, row: Measurement, predicted: float | None, needs: tuple[str, ...], interval: tuple[float, float] | None,
         clock: Clock = "host",
     ) -> Comparison:
-        """Return a measured row with its prediction by the same clock."""
+        """Return a measured row with its prediction; both use the same clock."""
         measured, ranked = row.seconds_by(clock), UNRANKED not in row.flags
         return cls(row.kernel, row.parameters, measured, predicted, needs, row.group, row.variant, interval, ranked)
 
@@ -130,7 +130,7 @@ class Comparisons(tuple[Comparison, ...]):
 
 
 def compare(model: predicting.FittedModel, measured: Measurements, level: float = 0.9) -> Comparisons:
-    """Predict every measured case with a fitted model; in the order of kernels, variants and sizes."""
+    """Predict every measured case with a fitted model; cases are in the order of kernels, variants and sizes."""
     from perfmodel.fitting.design import counts_of
 
     rows = []
@@ -169,13 +169,13 @@ def kernels(rows: Iterable[Comparison]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row.kernel for row in rows))
 
 
-MOST_CASES = 1000  # that error_table shows
+MOST_CASES = 1000  # most cases that error_table lists
 
 
 def error_table(rows: Sequence[Comparison], width: int | None = None) -> str:
     """Return a table of predicted and measured times with geometric means of the relative error.
 
-    Errors below 0.1 % count as 0.1 %. More than :data:`MOST_CASES` cases show only the means.
+    Errors below 0.1 % count as 0.1 %. For more than :data:`MOST_CASES` cases the table has only the means.
     """
     table = [("kernel", "sizes", "measured", "predicted", "error")]
     for kernel in kernels(rows):
@@ -189,7 +189,7 @@ def error_table(rows: Sequence[Comparison], width: int | None = None) -> str:
 
 
 def withheld_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
-    """Return a line on the withheld predictions, if there are any."""
+    """Return a line that lists the withheld predictions, if there are any."""
     withheld = sum(row.predicted is None for row in rows)
     if not withheld:
         return ()
@@ -198,7 +198,7 @@ def withheld_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
 
 
 def unranked_note(rows: Sequence[Comparison]) -> tuple[str, ...]:
-    """Return a line on the cases that are left out of choices, if there are any."""
+    """Return a line that lists the cases left out of choices, if there are any."""
     left = dict.fromkeys(f"{row.kernel} {row.sizes}" for row in rows if not row.ranked)
     if not left:
         return ()

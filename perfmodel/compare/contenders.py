@@ -36,7 +36,7 @@ COLUMNS = (
     "fit_s", "predict_s", "withheld", "problem",
 )  # fmt: skip
 """Keys of :func:`records`."""
-COMPARED = ("A", "B")  # the protocols where there are test kernels; "sizes" would need a fit for each size
+COMPARED = ("A", "B")  # the protocols with test kernels; "sizes" would need a fit for each size
 LEVEL = 0.9  # of the intervals without test kernels
 
 
@@ -51,7 +51,7 @@ class Contender(FrozenValue):
     predict_s: float = float("nan")  # of one prediction of a counted kernel
     evaluations: tuple[Evaluation, ...] = field(default=(), repr=False)  # by A and B, or the RECORDED protocols
     withheld: int = 0  # cases that this family withheld, by the first of these protocols
-    problem: str = ""  # why it could not be fitted
+    problem: str = ""  # why the family could not be fitted
 
     @property
     def protocols(self) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ class Contender(FrozenValue):
 
 
 class Contenders(tuple[Contender, ...]):
-    """Families on the same cases: a tuple that shows itself as a table, the best by the strictest protocol first."""
+    """Families on the same cases: a tuple that is shown as a table, the best by the strictest protocol first."""
 
     __slots__ = ()
 
@@ -98,7 +98,7 @@ class Contenders(tuple[Contender, ...]):
 
     @property
     def judged(self) -> tuple[Contender, ...]:
-        """Those that could be fitted, the one with the smallest error by the strictest protocol (B, groups) first."""
+        """The fitted families, the one with the smallest error by the strictest protocol (B, groups) first."""
         fitted = [contender for contender in self if contender.evaluations]
 
         def error(contender: Contender) -> float:
@@ -108,13 +108,13 @@ class Contenders(tuple[Contender, ...]):
 
     @property
     def header(self) -> tuple[str, ...]:
-        """What :attr:`Contender.cells` are: errors by each protocol, and the other figures by the first."""
+        """The headings of :attr:`Contender.cells`: errors by each protocol, the other figures by the first protocol."""
         protocols = self.judged[0].protocols if self.judged else COMPARED
         by_first = (f"{name}, {protocols[0]}" for name in ("factor - 1", "regret", "tau"))
         return ("family", *(f"error, {protocol}" for protocol in protocols), *by_first, "weights")
 
     def _repr_html_(self) -> str:
-        """Return the figures as a table for a notebook, families that could not be fitted below it."""
+        """Return the figures as a table for a notebook, with the families that could not be fitted below it."""
         judged, devices = self.judged, ", ".join(dict.fromkeys(contender.device for contender in self))
         notes = [f"not fitted: {contender.family}: {contender.problem}" for contender in self if contender.problem]
         cases = "no family was fitted"
@@ -150,9 +150,9 @@ def compare_families(
     measured: Measurements, tests: Measurements | None, families: Iterable[Family], options: FitOptions | None = None,
     samples: Measurements | None = None,
 ) -> Iterator[Contender]:
-    """Fit and judge families, each on all cases that it predicts; :func:`on_common_cases` removes the others.
+    """Fit and judge families, each on all cases that it predicts; :func:`on_common_cases` keeps the common cases.
 
-    A family that cannot be fitted is a contender with a problem. Random `samples` are used as in a device's fit.
+    A family that cannot be fitted becomes a contender with a problem. Random `samples` are used as in a device's fit.
     """
     for family in families:
         fits = FamilyFits(measured, family, options or FitOptions(), tests, folds_of(tests), samples=samples)
@@ -187,7 +187,7 @@ def timed(fits: FamilyFits, cases: Measurements) -> tuple[int, float, float]:
 
 
 def on_common_cases(contenders: Iterable[Contender]) -> Contenders:
-    """Leave out the cases that some contender withheld, for each protocol and device."""
+    """Leave out the cases for which any contender withheld its prediction, for each protocol and device."""
     every = tuple(contenders)
     common = []
     for contender in every:
@@ -217,7 +217,7 @@ def contenders(
     def fits_of(family: Family, known: Measurements) -> FamilyFits:
         checked, sampled = (rows and rows.with_facts(known.facts) for rows in (tests, samples))
         if tests is not None and not family.choices:
-            sampled = None  # no figure rests on them
+            sampled = None  # no figure uses them
         return FamilyFits(known, family, options, checked, folds_of(tests), samples=sampled)
 
     fits = [made.get(family.name) or fits_of(family, plain) for family in chosen]
@@ -251,7 +251,7 @@ _COLUMNS: tuple[tuple[str, str, Callable[[float], str], int], ...] = (
     ("width", "width", "{:.3g}".format, 0), ("weights", "weights", "{:.0f}".format, 1),
     ("fit", "fit_s", seconds_text, 1), ("predict", "predict_s", seconds_text, 1),
 )  # fmt: skip
-"""Heading, attribute of the figures or of the contender, its text, and 1 if small is good, -1 if large is."""
+"""Heading; attribute of the figures or of the contender; its text; and 1 if small values are good, else -1."""
 
 
 def families_table(contenders: Sequence[Contender], width: int | None = None) -> str:

@@ -3,18 +3,18 @@ r"""The figures that a model is judged by: errors of times, and the cost of its 
 With measured times :math:`t` and predicted ones :math:`p`:
 
 - ``error``: geometric mean of :math:`|p - t|/t`;
-- ``factor``: geometric mean of :math:`\max(p/t, t/p) - 1`, which a lucky hit hardly improves and which is
-  infinite where a prediction is not above zero;
+- ``factor``: geometric mean of :math:`\max(p/t, t/p) - 1`, which a lucky hit hardly improves and which is infinite if a
+  prediction is not positive;
 - ``median`` and ``p90``: quantiles of :math:`|p - t|/t`.
 
 Errors below 0.1 % count as 0.1 %. Withheld predictions are counted and have no error. A *choice* is between the
-measured variants of one kernel at the same sizes: ``regret`` is the measured time of the variant predicted fastest over
-the best one's (geometric mean), ``top1`` the share of choices where these are the same, ``tau`` the mean of Kendall's
-tau-b between both orders. If several are predicted equally fast, one of them is chosen at random.
-A random choice among :math:`n` variants has on average a tau of 0, the regret ``random_regret``, which is the geometric
-mean of all measured times over the best one, and ``random_top1``, the mean of :math:`1/n`. A model must be better.
+measured variants of one kernel at the same sizes: ``regret`` is the ratio of measured times of the variant predicted
+fastest to the fastest one (geometric mean). ``top1`` is the share of choices in which both are the same, and ``tau``
+the mean of Kendall's tau-b between the two orders. Among variants with equal predictions, one is chosen at random. On
+average, a random choice among :math:`n` variants has a tau of 0, the regret ``random_regret`` (the geometric mean of
+all measured times over the best one) and the top1 ``random_top1`` (the mean of :math:`1/n`). A model must be better.
 
-From these figures :func:`judge` gives a verdict: a model is usable to time, to rank, for both, or for neither.
+From these figures, :func:`judge` decides whether a model is usable to time, to rank, for both, or for neither.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from perfmodel.fitting import geometric_mean_error
 
 @dataclass(frozen=True)
 class Choice:
-    """Alternatives for one job: measured and predicted times of each, in one order [s]."""
+    """Alternatives for one job: their measured and predicted times, in the same order [s]."""
 
     measured: tuple[float, ...]
     predicted: tuple[float, ...]
 
     @property
     def tau(self) -> float:
-        """Kendall's tau-b between both orders, in [-1, 1]; 0 where one of them is all ties.
+        """Kendall's tau-b between the two orders, in [-1, 1]; 0 if all values of one order are equal.
 
         Source: M. G. Kendall, *Rank Correlation Methods*, chapter 3.
         """
@@ -50,13 +50,13 @@ class Choice:
 
     @property
     def chosen(self) -> tuple[int, ...]:
-        """Indices of the alternatives predicted fastest, equal to nine digits."""
+        """Indices of the alternatives predicted fastest; times that agree to nine digits count as equal."""
         least = min(self.predicted)
         return tuple(place for place, seconds in enumerate(self.predicted) if math.isclose(seconds, least))
 
     @property
     def regret(self) -> float:
-        """Geometric mean of the measured times of :attr:`chosen`, over the best one's [1]."""
+        """Geometric mean of the measured times of :attr:`chosen`, over the shortest measured time [1]."""
         return self._regret(self.chosen)
 
     @property
@@ -100,7 +100,7 @@ class Figures:
 
 
 def choices(rows: Iterable[Comparison]) -> tuple[Choice, ...]:
-    """Return the choices between predicted and ranked cases, in the order in which they first occur."""
+    """Return the choices between cases that are predicted and ranked, in the order in which they first occur."""
     jobs: dict[tuple[str, tuple[tuple[str, int], ...]], list[tuple[float, float]]] = {}
     for row in rows:
         if row.predicted is not None and row.ranked:
@@ -154,7 +154,7 @@ LEAST_CHOICES = 3  # to rank
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a model is usable to time and to rank: whether its seconds, and whether its choices are good enough."""
+    """Whether a model is usable to time (its seconds are good enough) and to rank (its choices are good enough)."""
 
     to_time: bool
     to_rank: bool
@@ -169,7 +169,7 @@ class Verdict:
 
 
 def judge(figures: Figures, samples: Figures | None = None) -> Verdict:
-    """Compare figures with the thresholds of this module; to time, the error of random samples counts too.
+    """Compare figures with the thresholds of this module. The verdict to time also uses the error of random samples.
 
     Examples
     --------

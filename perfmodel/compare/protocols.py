@@ -1,9 +1,9 @@
 """Protocols by which models are judged: which kernels are in the fit, and which are predicted.
 
-:data:`PROTOCOLS` has each of them in words. ``sizes`` leaves out the smallest size of each measured kernel, then the
+:data:`PROTOCOLS` describes each of them. ``sizes`` leaves out the smallest size of each measured kernel, then the
 second smallest, and so on. ``C`` uses :mod:`perfmodel.fitting.anchored`. ``groups``, ``kernels`` and ``variants`` need
-no test kernels, and have eight folds (:func:`perfmodel.fitting.family_fits.dealt`). Features are evaluated once for
-each row, whatever the number of fits.
+no test kernels, and use eight folds (:func:`perfmodel.fitting.family_fits.dealt`). Features are evaluated once for each
+row, whatever the number of fits.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ UNASKED = ("A", "B", "sizes")  # the default protocols with test kernels
 RECORDED = ("groups", "kernels", "variants")  # the default protocols without test kernels
 TESTLESS = ("sizes", *RECORDED)  # the protocols that need no test kernels
 FOLDS = 8  # of RECORDED
-_UNSCALED: Mapping[str, str] = MappingProxyType({"C": "B", "A/C": "A", "B/C": "B"})  # whose predictions each uses
+_UNSCALED: Mapping[str, str] = MappingProxyType({"C": "B", "A/C": "A", "B/C": "B"})  # the source of predictions
 
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(FrozenValue):
-    """A family on a device by one protocol."""
+    """The figures of a family on a device by one protocol."""
 
     protocol: str  # one of PROTOCOLS
     family: str
@@ -102,7 +102,7 @@ def evaluate(
     protocols
         Which of :data:`PROTOCOLS`; by default A, B and sizes, and without tests groups, kernels and variants.
     folds
-        Number of folds for groups, kernels and variants: by default 8, and with tests one for each group.
+        Number of folds for groups, kernels and variants: by default 8, or with tests one fold for each group.
     samples
         Measured random samples, which intervals and fitted facts use too.
     """
@@ -131,7 +131,7 @@ def evaluate_fits(
     for name in dict.fromkeys(protocols):
         rows, unseen = _predict(fits, name)
         of_group = scores
-        if name == "C":  # of the other groups' anchored rows, where there are such rows
+        if name == "C":  # from the other groups' anchored rows, if there are any
             of_group = {group: fits.anchored.conformal.without(group) for group in groups} if fits.anchored else {}
         widths = None if level is None or not of_group else _half_widths(fits, rows, unseen, of_group, level)
         cases = _comparisons(rows, unseen, widths)
@@ -171,7 +171,7 @@ def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], 
 
 
 def _labels(rows: tuple[Measurement, ...], protocol: str) -> Sequence[Hashable]:
-    """Return the label of each row: equal labels are left out together; None for a kernel's only variant."""
+    """Return the label of each row. Rows with equal labels are left out together; None for a kernel's only variant."""
     if protocol == "groups":
         return [row.group for row in rows]
     if protocol == "kernels":
@@ -203,7 +203,7 @@ def _comparisons(rows: tuple[Measurement, ...], unseen: Unseen, half_widths: Flo
 
 @dataclass(frozen=True)
 class Judged:
-    """A family on a device: its model and its evaluation by each protocol."""
+    """The model of a family on a device, and its evaluation by each protocol."""
 
     model: FittedModel
     evaluations: tuple[Evaluation, ...]

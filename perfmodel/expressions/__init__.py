@@ -1,4 +1,4 @@
-"""The language in which models write their formulas: parsing, checks, derivatives, ranges and generated code."""
+"""The language of models' formulas: parsing, checks, derivatives, ranges and generated code."""
 
 from __future__ import annotations
 

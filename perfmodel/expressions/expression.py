@@ -1,11 +1,11 @@
 r"""The language of formulas that compute seconds from features and weights.
 
-An expression is text: numbers, features, weights (names that begin with ``w_``), ``+ - * / **``,
-``where(condition, a, b)`` (or ``a if condition else b``) and the functions of
-:data:`perfmodel.expressions.functions.FUNCTIONS`. It may use *parts*, named steps defined before it, and *sums*,
-:math:`\sum_f w_f f` over named features with a weight ``w_`` + feature for each. Before use it is checked: every name
-is known; it is differentiable by every weight (``max`` and ``where`` have the derivative of the branch taken); and as
-far as the ranges of its pieces show, it is not negative for features and weights that are not negative.
+An expression is text: numbers, features, weights (names that begin with ``w_``), ``+ - * / **``, ``where(condition, a,
+b)`` (or ``a if condition else b``) and the functions of :data:`perfmodel.expressions.functions.FUNCTIONS`. It may use
+*parts*, which are named steps defined before it, and *sums*, :math:`\sum_f w_f f` over named features with a weight
+``w_`` + feature for each. :func:`parse` checks that every name is known; that the expression is differentiable by every
+weight (``max`` and ``where`` have the derivative of the branch taken); and, by the ranges of its pieces, that it is not
+negative if features and weights are not negative.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from perfmodel.features import unit
 from perfmodel.values import FrozenValue, cached_method
 
 UNKNOWN = "?"  # a unit that does not follow from the expression
-_SAME = ("max", "min", "abs")  # functions whose values have the unit of their arguments
+_SAME = ("max", "min", "abs")  # functions whose value has the unit of the arguments
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Expression(FrozenValue):
     def jacobian(
         self, features: Mapping[str, Any], weights: Sequence[float] | npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        r"""Return the derivatives by the weights, shape (\*features' shape, n_weights); one side's at a kink."""
+        r"""Return the derivatives by the weights, shape (\*features' shape, n_weights); one-sided at a kink."""
         given = [np.asarray(features.get(name, 0.0), dtype=np.float64) for name in self.features]
         shape = np.broadcast_shapes(*(value.shape for value in given))
         result = np.zeros((*shape, len(self.weights)))
@@ -87,7 +87,7 @@ class Expressions(FrozenValue):
     weights: Mapping[str, float]
 
     def values(self, features: Mapping[str, Any]) -> list[Any]:
-        """Return the value of each expression, as of :meth:`Expression.value`."""
+        """Return the value of each expression, as :meth:`Expression.value` does."""
         given = [features.get(name, 0.0) for name in self._features]
         if _any_array(given):
             return [each.value(features, [self.weights[name] for name in each.weights]) for each in self.expressions]
@@ -120,8 +120,8 @@ def parse(
 ) -> Expression:  # fmt: skip
     """Check an expression and return it.
 
-    It may use other `names` of a kernel than features; `parts`, texts of named steps, each of which may use those
-    before it; `sums` of features; and `constants` that replace names or weights, such as facts of a device. A weight
+    It may use `names` of a kernel other than features; `parts`, texts of named steps, each of which may use earlier
+    steps; `sums` of features; and `constants` that replace names or weights, such as facts of a device. A weight
     without `bounds` is not negative.
 
     Raises
@@ -160,7 +160,7 @@ def parse(
 
 
 def linear(features: Collection[str]) -> Expression:
-    """Return the sum of features, each times a weight of its own."""
+    """Return the sum of features, each multiplied by its own weight."""
     text = " + ".join(f"w_{name}*{name}" for name in features)
     return parse(text, features)
 
@@ -192,7 +192,7 @@ def weight_units(expression: Expression) -> dict[str, str]:
 
 
 def _add_units(tree: Any, seconds: bool, weights: Collection[str], units: dict[str, str]) -> None:
-    """Add the units of the weights in a tree, whose value may be in seconds."""
+    """Add the units of the weights in a tree; its value may be in seconds."""
     inside: Sequence[Any] = ()  # trees with the same unit
     pure = None
     match tree:
@@ -226,7 +226,7 @@ def _add_unit_of_product(tree: Any, weights: Collection[str], units: dict[str, s
 
 
 def _factors(tree: Any) -> tuple[list[Any], list[Any]]:
-    """Return the factors of a product or quotient above and below the line, without numbers."""
+    """Return the factors of a product or quotient in the numerator and in the denominator, without numbers."""
     if isinstance(tree, int | float):
         return [], []
     if isinstance(tree, Product):

@@ -19,9 +19,9 @@ EVERYTHING: Interval = (-math.inf, math.inf)
 class Function:
     """A function that an expression may call, of floats and of NumPy arrays.
 
-    `arguments` is their number; with `more` the least number, and they are taken from left to right, two at a time. For
-    each argument `derivatives` has the function from arguments to the derivative, as expressions; a function that jumps
-    has none, and its arguments must not contain a weight. `interval` returns the range of the value.
+    `arguments` is their number; with `more` it is the least number, and they are combined from left to right, two at a
+    time. `derivatives` has for each argument the function from arguments to the derivative, as expressions; a function
+    that jumps has none, and its arguments must not contain a weight. `interval` returns the range of the value.
     """
 
     arguments: int
@@ -45,7 +45,7 @@ def smooth_max(a: Any, b: Any, sharpness: Any) -> Any:
 
 
 def _sorted(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the larger of two arrays and the smaller over the larger."""
+    """Return the larger of two arrays, and the ratio of the smaller to the larger."""
     a, b = np.maximum(a, 0.0), np.maximum(b, 0.0)
     high = np.maximum(a, b)
     return high, np.where(high > 0, np.minimum(a, b) / np.where(high > 0, high, 1.0), 0.0)
@@ -76,7 +76,7 @@ def _smooth_max_of_floats(a: float, b: float, sharpness: float) -> float:
 
 
 def _guarded(function: Callable[[float], float], at_pole: float) -> Callable[[float], float]:
-    """Return a function of the math module with the results of NumPy's in place of errors."""
+    """Return a function of the math module that returns NumPy's results instead of raising errors."""
 
     def value(x: float) -> float:
         try:
@@ -247,5 +247,5 @@ def power(base: Interval, exponent: Interval) -> Interval:
 
 
 def hull(a: Interval, b: Interval) -> Interval:
-    """Return the range of a value in one of two ranges."""
+    """Return the smallest range that contains two ranges."""
     return min(a[0], b[0]), max(a[1], b[1])

@@ -1,6 +1,6 @@
 """Expressions of one launch, summed over the launches of a kernel.
 
-A quantity of the first launch has its plain name, and of launch k the name with ``@k``.
+A quantity of the first launch has its plain name; in launch k its name ends with ``@k``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def quantity_of(name: str) -> str:
 
 
 def each_launch(names: Collection[str], values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the values of each launch by plain names: all values of the first, those of `names` for the others."""
+    """Yield the values of each launch by plain names: all values for the first launch, only `names` for the others."""
     yield values
     for number in count(2):
         of_launch = {name: values[there] for name in names if (there := in_launch(name, number)) in values}
@@ -40,7 +40,7 @@ def each_launch(names: Collection[str], values: Mapping[str, Any]) -> Iterator[M
 
 @dataclass(frozen=True)
 class LaunchSum(Expression):
-    """The sum of an expression over launches; a row of a table has launches up to the last with a nonzero value."""
+    """The sum of an expression over launches. The launches of a row end with the last one that has a nonzero value."""
 
     one: Expression
 

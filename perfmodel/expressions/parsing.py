@@ -1,4 +1,4 @@
-"""From the text of an expression to pymbolic, with errors that point into the text."""
+"""Parses the text of an expression to pymbolic, with errors that point into the text."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from perfmodel.features import nearest_names
 
 MOST_CHARACTERS = 20_000
 MOST_LEVELS = 100  # mappers of trees recurse
-MOST_NODES = 1_600  # the size of derivatives is the square of it
-MOST_WITH_PARTS = 12_000  # the same with parts and sums written out
+MOST_NODES = 1_600  # the size of derivatives grows with its square
+MOST_WITH_PARTS = 12_000  # the same after parts and sums are substituted
 
 _COMPARISONS = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
@@ -51,7 +51,7 @@ class Parser:
     """Parser of one text into a subexpression.
 
     `terms` are the values of names; `known` returns whether another name is a feature. After parsing, `sign_lost_at` is
-    the first node that can be negative though its parts cannot.
+    the first node that can be negative although its parts cannot be negative.
     """
 
     text: str
@@ -235,7 +235,7 @@ class Parser:
 
 
 def _applied(name: str, function: Function, given: Sequence[Subexpression]) -> Subexpression:
-    """Return the call of a function; ``max`` and ``min`` take their arguments from left to right, two at a time."""
+    """Return the call of a function; ``max`` and ``min`` combine their arguments from left to right, two at a time."""
 
     def applied(*terms: Subexpression) -> Subexpression:
         tree = call(name, *(term.tree for term in terms))

@@ -19,7 +19,7 @@ def variables(tree: Any) -> tuple[str, ...]:
 
 
 class _Names(CachedWalkMapper):  # type: ignore[misc]
-    """Collects names of variables, but not of functions."""
+    """Collects the names of variables, without names of functions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class _Names(CachedWalkMapper):  # type: ignore[misc]
 
 
 def children(tree: Any) -> tuple[Any, ...]:
-    """Return the trees directly below a tree."""
+    """Return the child trees of a tree."""
     match tree:
         case prim.Sum() | prim.Product() | prim.LogicalAnd() | prim.LogicalOr():
             return tuple(tree.children)
@@ -54,7 +54,7 @@ def children(tree: Any) -> tuple[Any, ...]:
 
 
 def extent(tree: Any) -> tuple[int, int]:
-    """Return the number of levels of a tree and of its nodes, without recursion; a shared subtree counts each time."""
+    """Return the numbers of levels and of nodes of a tree, without recursion; a shared subtree counts each time."""
     extents: dict[int, tuple[int, int]] = {}  # by identity: comparing equal trees recurses
     waiting = [tree]
     while waiting:

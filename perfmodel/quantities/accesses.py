@@ -54,7 +54,7 @@ class SizedAccess:
         return self.access.bits // 8
 
     def sectors(self, subgroup: int, sector: int) -> float:
-        """Return the sectors that it touches, the mean over its executions."""
+        """Return the number of sectors that the access touches, as a mean over its executions."""
         if self.lanes is None or not self.count:
             return self.active
         if (patterns := self._patterns(subgroup, sector)) is not None:
@@ -65,7 +65,7 @@ class SizedAccess:
         return min(touched, self.active * (-(-self.size // sector) + 1))
 
     def passes(self, subgroup: int, banks: int | None) -> float:
-        """Return how often local memory repeats it because of bank conflicts."""
+        """Return the number of passes that local memory needs for the access, because of bank conflicts."""
         words = max(self.size / WORD_BYTES, 1.0)
         if banks is None:
             return words
@@ -84,7 +84,7 @@ class SizedAccess:
         return lane_patterns(*self.access.site, self.sizes, period)
 
     def entering(self, sector: int) -> float:
-        """Return the share of its executions at which a lane's address enters another sector."""
+        """Return the share of executions in which a lane's address enters another sector."""
         moves = [(step, values) for name, step, values, _ in self.moves if not name.startswith("g.")]
         executed = math.prod(values for _, values in moves) * float(self.access.fresh)
         return min(lines_touched(moves, self.size, sector) / max(executed, 1.0), 1.0)
@@ -99,7 +99,7 @@ class SizedAccess:
         return math.prod(values for step, values in moves[again:] if step) * self.size / WORD_BYTES
 
     def motion(self, waits: bool) -> AccessMotion | None:
-        """Return how its address moves, None if unknown; copies that wait for each other are a loop."""
+        """Return how the address moves; None if unknown. If `waits`, copies wait for each other and count as a loop."""
         if self.lanes is None or not self.access.addressed:
             return None
         inside: list[tuple[int, float]] = [*zip(self.lanes, self.access.shape, strict=True)]
@@ -120,12 +120,12 @@ def segments_touched(
     steps: tuple[int, ...], shape: tuple[int, ...], subgroup: int, size: int, segment: int, start: int,
     moves: tuple[tuple[int, int], ...] = (),
 ) -> float:
-    """Return how many aligned segments one access by a sub-group touches, the mean over sub-groups and executions.
+    """Return the aligned segments that one access of a sub-group touches, a mean over sub-groups and executions.
 
     The address moves by ``steps`` [B] along l.0, l.1, ..., of which a group has ``shape`` work-items. It is ``start``
     [B] on the first lane in the first iteration; ``moves`` has for each loop and group axis its step [B] and values.
     """
-    starts = np.zeros(segment)  # how often the first lane is at each offset in a segment
+    starts = np.zeros(segment)  # how often the first lane has each offset in a segment
     starts[start % segment] = 1
     for step, values in moves:
         turns = segment // math.gcd(step, segment)
@@ -158,7 +158,7 @@ class AccessMotion:
 
     size: int  # bytes of a lane's access
     inside: tuple[tuple[int, float], ...]  # step [B] and number of values of lanes and copies
-    #: the same for each digit of a group id, fast to slow; all accesses of a launch have the same names
+    #: step and values for each digit of a group id, fast to slow; all accesses of a launch have the same names
     groups: Mapping[str, tuple[int, float]]
     loops: tuple[tuple[str, int, float], ...]  # name, step and number of values of the loops around it, outermost first
     array: str = ""  # the direction and the array; accesses with the same one share lines
@@ -168,8 +168,8 @@ class AccessMotion:
 def lines_touched(moves: Iterable[tuple[int, float]], size: int, line: int) -> float:
     """Return the distinct lines, at least 1, of an access whose address makes some moves (step, number of values).
 
-    In the order of their steps, moves within what is touched so far, or within a line, lengthen one run of bytes;
-    larger steps repeat the run.
+    In ascending order of their steps, moves inside the touched bytes, or inside a line, lengthen a run of bytes; larger
+    steps repeat the run.
     """
     run, runs = float(size), 1.0
     for step, values in sorted((abs(step), values) for step, values in moves if step and values > 1):
@@ -188,7 +188,7 @@ def lines_fetched(
     ``grid`` has the number of values of each digit of a group id, fast to slow; ``concurrent`` work-groups are a wave
     and share the cache.
     """
-    wave, left = {}, max(concurrent, 1.0)  # how many values of each digit the groups of a wave have
+    wave, left = {}, max(concurrent, 1.0)  # the number of values of each digit in the groups of a wave
     for name, values in grid.items():
         wave[name] = min(values, left)
         left = math.ceil(left / values) if left >= values else 1.0
@@ -223,7 +223,7 @@ class _Levels(NamedTuple):
     names: tuple[str, ...]  # outermost first
     steps: tuple[int, ...]
     values: tuple[float, ...]
-    touched: tuple[float, ...]  # distinct lines of the loops from each depth on, and inside all loops
+    touched: tuple[float, ...]  # distinct lines of the loops from each depth inwards, and inside all loops
 
 
 def _levels(

@@ -33,7 +33,7 @@ class Case(FrozenValue):
 
     @property
     def features(self) -> Values:
-        """Values of all features that are not zero, with the operations that remain after compilation."""
+        """Values of all nonzero features, for the operations that remain after compilation."""
         return self.features_by(PLAIN)
 
     def features_by(self, classes: Classes) -> Values:
@@ -80,7 +80,7 @@ class Case(FrozenValue):
         return float(count(**self.parameters))
 
     def fact(self, key: str) -> Any:
-        """Return a fact of the device; if it is unknown, the FactsError says where to put it."""
+        """Return a fact of the device; if it is unknown, raise a FactsError that names the file for it."""
         if not self.knows(key):
             raise missing_fact(key, self.family, self.facts)
         return self.known(key)
@@ -95,7 +95,7 @@ class Case(FrozenValue):
 
 
 def missing_fact(key: str, family: str, facts: DeviceFacts | None, weight: str = "") -> FactsError:
-    """Return the error of a family whose fact is not known; a `weight` may be fitted in its place."""
+    """Return the error for a fact that a family needs and that is unknown; a `weight` may be fitted in its place."""
     needing = f"the family '{family}'" if family else "the model"
     where = "no device's facts were given" if facts is None else f"the device '{facts.name}' has no such fact"
     fitted = f", or have {weight} fitted in its place by FitOptions(fit_facts=True)" if weight else ""

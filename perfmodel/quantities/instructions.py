@@ -19,14 +19,14 @@ SIMPLE = frozenset({
 })  # fmt: skip
 """Kinds that a CPU or GPU computes in one instruction; sign changes are not counted at all."""
 ORDINARY = SIMPLE | {"madd"}
-"""Simple kinds, and multiply-adds where they are counted as one operation."""
+"""Simple kinds, and multiply-adds that are counted as one operation."""
 NATIVE: Mapping[str, str] = {"div": "divide", "sqrt": "root", "rsqrt": "inverse_root"}
 """Kinds that are one slow instruction, and their names in quantities."""
 INLINED: Mapping[str, tuple[int, ...]] = {"exp": (32, 64), "tanh": (32,)}
 """Functions, by the bits of their type, that PoCL's library inlines into the kernel, so that vectors compute them.
 
-Any other is a call for each work-item, and a compiler does not vectorise a loop with such a call. Read in the machine
-code of PoCL 3.1 (docs/lab/functions.md).
+Any other is a call for each work-item, and a compiler does not vectorise a loop with such a call. The source is the
+machine code of PoCL 3.1 (docs/lab/functions.md).
 """
 
 
@@ -61,7 +61,7 @@ def fused_operations(case: Case) -> Any:
 def instructions(case: Case) -> Any:
     """Return the instructions: operations, accesses with one address instruction each, and barriers.
 
-    An addition and a multiplication are one, as the FFMA in the listing of Wang and Lou (2017), section 3.3.
+    An addition and a multiplication count as one, as the FFMA in the listing of Wang and Lou (2017), section 3.3.
     """
     moved = case.total("global_load_*", "global_store_*", "local_*")
     return fused_operations(case) + 2 * moved + case.total("barrier_local")
@@ -99,7 +99,7 @@ def special_functions(case: Case) -> Any:
 
 
 def divergence(case: Case) -> Any:
-    """Return the instructions of a sub-group, which executes all paths, over its mean work-item's, less 1."""
+    """Return the ratio of a sub-group's instructions (it executes all paths) to its mean work-item's, minus 1."""
     by_items, by_subgroups = map(case.value, case.counts.executions)
     items, subgroups = launched(case)
     mean = by_items / items
@@ -109,7 +109,7 @@ def divergence(case: Case) -> Any:
 def first_instructions(case: Case) -> Any:
     """Return the instructions of a work-item before its first access to global memory, the mean over launches.
 
-    They are those of :func:`instructions`, with one for the access's address, or all without such an access.
+    They count as in :func:`instructions`, with one for the access's address; all count if there is no such access.
     """
     counts, all_of_them = case.counts, np.maximum(instructions(case) / launched(case)[0], 1)
     before = {(row.where, row.kind): case.value(row.count) for row in counts.flow.before_access.rows}
@@ -123,10 +123,10 @@ def first_instructions(case: Case) -> Any:
 
 
 def instruction_parallelism(case: Case) -> Any:
-    """Return how many instructions of a work-item can be in flight at once between barriers, at least 1."""
+    """Return the number of a work-item's instructions that can be in flight between barriers, at least 1."""
     return np.maximum(case.value(case.counts.flow.instruction_parallelism), 1)
 
 
 def memory_parallelism(case: Case) -> Any:
-    """Return how many loads from global memory a work-item can start before it uses the first value, at least 1."""
+    """Return the number of global loads that a work-item can start before it uses the first value, at least 1."""
     return np.maximum(case.value(case.counts.flow.memory_parallelism), 1)

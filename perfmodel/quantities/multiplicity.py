@@ -1,4 +1,4 @@
-r"""The operations of a core and how many of them wait for each other: Karsin (2018), chapters 3 and 4.
+r"""The operations of a core, and the number of them that wait for each other: Karsin (2018), chapters 3 and 4.
 
 Input: a :class:`Case`. Output: for each operation :math:`\phi` (memory, local, register, barrier) its amount A and A/M,
 by *classes*: launches with their own multiplicity :math:`M_{i,\phi}` (Theorem 3.1.7), and accesses to global memory
@@ -23,12 +23,12 @@ from perfmodel.quantities.traffic import global_accesses
 PER_OPERATION: Mapping[str, float] = {"memory": 4.0, "local": 4.0, "register": 2.0, "barrier": 1.0}
 """Bytes (memory, local) or floating-point operations (register) per operation: the units of bandwidths."""
 WORD_BITS = 32
-CLASSES = 4  # most classes of an operation; of more, those with the nearest multiplicities are merged
+CLASSES = 4  # most classes of an operation; further classes are merged with the nearest multiplicity
 ALIKE = 1e-9  # logarithms of multiplicities that differ by less are merged
 
 
 class Operations(NamedTuple):
-    """A class of operations, summed over all cores: their number A, and A/M, which wait one after the other."""
+    """A class of operations, summed over all cores: their number A, and the number A/M that wait in sequence."""
 
     amount: Any
     waits: Any
@@ -37,8 +37,8 @@ class Operations(NamedTuple):
 def operation_classes(case: Case) -> dict[str, Any]:
     """Return ``<operation>_amount_<k>`` and ``<operation>_waits_<k>`` of the classes k = 1 to :data:`CLASSES`.
 
-    A core is a lane. The busiest one also waits for the units that are idle in the last round of work-groups, and for
-    the idle lanes of the last sub-group.
+    A core is a lane. The amounts include the idle units in the last round of work-groups, and the idle lanes of the
+    last sub-group.
     """
     return {
         f"{name}_{part}_{k}": value
@@ -93,7 +93,7 @@ def merged(classes: Sequence[Operations], most: int = CLASSES) -> list[Operation
     order = np.argsort(parallel, axis=0)
     amounts, waits, parallel = (np.take_along_axis(part, order, axis=0) for part in (amounts, waits, parallel))
     with np.errstate(invalid="ignore"):
-        ratios = np.nan_to_num(np.diff(parallel, axis=0))  # without executions it is infinity less infinity
+        ratios = np.nan_to_num(np.diff(parallel, axis=0))  # without executions it is infinity minus infinity
     largest = np.argsort(np.argsort(-ratios, axis=0, kind="stable"), axis=0) < most - 1
     number = np.concatenate([0 * waits[:1], np.cumsum(largest & (ratios > ALIKE), axis=0)])
     return [
@@ -105,8 +105,8 @@ def merged(classes: Sequence[Operations], most: int = CLASSES) -> list[Operation
 def oversubscription(case: Case) -> Any:
     """Return :math:`M_o`, the work-items of a core that hide each other's latency, at least 1 (section 4.7).
 
-    A compute unit holds the work-groups that it gets and that known limits permit. It is 1 on a CPU, or if the fact
-    ``oversubscription`` is 0.
+    A compute unit holds the work-groups that it gets and that known limits permit. :math:`M_o` is 1 on a CPU, or if the
+    fact ``oversubscription`` is 0.
     """
     if not case.known("oversubscription", case.known("device_type", "gpu") != "cpu"):
         return 1.0
@@ -124,7 +124,7 @@ def oversubscription(case: Case) -> Any:
 
 
 def global_words(case: Case) -> tuple[Any, Any]:
-    """Return of each access to global memory its words (section 4.2), and the blocks that it is split into (6.1.1).
+    """Return for each access to global memory its words (section 4.2), and the blocks that it is split into (6.1.1).
 
     A block is a transaction if its size is known, else as many words as a sub-group has lanes. An access with lanes s
     words from each other counts s words for each lane, at least the lane's part of one block and at most a whole block;

@@ -1,13 +1,13 @@
 r"""The work of a device's busiest compute unit, whose concurrent sub-groups hide each other's latency, as on a GPU.
 
-Of G work-groups the busiest of U units runs :math:`\lceil G/U \rceil`, so that a sum over all groups counts
-:math:`\lceil G/U \rceil/G` times. A unit holds B groups at once and runs its groups in :math:`\max(1, \lceil G/U
-\rceil/B)` rounds, each of which lasts at least as long as one sub-group alone.
+The busiest of U units runs :math:`\lceil G/U \rceil` of G work-groups, so a sum over all groups is multiplied by
+:math:`\lceil G/U \rceil/G`. A unit holds B groups at once and runs its groups in :math:`\max(1, \lceil G/U \rceil/B)`
+rounds, each of which lasts at least as long as one sub-group alone.
 
 Accesses are those of compiled code (:mod:`perfmodel.counts.nests.issues`). Each access of a sub-group touches sectors
 of global memory, or words in banks of local memory; the first-level and the last cache fetch
 :func:`~perfmodel.quantities.accesses.lines_fetched`. The resources are those of Sim et al. in Kim et al. (2012),
-section 4.1, and of Wang and Lou (2017), section 3; but each access counts by itself.
+section 4.1, and of Wang and Lou (2017), section 3, but each access is counted separately.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ INTEGER_DIVIDE: Mapping[str, float] = {"32": 20, "64": 80}
 """Multiply-adds of a division or remainder of integers, by bits. NVIDIA's CUDA C++ Programming Guide names up to 20
 instructions for 32 bits; a product of 64 bits takes four of 32 bits.
 """
-SHORTER = 0.5  # latency of other operations over that of float64: 4 and 8 cycles on Volta
-TEST_CYCLES = 4  # in which a unit issues the test before an access that waits: a branch, not a predicate
+SHORTER = 0.5  # ratio of the latency of other operations to float64: 4 and 8 cycles on Volta
+TEST_CYCLES = 4  # cycles to issue the test before an access that waits: a branch, not a predicate
 SECTOR_BYTES = 32  # of a transaction with global memory, if no fact gives them
-REGISTERS = 40  # of a work-item without its private arrays: addresses, counters, intermediate values
+REGISTERS = 40  # registers of a work-item without its private arrays: addresses, counters, intermediate values
 WAITING_REGISTERS = 24  # the same on devices where loads wait, which have few intermediate values
-MOST_REGISTERS = 255  # of a work-item, on NVIDIA's cards since Kepler and nearly so on AMD's
-LEAST_CACHE = 16384  # bytes of a first-level cache that remain if local memory takes its part of it
+MOST_REGISTERS = 255  # of a work-item, on NVIDIA's cards since Kepler; AMD's cards have nearly the same limit
+LEAST_CACHE = 16384  # least bytes of a first-level cache that remain if local memory is a part of it
 
 CHAIN: Mapping[str, str] = {
     "chain_loads": "access", "chain_local": "access", "chain_private": "access", "chain_far": "access",
@@ -72,7 +72,7 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     - ``wavefronts``: accesses to local memory times their bank conflicts, at least as long as the unit takes to issue
       them (``load_store_lanes``); a pass takes two cycles if half the banks serve a cycle.
     - ``memory_bytes``, ``stored_bytes``: the unit's share of the last cache's loads and stores.
-    - ``chain_*``: what one sub-group waits for in sequence, times the rounds. If the compiler does not move loads over
+    - ``chain_*``: the waits of one sub-group in sequence, times the rounds. If the compiler does not move loads over
       tests (``guarded_loads_wait``), a sub-group waits for each load behind a test as for far private data. If a load
       is issued only where its value is needed (``loads_wait``), ``chain_loads`` has each load that enters a sector.
     """
@@ -105,7 +105,7 @@ class _Unit:
             for issue in case.counts.issues for access in issue.accesses
         ]  # fmt: skip
         self.private = [access for issue in case.counts.issues for access in issue.private]
-        #: private arrays in memory: those that a remaining loop indexes, and those over whose tests nothing is moved
+        #: private arrays in memory: indexed by a remaining loop, or with tests over which the compiler moves nothing
         self.indexed = {access.array for access in self.private if access.indexed}
         self.tested = {access.array for access in self.private if self.guarded_loads_wait and access.tested}
 
@@ -150,7 +150,7 @@ class _Unit:
     def _spilled(self) -> tuple[float, float]:
         """Return the accesses of sub-groups to private data in memory, and the share beyond the first-level cache.
 
-        Such data are arrays that loops index, else what does not fit in registers.
+        Such data are arrays that loops index, else data that do not fit in registers.
         """
         if self.indexed:
             number = sum(float(self.value(access.count)) for access in self.private if access.array in self.indexed)

@@ -38,7 +38,7 @@ def groups_held(case: Case) -> float:
     .. math:: \min(B_{max}, \lfloor T_{max}/T_r \rfloor, \lfloor Z/S_B \rfloor, \lfloor R/(R_T T_r) \rfloor)
 
     with :math:`T_r` work-items, :math:`S_B` bytes of local memory and :math:`R_T T_r` registers for each group. The
-    limits are facts, of which unknown ones are left out (Ma et al. 2014, Eq. 4).
+    limits are facts; unknown ones are left out (Ma et al. 2014, Eq. 4).
     """
     launch, items = case.counts.launch, items_per_group(case)
     needs = {
@@ -66,7 +66,7 @@ def items_held(case: Case) -> float:
 
 
 def scheduling_factor(case: Case) -> Any:
-    r"""Return the places for work-groups over the work-groups, :math:`\lceil B_r/(B_a U) \rceil B_a U / B_r \ge 1`.
+    r"""Return the ratio of places to work-groups, :math:`\lceil B_r/(B_a U) \rceil B_a U / B_r \ge 1`.
 
     Ma et al. (2014), Eq. 3: the last of several rounds leaves places empty. :math:`B_r` are the work-groups of a
     launch; both sides of the quotient are summed over all launches.

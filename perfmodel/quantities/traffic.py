@@ -22,8 +22,8 @@ UNBOUNDED = 1 << 44  # capacity [B] of a cache that keeps everything and so fetc
 LAST_LEVEL = ("last_level_bytes", "l3_told_bytes", "cache_bytes", "l3_bytes")
 """Facts with the last level's capacity; the first known one counts.
 
-The size that the system reports comes after the measured one: in a virtual machine it is the whole host's. The
-size from a pointer chase comes last: one pass takes so long that other users of the cache evict its lines.
+The size that the system reports comes after the measured one: in a virtual machine it is the size of the whole host.
+The size from a pointer chase comes last: one pass takes so long that other users of the cache evict its lines.
 """
 
 
@@ -35,10 +35,10 @@ def transfer_bytes(case: Case) -> float:
 def global_bytes(case: Case) -> Any:
     r"""Return the bytes that must move between global memory and the chip.
 
-    For each array and direction it is the footprint with its gaps filled, as far as whole transfers of L bytes move
-    the gaps: :math:`\min(|F_{filled}| \, b, |F| \, L)` for cells of b bytes, or b bytes for each access if cells depend
-    on data. Data that is accessed again is taken to be on the chip: the on-chip memory Z of Kim et al. (2012), section
-    2.3, is unlimited, unless the fact ``on_chip_bytes`` gives it. Then it is the lines that a cache of Z bytes fetches
+    For each array and direction this is the footprint, with those gaps filled that whole transfers of L bytes move too:
+    :math:`\min(|F_{filled}| \, b, |F| \, L)` for cells of b bytes, or b bytes for each access if cells depend on data.
+    Data that is accessed again is assumed to be on the chip: the on-chip memory Z of Kim et al. (2012), section 2.3, is
+    unlimited, unless the fact ``on_chip_bytes`` gives it. Then the bytes are the lines that a cache of Z bytes fetches
     for loads and writes back (:func:`moved_lines`).
     """
     line = transfer_bytes(case)
@@ -52,7 +52,7 @@ def least_bytes(case: Case) -> Any:
     r"""Return a lower bound of the bytes that a kernel moves between global memory and the chip.
 
     As :func:`global_bytes`, but with a lane stride of s cells, each s cells move at least :math:`\min(s b, L)` bytes,
-    because the accessed ones may be in one transfer. An array with data-dependent cells counts nothing.
+    because the accessed cells may be in one transfer. An array with data-dependent cells counts as zero bytes.
     """
     line = transfer_bytes(case)
     return sum((_bytes(case, rows, line, least=True) for rows in _by_array(case)), 0.0)
@@ -103,7 +103,7 @@ def moved_lines(case: Case, capacity: Any) -> MovedLines:
 
 
 def fetched_lines(case: Case, *capacities: Any) -> tuple[Any, ...]:
-    """Return the lines of global arrays that a cache of each capacity [B] fetches, as :func:`moved_lines`."""
+    """Return the lines of global arrays that a cache of each capacity [B] fetches, as in :func:`moved_lines`."""
     return tuple(moved_lines(case, capacity).fetched for capacity in capacities)
 
 
@@ -170,7 +170,7 @@ def subgroup_transactions(case: Case, strides: Any, sizes: Any) -> Any:
 
 
 def cold_share(touched: float, capacity: float) -> float:
-    """Return the share of B touched bytes that a cache of C bytes does not hold from the run before, 0 up to C/4."""
+    """Return the share of B touched bytes that a cache of C bytes does not hold from the previous run; 0 up to C/4."""
     return min(max(log2(4 * max(touched, 1.0) / capacity) / 2, 0.0), 1.0)
 
 
@@ -191,7 +191,7 @@ def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
 
 
 def hit_waits(case: Case, missed: Any) -> Any:
-    """Return the latencies of the first-level cache that a request waits if `missed` of it go to the second level.
+    """Return a request's wait in latencies of the first-level cache, if the share `missed` goes to the second level.
 
     It is the hit_lat of Kim et al. (2012), Eq. 4.12; 1 if a latency is unknown.
     """
@@ -202,7 +202,7 @@ def hit_waits(case: Case, missed: Any) -> Any:
 
 
 def _miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
-    """Return the lines that the first and the last cache fetch over the requests; 1 if a size is unknown."""
+    """Return the ratios of lines that the first and the last cache fetch to requests; 1 if a size is unknown."""
     line = int(transfer_bytes(case))
     near, last = case.known("l1_bytes"), next(filter(case.knows, (*LAST_LEVEL, "l2_bytes")), None)
     first: Any = 1.0

@@ -1,8 +1,8 @@
 """The resources that a kernel uses, as quantities of the family ``bottleneck``.
 
 Parts of a launch overlap: while the core issues instructions (``issue``, ``special``), the first-level cache fetches
-lines (``near``), outer caches and memory do too (``far``), and a sum waits for itself (``chain``). The slowest of them
-takes the time, and what cannot overlap (``overhead``) is added.
+lines (``near``), outer caches and memory fetch lines (``far``), and a sum waits for itself (``chain``). The slowest
+part determines the time, and work that cannot overlap (``overhead``) is added.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from perfmodel.quantities.case import Case
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity's unit, one of it in words, and the noun for its rate (empty if a rate has no meaning)."""
+    """The unit of a quantity, words for one unit, and the noun of its rate (empty if a rate has no meaning)."""
 
     unit: str
     words: str
@@ -94,9 +94,9 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = {
 
 ``region_entries`` are work-groups times barrier intervals, or iterations of the loops around the work-items. An
 operation of a *chain* counts by the share of its latency that other work-items do not hide
-(:func:`perfmodel.quantities.bottleneck.execution.waiting_share`); integers and loads on it count by their latency over
-an addition's. Instructions are vectors or scalars: operations, two for each iteration, accesses. Lines are fetched
-*again* if they were in the cache before in the same launch.
+(:func:`perfmodel.quantities.bottleneck.execution.waiting_share`); integer operations and loads on it count by the ratio
+of their latency to the latency of an addition. Instructions are vectors or scalars: operations, two for each iteration,
+accesses. Lines are fetched *again* if they were in the cache before in the same launch.
 """
 
 QUANTITIES: Mapping[str, Quantity] = {
@@ -107,7 +107,7 @@ UNIT_LINES = (*RESOURCES["near"], "second_level_streams", "second_level_jumps", 
 IMBALANCE = "imbalance"
 """Key, among the quantities of work, of the load imbalance of all launches: busiest unit over mean."""
 MOST_KEPT = 4096
-"""Sizes of one kernel whose quantities are kept."""
+"""Most sizes of one kernel whose quantities are cached."""
 
 SizeItems = tuple[tuple[str, int], ...]
 Values = Mapping[str, float]
@@ -125,7 +125,7 @@ def bottleneck_quantities(case: Case) -> dict[str, Any]:
 
 
 def at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> Values:
-    """Return the quantities at one size; they are kept as long as the kernel's counts."""
+    """Return the quantities at one size; they are cached as long as the kernel's counts exist."""
     items = tuple(sorted([(name, int(size)) for name, size in sizes.items()]))
     return _remembered(_kept, _at_sizes, counts, items, device)
 

@@ -1,7 +1,7 @@
 """A kernel as a CPU's compiler sees it: nests of loops with their operations, accesses and chains.
 
-A :class:`CompiledKernel` of counts for all sizes is made once (:func:`compiled_kernel`), and then of numbers at given
-sizes. The generated code, here row sums in groups of 64::
+A :class:`CompiledKernel` for all sizes is made once (:func:`compiled_kernel`), and is then evaluated at given sizes.
+The generated code, here row sums in groups of 64::
 
     for i in g.0, l.0:              a launch
         total = 0
@@ -25,14 +25,14 @@ from perfmodel.counts.nests.nest import NO_BYTES, Nest, NestAccess, NestChain, c
 from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
 from perfmodel.quantities.instructions import is_call
 
-MOST_COPIES = 64  # of an access whose addresses are compared; no rule needs more streams
+MOST_COPIES = 64  # most copies of an access whose addresses are compared; no rule needs more streams
 WIDEST_STRIDE = 4  # cells from one lane to the next that a compiler loads in vectors and shuffles, if all are needed
 MOST_ADDRESSES = 4
-"""Rows of one matrix beyond which PoCL's compiler vectorises the computation of their addresses instead of work-items.
+"""With more rows of one matrix, PoCL's compiler vectorises the computation of addresses instead of work-items.
 
 Without a limit, left-out groups are predicted worse on PoCL (44.8 instead of 41.4 %).
 """
-FEWEST_ITEMS = 16  # along the first axis, below which PoCL's compiler unrolls the loop over work-items
+FEWEST_ITEMS = 16  # with fewer work-items along the first axis, PoCL's compiler unrolls the loop over them
 WRITTEN_OUT = 16  # most trips of a loop of constant trips that a compiler unrolls
 INTEGER, LOAD = "integer_", "load"  # prefix of the kinds of integer operations on a chain, and the kind of loads there
 
@@ -42,7 +42,7 @@ class CompiledAccess(Generic[Amount]):
     """An access of a nest.
 
     It has an *odd pitch* if the lane stride along another axis of a local array is not a power of two. The index is
-    then a product by a constant, which hides from some compilers that lanes along the first axis are adjacent.
+    then a product by a constant, and some compilers do not see that lanes along the first axis are adjacent.
     """
 
     load: bool  # else it stores
@@ -54,7 +54,7 @@ class CompiledAccess(Generic[Amount]):
     scattered_copies: bool  # whether that loop is unrolled, and its copies access cells that are not adjacent
     assumed_lanes: bool  # whether the lane stride is one parameter (n, not 2*n): PoCL vectorises only for n = 1
     assumed_loop: bool  # whether the stride of the innermost loop is one parameter
-    invariant_around: bool  # whether the loop around that one does not move it, and stores nothing
+    invariant_around: bool  # whether the loop around the innermost one does not move it, and stores nothing
     odd_pitch: bool
     new_address: bool  # whether no earlier access has the address, so that it is computed
     fills_stride: bool  # whether it and similar accesses fill the cells between lanes: vectors load all of them
@@ -201,7 +201,7 @@ def _waits(chain: NestChain) -> bool:
 
 
 def _chain(chain: NestChain, nest: Nest) -> CompiledChain[Count]:
-    """Return a chain; its loads count if all operations are integer, which then compute the next address."""
+    """Return a chain. Its loads count only if all its operations are integer: these compute the next address."""
     floating = [*filter(_is_floating, chain.operations)]
     operations = {f"{'' if floating else INTEGER}{row.kind}": row.count for row in floating or chain.operations}
     if chain.loads and not floating:
@@ -219,7 +219,7 @@ def _bits(dtype: str) -> int:
 
 
 def _position_key(access: NestAccess) -> tuple[object, ...]:
-    """Return a key that accesses have in common if they have the same distance from the start of their arrays."""
+    """Return a key that is equal for accesses with the same distance from the start of their arrays."""
     if access.address is None:
         return (id(access),)
     return access.bits, str(access.address.start.polynomial), _text(access.address.steps)
@@ -230,7 +230,7 @@ def _text(steps: Mapping[str, Count]) -> tuple[tuple[str, str], ...]:
 
 
 def _without_repeats(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
-    """Yield accesses; of loads from one address only the first, because a compiler keeps the value in a register."""
+    """Yield accesses, but only the first load from each address, because a compiler keeps the value in a register."""
     seen: set[tuple[object, ...]] = set()
     for access in accesses:
         if access.direction == "load" and access.address is not None:
@@ -314,7 +314,7 @@ def _fill_stride(alike: Sequence[NestAccess]) -> bool:
 
 
 def _starts(access: NestAccess) -> Iterator[Fraction | None]:
-    """Yield the constants of an address and those of its copies."""
+    """Yield the constants of an address and of its copies' addresses."""
     if access.address is not None:
         starts = [access.address.start]
         for iname, values in access.copies.items():

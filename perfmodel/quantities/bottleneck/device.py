@@ -32,7 +32,7 @@ ASSUMED: Mapping[str, Any] = {
 }  # fmt: skip
 """Facts that are assumed if the device does not have them."""
 REGISTERS, OPERANDS = 32, 8
-"""Vector registers of a core with AVX-512, NEON or SVE, and those that hold operands, not carried values.
+"""Vector registers of a core with AVX-512, NEON or SVE, and the number that hold operands, not carried values.
 
 With 2 operands the product chosen among those of docs/lab/experiments/gemm.md takes 1.31 times the best time on the
 Xeon with Intel's runtime, with 4 and with 8 it takes 1.05 times; on the three other devices all three are alike.
@@ -42,7 +42,7 @@ POCL = "Portable Computing Language"
 
 @dataclass(frozen=True)
 class DeviceUnits(FrozenValue):
-    """The device as the quantities see it; its order is ``serial`` or ``lockstep``, as in :mod:`.work`."""
+    """The facts of a device that the quantities use; its order is ``serial`` or ``lockstep``, as in :mod:`.work`."""
 
     order: str
     odd_pitches: bool  # whether vectors access local arrays with odd pitches
@@ -111,10 +111,10 @@ def _level(size: int, ways: int, line: int, most_sets: int) -> Cache:
 def moved_lines(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], device: DeviceUnits) -> dict[str, float]:
     r"""Return the quantities of the resources ``near`` and ``far``.
 
-    A level fetches :math:`F` lines in a launch (``counts.traffic``), of which a cache that keeps everything would fetch
-    :math:`F_1`: the others are fetched *again*. Kernels run often, so that the last lines of a run are still in the
-    cache when the next starts: :math:`F_1` counts by the share :math:`\min(1, \max(0, \log_2(4 B / C)/2))` of B touched
-    bytes in a cache of C bytes (all units together).
+    A level fetches :math:`F` lines in a launch (``counts.traffic``). A cache that keeps everything would fetch
+    :math:`F_1` of them: the others are fetched *again*. Kernels run often, so that the last lines of a run are still in
+    the cache when the next starts: :math:`F_1` counts by the share :math:`\min(1, \max(0, \log_2(4 B / C)/2))` of B
+    touched bytes in a cache of C bytes (all units together).
 
     A TLB is a cache of pages. Only pages that it looks up *again* count: the next page of a stream costs little.
     """
@@ -139,7 +139,7 @@ def _orders(launches: Sequence[CompiledLaunch[Count]], device: DeviceUnits) -> t
     """Return the orders in which a device may run work-items; the last one gives the first level's lines."""
     if device.order == "lockstep":
         return ("vectors",) if any(launch.row_items >= device.lanes for launch in launches) else ("serial",)
-    # a compiler joins several vectors: what the outer levels fetch is at most that of either order
+    # a compiler joins several vectors: the outer levels fetch at most as many lines as in either order
     return ("serial", "lockstep") if all(launch.packs_items for launch in launches) else ("serial",)
 
 
@@ -158,7 +158,7 @@ def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:
 
 
 def _far(name: str, traffic: list[TrafficAt], level: Cache, units: int, touched: MovedLines) -> dict[str, float]:
-    """Return the lines that an outer cache level fetches and does not hold already; there are ``units`` of it."""
+    """Return the lines that an outer level of ``units`` caches fetches and does not hold already."""
     fetched = min((order.lines(level) for order in traffic), key=lambda lines: float(lines.fetched))
     touched_lines = float(touched.fetched)
     warm = 1 - cold_share(touched_lines * level.line_bytes, level.bytes * units)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from perfmodel.quantities.bottleneck.compiled import INTEGER, LOAD, CompiledLaunch, CompiledNest
 from perfmodel.quantities.instructions import SIMPLE
 
-WRITTEN_CODE = 300  # instructions up to which the compiler unrolls the loop over a row's work-items, without vectors
+WRITTEN_CODE = 300  # with at most this many instructions, the compiler unrolls the loop over a row's work-items
 LOOP_CODE, ADDRESS_CODE, TEST_CODE = 3, 2, 3  # additional instructions of a loop, of a computed address, of a guard
 FEWEST_TRIPS = 4  # fewest iterations of a loop of known trips that become a vector
 
@@ -32,7 +32,7 @@ def writes_rows_out(launch: CompiledLaunch[float]) -> bool:
 
 
 def loop_lanes(nest: CompiledNest[float], width: float) -> float:
-    """Return the iterations of the innermost loop for each instruction, in vectors of a width and scalars for the rest.
+    """Return the iterations of the innermost loop per instruction: vectors of a width, and scalars for the rest.
 
     For a loop of few known trips the compiler makes narrower vectors. A loop over 17 cells of float32 is two vectors of
     8 and a scalar: 17 iterations in 3 instructions.
@@ -47,8 +47,8 @@ def loop_lanes(nest: CompiledNest[float], width: float) -> float:
 WINDOW = 160.0
 """Instructions that an out-of-order core looks ahead.
 
-With half and twice as many, left-out groups are predicted about as well on PoCL (25.2 and 25.9 % instead of 25.5 %) and
-worse on Intel's runtime (16.7 and 16.6 % instead of 15.0 %).
+With half or twice this number, left-out groups are predicted about as well on PoCL (25.2 and 25.9 % instead of 25.5 %)
+and worse on Intel's runtime (16.7 and 16.6 % instead of 15.0 %).
 """
 INTEGER_LATENCY: Mapping[str, float] = {
     **{f"{INTEGER}{kind}": 0.25 for kind in ("add", "bitwise", "shift")}, f"{INTEGER}minmax": 0.5,
@@ -59,7 +59,7 @@ VECTOR_LATENCY: Mapping[str, float] = {**INTEGER_LATENCY, f"{INTEGER}mul": 2.5}
 
 An x86 core adds integers in 1 cycle, loads in 5, and adds float32 in 4.
 """
-FUNCTION_LATENCY = 5.0  # simple operations that a division or function counts for where chains are compared
+FUNCTION_LATENCY = 5.0  # a division or function counts as this many simple operations when chains are compared
 
 
 def waiting_share(instructions: float, runs: float) -> float:
@@ -84,13 +84,13 @@ def integer_latency(operations: Mapping[str, float], vectors: bool) -> float:
     return sum(amount * latencies.get(kind, 0.0) for kind, amount in operations.items())
 
 
-MOST_GROUPS = 1 << 14  # of a launch whose work is evaluated one by one; more are taken to be equal
+MOST_GROUPS = 1 << 14  # most groups of a launch whose work is evaluated one by one; more groups are assumed to be equal
 FEW, MANY = 32, 256
 """Most groups that PoCL gives at once to one of U units, over U: ``MANY`` while more than ``256*U*U`` are left."""
 
 
 def busiest_over_mean(work: NDArray[np.float64], units: int, in_shares: bool) -> float:
-    r"""Return the work of the busiest of U units over the mean of all, for the work of each group.
+    r"""Return the ratio of the busiest unit's work to the mean of all U units, from the work of each group.
 
     A free unit takes the next group, as on a GPU. Intel's runtime ends as evenly: it halves tasks while a unit is free.
     *In shares*, a unit takes :math:`\lceil r/U \rceil` of r groups that are left, at most :math:`32 U`, or :math:`256

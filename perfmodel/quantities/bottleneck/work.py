@@ -37,9 +37,9 @@ from perfmodel.quantities.bottleneck.device import DeviceUnits
 from perfmodel.quantities.instructions import INLINED, NATIVE, SIMPLE, is_call
 
 PACKED, PAIRED = 4, 2
-"""Fewest independent chains of one variable that a compiler packs into a vector; PAIRED if it stores neighbours."""
+"""Fewest independent chains of one variable that a compiler packs into a vector; PAIRED if neighbours are stored."""
 PACKED_MINMAX = 2.0
-"""Cost of a minimum or maximum of packed values over that of one value.
+"""Ratio of the cost of a minimum or maximum of packed values to the cost for one value.
 
 OpenCL's fmin and fmax ignore NaN. The machine code of PoCL 3.1 has a maximum and a masked move for one value, and two
 comparisons to masks, their union and a masked move for a vector.
@@ -64,7 +64,7 @@ class LaunchWork:
 
     def __init__(
         self, launch: compiled.CompiledLaunch[float], kernel: compiled.CompiledKernel[float], device: DeviceUnits,
-        group_work: NDArray[np.float64] | None = None,  # of each group; None where all do the same, or of very many
+        group_work: NDArray[np.float64] | None = None,  # of each group; None if all do the same, or for very many
     ) -> None:
         self.launch, self.kernel, self.device = launch, kernel, device
         self.lockstep = device.order == "lockstep"  # whether the device, not a compiler, runs work-items together
@@ -85,7 +85,7 @@ class LaunchWork:
 
 
 class NestWork:
-    """A nest of a launch; :meth:`add` adds what it does to ``quantities``."""
+    """A nest of a launch; :meth:`add` adds its work to ``quantities``."""
 
     def __init__(self, work: LaunchWork, nest: compiled.CompiledNest[float], quantities: Quantities) -> None:
         self.work, self.nest, self.quantities = work, nest, quantities
@@ -155,7 +155,7 @@ class NestWork:
 
     @cached_property
     def masked(self) -> float:
-        """Executed over needed lanes: all lanes of a vector make as many iterations as the longest one."""
+        """Ratio of executed to needed lanes: all lanes of a vector make as many iterations as the longest one."""
         together = self.lockstep and self.in_vectors and self.nest.loops
         return self.nest.box / self.nest.iterations if together else 1.0
 
@@ -182,7 +182,7 @@ class NestWork:
         return instructions
 
     def _add_integers(self, operation: compiled.CompiledOperation[float]) -> float:
-        """Add integer operations, and return their instructions: no two are fused.
+        """Add integer operations, and return their instructions: no two operations are fused.
 
         Divisions and remainders of 32 bits are vectors on devices in lockstep, by code. A data-dependent power is a
         loop of products, which takes about as long.
@@ -226,7 +226,7 @@ class NestWork:
     def _add_spills(self) -> float:
         """Add loads and stores of carried values that do not fit in registers; return the instructions."""
         nest = self.nest
-        if not nest.loops or self.items_innermost:  # then all of them are in memory
+        if not nest.loops or self.items_innermost:  # then all carried values are in memory
             return 0.0
         spilled = sum(chain.cells for chain in nest.chains) / self.packed - self.device.kept_in_registers
         amount = max(spilled, 0.0) * nest.iterations * self.masked / self.item_lanes
@@ -250,7 +250,7 @@ class NestWork:
             return amount
         amount /= self.lanes(access.bits)
         self._add("loads" if uniform else contiguous, amount)
-        # without split vectors serial devices, and code between barriers, are predicted better
+        # serial devices, and code between barriers, are predicted better without split vectors
         if self.lockstep and not self.launch.barriers and not uniform and self._splits(access):
             self._add("split", amount)
         return amount
@@ -306,7 +306,7 @@ class NestWork:
 
 
 def float_bits(bits: int) -> int:
-    """Return the bits of the type that an operation is charged as: 32 for shorter types, 64 for longer ones."""
+    """Return the width of the type for which an operation is charged: 32 bits for shorter types, 64 for longer ones."""
     return 32 if bits <= 32 else 64
 
 
@@ -315,7 +315,7 @@ def conflicting_share(arrays: int, pitch: int, cache: Cache) -> float:
 
     A runtime that loops over the work-items of a group keeps each long-lived value in an array with an element per
     work-item. Arrays of P bytes, one after another, start in :math:`S L / \gcd(P, S L)` different sets of a cache of S
-    sets of lines of L bytes. A set with more arrays than ways has none of their lines at the next access.
+    sets of lines of L bytes. A set with more arrays than ways misses at each access to them.
     """
     if not cache.sets or not arrays:
         return 0.0
