@@ -1,4 +1,4 @@
-"""One to eight device kernels in one call, each of which reverses an array: the time of a launch.
+"""One to eight device kernels in one call, to measure the time of a launch; each kernel reverses an array.
 
 Karsin, *A Performance Model for GPU Architectures: Analysis and Design of Fundamental Algorithms* (2018), section 4.6.
 """

@@ -1,4 +1,4 @@
-"""Loads with a lane stride, of which a part, a half or all cells are used; one store for many loads.
+"""Loads with a lane stride that use a part, a half or all of the cells; one store for many loads.
 
 Stevens and Kloeckner, section 2.1, whose amortised stride fractions these kernels separate: with
 ``offsets`` of ``stride`` neighbouring cells loaded, the utilisation is offsets/stride.

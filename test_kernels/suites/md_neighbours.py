@@ -65,7 +65,7 @@ def build(
 
 
 def neighbours(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    """For each atom k others at most `REACH` away, shape (n, k)."""
+    """For each atom, k other atoms at a distance of at most `REACH`, shape (n, k)."""
     away = generator.integers(1, REACH + 1, shape) * generator.choice((-1, 1), shape)
     return ((np.arange(shape[0])[:, np.newaxis] + away) % shape[0]).astype(np.int32)
 
