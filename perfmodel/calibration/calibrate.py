@@ -149,8 +149,8 @@ def fit_device(
         notes = (*measured.notes, *tests.notes)
     if loaded := sum(LOADED in row.flags for row in measured):
         notes += (
-            f"{loaded} of {len(measured)} times were measured while others used the machine; on a quiet one they are "
-            "shorter: run the same command again then, which measures these again",
+            f"{loaded} of {len(measured)} times were measured while other programs used the machine, and may be too "
+            "high: run the same command on a quiet machine, which measures them again",
         )
     notes += doubts_of(measured.facts, folder)
     sampled = compare(models[chosen], samples) if chosen and samples else ()
@@ -241,7 +241,7 @@ LEAST = 0.6  # share of a calibration's own budget that probes leave to measurin
 SHARES = (0.8, 0.2, 0.1)
 """The share of a budget for measurement kernels, and the least shares for test kernels and samples [1]."""
 
-Kernels: TypeAlias = Iterable[KernelClass] | None  # Kernel classes of a user; None for those that ship
+Kernels: TypeAlias = Iterable[KernelClass] | None  # Kernel classes of a user; None for the shipped classes
 
 
 def expected_phases(campaign: Campaign, device: Device, made_first: bool) -> dict[str, float]:
@@ -254,7 +254,7 @@ def expected_phases(campaign: Campaign, device: Device, made_first: bool) -> dic
 
 
 def _parts(campaign: Campaign, kernels: Kernels, tests: Kernels) -> list[tuple[Iterable[KernelClass], Campaign]]:
-    """Return what a calibration measures: measurement kernels, test kernels, samples, each with its campaign."""
+    """Return the parts of a calibration: measurement kernels, test kernels, samples, each with its campaign."""
     check = {QUICK.name: QUICK_CHECK, FULL.name: CHECK}.get(campaign.name, BRIEF_CHECK)
     part, shipped = sampling(campaign)
     return [

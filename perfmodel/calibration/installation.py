@@ -40,7 +40,7 @@ class Part:
 
 
 def diagnose() -> Iterator[Part]:
-    """Check every part; each part comes after those that it needs."""
+    """Check every part; a part comes after the parts that it needs."""
     yield python_part()
     yield from library_parts()
     yield barvinok_part()

@@ -1,6 +1,6 @@
-"""What a campaign measures: its settings, its kernel classes, and classes made for features never measured.
+"""Settings and kernel classes of a campaign, and classes made for features that were never measured.
 
-Operations run in chains on private values; accesses run over arrays of which a work-item accesses neighbouring cells.
+Operations form chains on private values; accesses go through arrays, and a work-item accesses neighbouring cells.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ACCESSES: Mapping[str, tuple[str, str, str]] = {
     "minloadstore": ("out[o, i, r] = a[o, i, r]", "a, out", ""),
 }
 WIDTHS = {"8": "int8", "16": "int16", "32": "float32", "64": "float64", "128": "complex128"}
-"""Element type of an access of so many bits."""
+"""Element type of an access, by its number of bits."""
 EVERYWHERE = frozenset({"launches", "work_groups"})  # features that every kernel exercises
 
 _OPERATION = re.compile(r"op_(?P<dtype>u?(?P<numbers>float|int)\d+)_(?P<kind>\w+)")
@@ -179,7 +179,7 @@ MEASUREMENT_KERNELS, TEST_KERNELS = "measurement_kernels", "test_kernels"
 
 
 def discovered(folders: Iterable[Path] | None, default: str = MEASUREMENT_KERNELS) -> tuple[KernelClass, ...]:
-    """Return the kernel classes of all folders; without folders those that ship, whatever the current folder holds."""
+    """Return the kernel classes of all folders; without folders the shipped classes, from any current folder."""
     return tuple(kernel for folder in folders or [shipped(default)] for kernel in discover(folder))
 
 

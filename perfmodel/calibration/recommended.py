@@ -1,4 +1,4 @@
-"""Which fitted weights to use: the family recommended for a device, and the folders in which its weights are found."""
+"""Chooses fitted weights: the family recommended for a device, and the folders that may hold its weights."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def calibrate_command(
     if here:
         supervise_command(context)
     module, choice = calibration.calibrate, calibration.kernel_choice
-    # Kernels are made first without a budget, which covers everything, and without kernels of a user, which may fail.
+    # Kernels are made first unless there is a budget, which covers everything, or kernels of a user, which may fail.
     own = not (asked.budget is not None or asked.kernels or tests)
     budget = asked.budget
     if budget is None and asked.quick:

@@ -69,7 +69,7 @@ def _show_families(source: list[Path] | None, names: tuple[str, ...], picture: P
 
 
 def _measured_folders() -> list[Path]:
-    """Return the folders of measured devices: in the current folder, else the user's own and those of perfmodel."""
+    """Return the folders of measured devices: in the current folder, else the user's own and the shipped folders."""
     from perfmodel.store import TESTS_FILE
 
     known = fitting.device_folder

@@ -67,7 +67,7 @@ def count_command(
 
 
 def _evaluated(counted: Mapping[str, KernelCounts], points: Points, needed: bool) -> tuple[Values, Errors]:
-    """Return the values of each variant's features at the points, and the errors of the others.
+    """Return the values of each variant's features at the points, and the errors of the failed variants.
 
     Without a size the values are empty, unless they are `needed`. A SizeError is raised, and the first error if all
     variants fail.

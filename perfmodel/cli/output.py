@@ -1,4 +1,4 @@
-"""What a command prints: its result as one document or as text, and notes, errors and progress on standard error."""
+"""The output of commands: a result as one document or as text, and notes, errors and progress on standard error."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class _Request(FrozenValue):
         return anchored, predicting.rankings(anchored)
 
     def document(self, schema: str, made: predicting.Predictions | None = None, **parts: Any) -> dict[str, Any]:
-        """Return a JSON document with the kernel file, the model, a single size, anchors and what is withheld."""
+        """Return a JSON document with the kernel file, the model, a single size, anchors and withheld variants."""
         at = {"sizes": dict(self.points[0])} if len(self.points) == 1 else {}
         model = {**output.model_document(self.asked.kernel, self.model), "verdict": self.verdict}
         if made is not None:

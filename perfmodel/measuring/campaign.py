@@ -15,7 +15,7 @@ from perfmodel.store import Key, canonical
 
 @dataclass(frozen=True)
 class Campaign:
-    """Settings of a campaign: what is measured, at which sizes, and how often."""
+    """Settings of a campaign: its variants, their sizes, and the number of runs."""
 
     name: str  #: Its name in reports.
     tags: tuple[str, ...] = ()  #: Only classes with one of these tags are measured; all of them if empty.

@@ -1,4 +1,4 @@
-"""Undisturbed measuring: a lock for each device, threads of CPU devices pinned to cores, and the load by others."""
+"""Undisturbed measuring: a lock for each device, pinned threads of CPU devices, and the load by other processes."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class Session:
     deaths: dict[Key, Measurement] = field(default_factory=dict)
     start_s: float = field(default_factory=lambda: monotonic() - supervised.spent_s())
     _ended_s: dict[Key, float] = field(default_factory=dict)
-    _loaded: dict[Key, int] = field(default_factory=dict)  # earlier visits, by configurations that others disturbed
+    _loaded: dict[Key, int] = field(default_factory=dict)  # number of earlier visits to configurations under load
     _by_driver: dict[Key, Measurement] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -164,7 +164,7 @@ class Session:
         """Visit each configuration as often as the campaign says, and again those whose visits disagree.
 
         Each pass has the `order` of the whole campaign, so that two visits to a configuration are far apart. Returns
-        those that the budget left unfinished.
+        the unfinished configurations.
         """
         campaign = self.bench.campaign
         lacking = [(c, self._lacks(c)) for c in order]
@@ -239,7 +239,7 @@ def plan_configurations(
 
 
 def _plan_team(session: Session, team: Team, plans: dict[str, Plan]) -> list[Configuration]:
-    """Choose sizes for a team; a variant that fails is recorded, and the others are planned without it."""
+    """Choose sizes for a team; a variant that fails is recorded, and the rest of the team is planned without it."""
     while team:
         try:
             for subject in team:  # the supervisor's record of a death has no hash of the code

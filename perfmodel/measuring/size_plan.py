@@ -35,11 +35,11 @@ def search_sizes(
 ) -> tuple[Parameters, ...]:
     """Choose parameter sets from small to large (paper, section 4.2).
 
-    The search tries one exponent after another until all trials of a rung suffice, which is the lowest rung taken. From
-    there it goes up in the ladder's own steps and takes each rung. It ends when it has as many rungs as wanted, when
-    the next one does not fit into memory, and when a run takes longer than the campaign allows or, since a step up at
-    least doubles the time, would do so. The first `campaign.least_rungs` rungs are taken even if they take longer. If
-    no rung suffices, the largest that fits and is short enough is taken alone.
+    The search tries one exponent after another until all trials of a rung suffice; this is the lowest rung. From there
+    it goes up in the ladder's own steps and takes each rung. It ends when it has the wanted number of rungs, when the
+    next one does not fit into memory, or when a run takes longer than the campaign allows. It also ends if the next run
+    would take longer, as a step at least doubles the time. The first `campaign.least_rungs` rungs are taken even if
+    they take longer. If no rung suffices, only the largest rung that fits and is short enough is taken.
     """
     wanted = min(sizes.rungs, campaign.rungs or sizes.rungs)
     taken: list[Rung] = []

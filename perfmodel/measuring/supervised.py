@@ -32,7 +32,7 @@ PIPE, STARTS, SPENT = "PERFMODEL_SUPERVISOR_PIPE", "PERFMODEL_STARTS", "PERFMODE
 """Environment variables: the pipe's file descriptor, the size of each store at the start of this command [bytes], and
 the time that earlier processes used [s]."""
 CRASHES = frozenset({signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE})
-"""Signals of crashes; users end processes by others."""
+"""Signals of crashes; users end processes by other signals."""
 INTERRUPTED = 128 + signal.SIGINT  # status of an interrupted process
 DIED = "the process died of "  # start of the messages of records about deaths
 INTERRUPT = "perfmodel: interrupted; a second Ctrl-C ends it at once, also in the middle of a kernel"

@@ -1,4 +1,4 @@
-"""Variants spread over processes: those of loky on this machine, or the workers of an active Dask cluster.
+"""Variants spread over processes: loky's processes on this machine, or the workers of an active Dask cluster.
 
 Variants that a process had not finished when it died are tried again, each alone; one that ends its process again gets
 an error.
@@ -185,7 +185,7 @@ class Processes:
         self._executor: Any = None
 
     def shared(self, value: bytes) -> Any:
-        """Return an argument of many calls in the form in which it is sent."""
+        """Return the form in which an argument of many calls is sent."""
         return value
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:

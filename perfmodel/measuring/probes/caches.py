@@ -111,7 +111,7 @@ def cycle(lines: int, generator: np.random.Generator) -> NDArray[np.int64]:
 
 
 def linked(places: NDArray[np.int64], cells: int) -> Cells:
-    """Return cells in which each of the places, in their order, holds the next one, and the last one the first."""
+    """Return cells that form a cycle: each of the places holds the next place, and the last holds the first."""
     buffer = np.zeros(cells, np.uint32)
     buffer[places] = np.roll(places, -1)
     return buffer

@@ -100,7 +100,7 @@ def _lanes(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) ->
 
 
 def nest_source(nest: str, operations: int) -> str:
-    """Return the kernel with a chain of so many multiplications and additions, ``straight`` or ``looped``."""
+    """Return the kernel with a chain of `operations` multiplications and additions, ``straight`` or ``looped``."""
     chain = STEP * operations
     return NESTS_HEAD + (f"{NESTS_LOOP}{chain}    }}\n" if nest == "looped" else chain) + TAIL
 
@@ -130,7 +130,7 @@ def _groups(instrument: Instrument, kernel: Any, items: int, aim_s: float) -> in
 
 
 def barrier_source(barriers: int) -> str:
-    """Return the kernel with so many barriers in its loop, each after a step of arithmetic; with none, one step."""
+    """Return the kernel with `barriers` barriers in its loop, each after a step of arithmetic; with 0, one step."""
     step = f"    {STEP}"
     return BARRIERS_HEAD + ((step + BARRIER) * barriers or step) + BARRIERS_TAIL
 
@@ -152,7 +152,7 @@ def _barriers(instrument: Instrument, settings: ProbeSettings, earlier: Earlier)
 
 
 def overlap_source(part: str, operations: int) -> str:
-    """Return the kernel of a part, with a chain of so many operations."""
+    """Return the kernel of a part, with a chain of `operations` operations."""
     return OVERLAP_HEAD.replace("PLACE", PLACES[part]) + STEP * operations + TAIL
 
 

@@ -1,4 +1,4 @@
-"""What a probe is, the settings that it runs with, and the device that it runs on, with the campaign's clock."""
+"""Probes and their settings, and the device on which they run, with the clock of campaigns."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Instrument:
 
     @contextmanager
     def memory(self, *contents: Any) -> Iterator[tuple[Any, ...]]:
-        """Give a buffer for each array, with its contents, or for each number of bytes; release them at the end."""
+        """Yield a buffer for each array, with its contents, or for each number of bytes; release them at the end."""
         buffers = []
         try:
             for content in contents:
@@ -63,7 +63,7 @@ class Instrument:
                 buffer.release()
 
     def write(self, buffer: Any, array: Any, at: int = 0) -> None:
-        """Copy an array into a buffer, from so many bytes on."""
+        """Copy an array into a buffer, at an offset of `at` bytes."""
         cl.enqueue_copy(self.queue, buffer, array, dst_offset=at)
         self.queue.finish()
 
