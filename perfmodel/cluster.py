@@ -91,7 +91,7 @@ def devices_of(client: Any) -> dict[str, list[str]]:
 
 
 def check_versions(client: Any, workers: Iterable[str]) -> None:
-    """Raise a VersionError for the first of the workers whose versions differ from those of this process."""
+    """Raise a VersionError for the first worker with other versions than this process."""
     with asking(client):
         answers = client.get_versions(packages=SAME)
     here = _versions(answers["client"])

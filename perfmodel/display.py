@@ -27,11 +27,11 @@ _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 """Spreadsheets compute a cell that begins with one of these."""
 GAP = 2  # spaces between columns
 NONE = "-"
-"""What a cell without a value shows."""
+"""The text of a cell without a value."""
 
 
 def csv_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
-    """Return records as CSV with a header of names; an apostrophe protects what a spreadsheet would compute.
+    """Return records as CSV with a header of names; an apostrophe keeps spreadsheets from computing a cell.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Strict reading of JSON and YAML documents within limits, and checks of values.
 
-Every data file is read with these functions: within :data:`LIMITS`, and only if it has one meaning. A problem is a
+Every data file is read with these functions: within :data:`LIMITS`, and only if it is unambiguous. A problem is a
 :class:`~perfmodel.errors.DocumentError`, to which the reader of a file adds the file's name.
 """
 
@@ -46,7 +46,7 @@ LIMITS = Limits()
 
 
 def require(holds: bool, argument: str, value: object, allowed: str) -> None:
-    """Raise an ArgumentError that shows the argument, its value or type, and what is allowed, unless `holds`."""
+    """Unless `holds`, raise an ArgumentError that shows the argument, its value or type, and the allowed values."""
     if holds:
         return
     shown, kind = f"of the type {type(value).__name__}", type(value).__name__

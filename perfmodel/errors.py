@@ -153,7 +153,7 @@ class SpaceError(PerfModelError, ValueError):
 
 
 class TuningError(PerfModelError, ValueError):
-    """A tuning cannot start or go on."""
+    """A tuning cannot start or continue."""
 
 
 class KernelArgumentError(PerfModelError, ValueError):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from perfmodel.errors import OutputError
 
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # of a disk, or of a user's share of it
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # errors of a full disk, quota or file system
 ADVICE = {
     errno.EISDIR: "name a file in it",
     **dict.fromkeys(FULL, "the earlier content is unchanged: make room, or give a path on another disk"),

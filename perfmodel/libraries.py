@@ -45,7 +45,7 @@ BARVINOK = f"{_BARVINOK}=={'2026.2.2' if _IS_NEW else '2025.2.5.post1'}"
 #: Ranges that replace those of setup.cfg for Loopy's main branch.
 NEWER = MappingProxyType({"islpy": "islpy>=2025.2.5,<2027", _BARVINOK: f"{_BARVINOK}>=2025.2.5.post1,<2027"})
 MENDING_COMMAND = f"{INSTALL} --force-reinstall --no-deps {BARVINOK}"
-"""Installs islpy with Barvinok's algorithm; it must be last, since both packages have the same module."""
+"""Installs islpy with Barvinok's algorithm; it must run last, since both packages have the same module."""
 
 
 def failure_in_library(error: Exception) -> VersionError | None:
@@ -66,7 +66,7 @@ def failure_in_library(error: Exception) -> VersionError | None:
 
 
 def failure_below(error: Exception, path: Path) -> VersionError | None:
-    """Return the same for an error in a user's file; None if the file itself is the cause.
+    """Return the error of :func:`failure_in_library` for a user's file; None if the file itself is the cause.
 
     The file is the cause if the error was raised in its folder, unless a library lacks a name.
     """

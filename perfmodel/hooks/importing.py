@@ -158,7 +158,7 @@ class Imported:
     rows: tuple[Measurement, ...]  #: The added records.
     known: int  #: Results that the store had before.
     refused: tuple[str, ...]  #: A sentence for each result that cannot be used.
-    notes: tuple[str, ...]  #: On the file.
+    notes: tuple[str, ...]  #: Notes on the file.
 
     @property
     def statuses(self) -> dict[str, int]:

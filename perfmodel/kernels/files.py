@@ -249,7 +249,7 @@ _executed: dict[str, Source] = {}  # the kernel files that ran in this process, 
 def execute(path: Path) -> dict[str, Any]:
     """Run a file and return the names that it defines; a KernelFileError if it cannot be read, is not Python or raises.
 
-    The file is a module of its own: what it defines can be pickled, and ``__name__`` is not ``"__main__"``.
+    The file is a separate module: its definitions can be pickled, and ``__name__`` is not ``"__main__"``.
     """
     try:
         content = path.read_bytes()
@@ -307,7 +307,7 @@ def execution_error(path: str | Path, cause: BaseException) -> KernelFileError:
 def _text(cause: BaseException) -> str:
     try:
         text = " ".join(str(cause).split())
-    except Exception:  # its __str__ is the user's own too
+    except Exception:  # its __str__ is user code too
         text = ""
     return clipped(text, LONGEST) or "no message"
 

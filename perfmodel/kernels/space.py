@@ -61,7 +61,7 @@ class Space(FrozenValue):
     def configurations(self) -> tuple[Configuration, ...]:
         """The configurations that satisfy all restrictions; the last parameter varies first.
 
-        A restriction is called as soon as its parameters, and those of earlier restrictions, have values.
+        A restriction is called as soon as its parameters, and all parameters of earlier restrictions, have values.
         """
         checks, known = defaultdict[int, list[Check]](list), 0
         for restriction in self.restrictions:

@@ -43,7 +43,7 @@ def balance_words(balance: Balance) -> str:
 
 
 def rates_text(point: KernelPoint) -> str:
-    """Return what a kernel reaches in its time, and the share of the lowest roof.
+    """Return the rates that a kernel reaches in its time, and the share of the lowest roof.
 
     Examples
     --------

@@ -117,7 +117,7 @@ def check_format(path: str | Path | None, formats: Sequence[str] = (".png", ".sv
 
 
 def write_figure(figure: Figure, path: str | Path, dpi: int = 130, formulas: bool = False) -> None:
-    """Write a figure as SVG if the name ends in ``.svg``, otherwise as PNG; `formulas` as of :func:`figure_bytes`."""
+    """Write a figure as SVG if the name ends in ``.svg``, otherwise as PNG; `formulas` as in :func:`figure_bytes`."""
     write_whole(path, figure_bytes(figure, "svg" if Path(path).suffix == ".svg" else "png", dpi, formulas))
 
 

@@ -24,7 +24,7 @@ from perfmodel.store import Measurements
 def plot_predicted_vs_measured(
     rows: Sequence[Comparison] | Evaluation, ax: Axes | None = None, *, title: str = ""
 ) -> Axes:
-    """Draw predicted against measured times on logarithmic axes, of an evaluation or of what ``compare`` returned.
+    """Draw predicted against measured times on logarithmic axes, of an evaluation or of ``compare``'s result.
 
     Each kernel has its geometric-mean relative error in the legend. Dotted lines are at a factor of two. Predictions
     that are withheld or not above zero are not drawn; the legend has their number.
@@ -47,7 +47,7 @@ def plot_roofline(
     Parameters
     ----------
     measured
-        Measurements, of which each variant is drawn at its largest size, or points
+        Measurements, each variant of which is drawn at its largest size, or points
         (:func:`perfmodel.analyses.roofline.roofline_points`).
     facts
         Facts of the device with its roofs; by default the facts of the measurements
@@ -71,7 +71,7 @@ def plot_families(
     """Draw the errors of model families as a map: families down, test kernels across, the best of each column bold.
 
     Yellow is a small error, dark violet a large one. The families are of one device, on the same cases; those without a
-    fit are left out. The protocol is one by which they were judged (:data:`perfmodel.compare.PROTOCOLS`).
+    fit are left out. They must have results for the protocol (:data:`perfmodel.compare.PROTOCOLS`).
     """
     judged = [family for family in contenders if family.evaluations]
     devices = sorted({family.device for family in judged})

@@ -160,7 +160,7 @@ def _results(
     path: Path, form: str, entries: Iterable[tuple[str, Any]], read: Callable[[Any], TunerResult],
     device: Any = None, kernel: Any = None, notes: tuple[str, ...] = (),
 ) -> TunerResults:  # fmt: skip
-    """Read the entries, each with words for its position; those that cannot be read are refused."""
+    """Read the entries, each with words for its position; unreadable entries are refused."""
     found, refused = [], []
     for position, entry in entries:
         try:

@@ -19,7 +19,7 @@ SCHEMA: Final = "perfmodel.measurement/1"
 AGREEMENT: Final = 0.05
 """The two lowest visits of a configuration agree if their times differ by this share at most [1]."""
 DISAGREE: Final = "visits"  # flag of a configuration whose two lowest visits do not agree
-LOADED: Final = "load"  # flag of a visit during which others loaded the machine
+LOADED: Final = "load"  # flag of a visit while other processes loaded the machine
 UNRANKED: Final = "few groups"
 """Flag of a launch with too few work-groups for each compute unit; rankings leave it out."""
 
@@ -45,7 +45,7 @@ def canonical(value: Any) -> str:
 
 
 class Visit(BaseModel):
-    """Consecutive runs of a configuration, of which the first `dropped` do not count.
+    """Consecutive runs of a configuration; the first `dropped` runs do not count.
 
     ``began_at`` is the start of the first run (ISO 8601, UTC), ``load`` the number of cores that other processes used
     [1]; None if unknown.

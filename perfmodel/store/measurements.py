@@ -1,6 +1,6 @@
 """The records and counts of a store as one value, and three tests that leave impossible times out.
 
-An impossible time would move a fit, because its relative error exceeds all others. The tests have wide margins:
+An impossible time would distort a fit, because its relative error exceeds all others. The tests have wide margins:
 
 - The time is below 1/20 of an empty launch. (Measured launches go down to 1/8 of the recorded overhead, because a busy
   device starts the next kernel sooner.)

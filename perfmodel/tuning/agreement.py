@@ -274,7 +274,7 @@ class OutputComparison:
             return
         if phrases := differences(outputs, group.outputs, self._tolerance, terms):
             group.members.remove(name)
-            difference = f"a second run of it gave other outputs: {'; '.join(phrases)}"
+            difference = f"a second run gave other outputs: {'; '.join(phrases)}"
             self._groups.append(_Group([name], None, group.writes, difference))
 
     @property

@@ -1,4 +1,4 @@
-"""Anchors: runs of a user's kernel at a small size, by which its predictions are scaled.
+"""Anchors: runs of a user's kernel at a small size, whose times scale its predictions.
 
 A run has the same arguments, clock and flags as the measured rows that the model was fitted to.
 """
@@ -32,7 +32,7 @@ Sizes: TypeAlias = dict[str, int]
 
 LEAST = 16  # smaller parameters count as numbers of fields or taps, not as problem sizes
 WINDOW = 1 << 12  # number of sizes, from half of a size upwards, that are tested against the kernels' assumptions
-# One visit at the first size at which a run takes 20 launch overheads and all units have work-groups. A suspicious
+# One visit at the first size where a run takes 20 launch overheads and all units have work-groups. A suspicious
 # visit is repeated after all others, at most twice.
 ANCHOR = Campaign(
     "anchor", rungs=1, over_launch=20.0, visits=1, most_visits=3, apart_s=0.0, wait_s=600.0, enough_s=3.0
@@ -44,7 +44,7 @@ def smaller_sizes(kernels: Sequence[KernelCounts], sizes: Mapping[str, int]) -> 
     """Return sizes at which all kernels may run, from small to large; the given sizes are last.
 
     Each parameter is about half of the next one, rounded up as the kernels assume: for multiples of 48, ``{"n": 480}``
-    gives 48, 96, 144, 240 and 480. Small parameters, and those assumed to have one value, keep it. All others shrink
+    gives 48, 96, 144, 240 and 480. Small parameters, and parameters with one assumed value, stay. All others shrink
     together, so that their ratios stay; if one of them cannot shrink further, none does.
     """
     ladder, names = [dict(sizes)], tuple(name for name, size in sizes.items() if size >= 2 * LEAST)

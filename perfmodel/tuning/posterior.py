@@ -169,7 +169,7 @@ def prior_of(predictions: Sequence[Prediction], scatter: Scatter | None, space: 
 def _shares(predictions: Sequence[Prediction]) -> Floats:
     """Return the square roots of the terms' shares, shape (n_variants, n_terms).
 
-    Their Euclidean distance is Hellinger's, in which one large term does not hide the others.
+    Their Euclidean distance is Hellinger's distance: one large term does not hide differences of small ones.
     """
     names = sorted({name for prediction in predictions for name in prediction.terms})
     terms = np.array([[max(prediction.terms.get(name, 0.0), 0.0) for name in names] for prediction in predictions])
@@ -178,7 +178,7 @@ def _shares(predictions: Sequence[Prediction]) -> Floats:
 
 
 class Search:
-    """Variants of one kernel, of which some have run.
+    """Variants of one kernel; some of them have run.
 
     `within` is the share by which a variant has to be faster than another to matter [1].
 

@@ -60,7 +60,7 @@ def index_of_device(model: FittedModel) -> str | None:
 class Trials:
     """Runs variants of one kernel on a device, one visit at a time; a context manager that locks the device.
 
-    Parameters are as of :func:`perfmodel.tune`; `ladder` holds sizes from small to large, from which :meth:`settle`
+    Parameters are as in :func:`perfmodel.tune`; `ladder` holds sizes from small to large, from which :meth:`settle`
     chooses. Call :func:`perfmodel.measuring.pin_threads` before devices are listed, as campaigns do. On entering it
     raises BrokenDeviceError or DeviceBusyError if the device does not work or stays in use.
     """

@@ -44,7 +44,7 @@ class Tuned(FrozenValue):
     device: str
     sizes: Mapping[str, int] = field(hash=False)
     tried: tuple[TunedVariant, ...]  #: Those that ran or failed, in the order of the runs.
-    skipped: tuple[TunedVariant, ...]  #: The others, the one expected fastest first.
+    skipped: tuple[TunedVariant, ...]  #: The other variants, sorted by expected time.
     known: float  #: Probability that no skipped variant is faster than the best by more than `within` [1].
     within: float  #: Share by which a variant has to be faster to matter [1].
     ended: str  #: Why the search ended.

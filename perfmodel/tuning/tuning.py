@@ -90,7 +90,7 @@ def tune(
         A store of measurements for all runs, and the kernel's name there. Runs of the same code at the same sizes that
         it holds are not repeated, so that a stopped search continues.
     arguments
-        ``arguments(**sizes)`` returns arrays and scalars by argument name; with a parameter ``variant`` those of that
+        ``arguments(**sizes)`` returns arrays and scalars by argument name; with a parameter ``variant``, values of this
         variant. By default arrays hold numbers in [0.5, 2), converted to their types, and scalars are 1.
     reference
         ``reference(**arguments)`` gets copies of the kernel's arguments, and returns the right outputs by name, or a
@@ -106,7 +106,7 @@ def tune(
     Returns
     -------
     Tuned
-        The variants that ran, those that were skipped, the best and its ties. A variant that fails has a status and a
+        The variants that ran, the skipped variants, the best and its ties. A variant that fails has a status and a
         message, and does not end the search.
 
     Raises

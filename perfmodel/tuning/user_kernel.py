@@ -29,7 +29,7 @@ Reference: TypeAlias = "Callable[..., Mapping[str, Any] | TranslationUnit]"
 class UserKernel:
     """Builds each variant of a kernel once, and fills its arguments.
 
-    ``arguments(**sizes)`` returns arrays and scalars by argument name; with a parameter ``variant`` those of that
+    ``arguments(**sizes)`` returns arrays and scalars by argument name; with a parameter ``variant`` the values for this
     variant. Other arrays hold numbers in [0.5, 2) by the seed, other scalars are 1, offsets of arrays 0. The kernel may
     run at the sizes of `ladder`, from small to large.
     """

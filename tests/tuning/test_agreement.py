@@ -73,7 +73,7 @@ def test_a_variant_whose_second_run_differs_is_wrong():
     assert ("a", "b", "c") == found.agreement.right
     found.again("a", {"out": np.array([1.0, 5.0])})
     assert (("b", "c"), ("a",)) == (found.agreement.right, found.agreement.wrong)
-    assert found.agreement.differs["a"].startswith("a second run of it gave other outputs: 'out' by up to 4 ")
+    assert found.agreement.differs["a"].startswith("a second run gave other outputs: 'out' by up to 4 ")
 
 
 @pytest.mark.parametrize(

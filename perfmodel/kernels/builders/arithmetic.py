@@ -1,7 +1,7 @@
 """Arithmetic on private values: chains, independent terms, and N-body sums.
 
 In one chain each operation waits for the one before, which measures latency. Several chains, or terms of which only the
-sum is a chain, overlap, which measures throughput. The N-body kernel is of Stevens and Klöckner, section 5: positions
+sum is a chain, overlap, which measures throughput. The N-body kernel is from Stevens and Klöckner, section 5: positions
 are a 3 by n column-major array, and a softening keeps distances above zero.
 """
 

@@ -1,6 +1,6 @@
 """Kernels that move data: sums over tiles, guarded and strided accesses, and copies through local memory.
 
-Tiled sums are of Stevens and Klöckner, section 4.1. A guard leaves out the last element of an axis. Strided arrays have
+Tiled sums: Stevens and Klöckner, section 4.1. A guard leaves out the last element of an axis. Strided arrays have
 the shape (stride, n, k), column-major: work-item i reads cells stride*i, stride*i + 1, ... In a copy, another work-item
 loads each cell of the tile.
 """
@@ -52,7 +52,7 @@ def end(size: str, guarded: bool) -> str:
 
 
 def stored(values: Any, before: Any, guarded: bool) -> Any:
-    """Return the output of a kernel whose last axis is guarded: `values`, but the old contents at that axis's end."""
+    """Return the output of a kernel with a guarded last axis: `values`, but at the end of the axis `before`."""
     if not guarded:
         return values
     after = before.copy()
@@ -74,7 +74,7 @@ def strided(
 
 
 def strides_in_turn(uses: Mapping[int, Sequence[int]]) -> tuple[dict[str, int], ...]:
-    """Return variants of `uses`, the numbers of cells by stride: every stride once, then again with its next number."""
+    """Return variants of `uses`, the numbers of cells by stride: each stride with its first number, then the next."""
     longest = max(map(len, uses.values()))
     return tuple(
         {"stride": stride, "offsets": cells[turn]}
@@ -85,7 +85,7 @@ def strides_in_turn(uses: Mapping[int, Sequence[int]]) -> tuple[dict[str, int], 
 def tile_copy(
     name: str, width: int, height: int, rows: int = 1, halo: int = 0, pad: int = 0, guarded: bool = False
 ) -> lp.TranslationUnit:
-    """Copy an m by n array through tiles, each loaded with `halo` cells more on every side.
+    """Copy an m by n array through tiles, each loaded with a halo of `halo` cells on every side.
 
     The input has 2*`halo` rows and columns more than the output, which are not copied, and its rows are `pad` cells
     longer than that. Each tile is stored with its last row first, so that a barrier is needed. With `guarded` the last

@@ -1,6 +1,6 @@
 """Tiled kernels: the matrix product c = a b, and five-point finite differences with a quadratic source term.
 
-Tiles lie in local memory. Both are kernels of Stevens and Kloeckner, sections 4.1 and 5.
+Tiles are in local memory. Both kernels are from Stevens and Kloeckner, sections 4.1 and 5.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ def differences_kernel(name: str, assumptions: str) -> lp.TranslationUnit:
 def tiled_stencil(
     t_unit: lp.TranslationUnit, array: str, width: int, height: int, rows: int, prefetch: bool, unroll: bool = True
 ) -> lp.TranslationUnit:
-    """Split a kernel of i and j into tiles of width by height*rows cells, `rows` of them of each work-item in a loop.
+    """Split a kernel of i and j into tiles of width by height*rows cells; each work-item loops over `rows` cells.
 
-    With `prefetch` the array's cells of a tile lie in local memory, with their halo.
+    With `prefetch` a tile of the array, with its halo, is in local memory.
     """
     t_unit = lp.split_iname(t_unit, "i", height * rows, inner_iname="i_in", outer_tag="g.1")
     t_unit = lp.split_iname(t_unit, "j", width, inner_iname="j_in", outer_tag="g.0")

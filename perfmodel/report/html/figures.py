@@ -24,12 +24,12 @@ class Plot(NamedTuple):
 
 
 WIDTH = 38  # characters in a line of a label at the pointer; a phone shows about as many
-TICKS = 5  # ticks of a logarithmic axis, about
+TICKS = 5  # approximate number of ticks of a logarithmic axis
 ROW = 30  # height of a row [pixel]
 LINE = 17  # height of a line of a name [pixel]
 NAME = 22  # characters in a line of a name at an axis
 _STEPS = ((1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 7), tuple(1 + step / 10 for step in range(90)))
-"""Multiples of powers of ten with ticks if the powers are too few: the first with at least three ticks."""
+"""Multiples of powers of ten with ticks if the powers alone are too few: the first set with three ticks or more."""
 SYMBOLS = {
     "o": "circle", "s": "square", "D": "diamond", "^": "triangle-up", "v": "triangle-down", "P": "cross", "X": "x",
     "<": "triangle-left",

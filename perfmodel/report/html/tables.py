@@ -60,7 +60,7 @@ GIVEN = "Given by data sheets and by users"
 
 
 def comparisons_table(rows: Sequence[Comparison], caption: str) -> PageTable:
-    """Return a row for each case with its measured and its predicted time; of very many, those with large errors."""
+    """Return a row for each case with its measured and predicted time; of too many, the cases with large errors."""
     kept = worst(rows, [row.relative_error for row in rows], MOST_ROWS)
     cells = [
         (TableCell(row.kernel, small=_join(row.form, row.sizes)), *time_cells(row), interval_text(row.interval))
@@ -77,7 +77,7 @@ def worst(rows: Sequence[Row], errors: Sequence[float | None], most: int) -> Seq
 
 
 def left_out(count: int, what: str) -> str:
-    """Return that so many were left out; empty for none."""
+    """Return a sentence on the number of rows left out; empty for 0."""
     return f"{count} {what} with smaller errors are left out, which keeps this file small." if count else ""
 
 
@@ -106,7 +106,7 @@ def fact_tables(facts: Sequence[FactLine]) -> tuple[PageTable, ...]:
 
 
 def weights_table(weights: Sequence[WeightLine], level: float) -> PageTable:
-    """Return each weight in words with its interval: the largest costs first, what costs nothing last."""
+    """Return each weight in words with its interval: the largest costs first, zero costs last."""
     rows = []
     for line in sorted(weights, key=lambda line: (not line.unit.startswith("s"), -line.value)):
         interval = interval_text(line.interval)
