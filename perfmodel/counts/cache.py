@@ -1,4 +1,4 @@
-"""The cache of counts and of checks whether kernels can be built: in memory, and on disk for later processes.
+"""A cache of counts and of build checks: in memory, and on disk for later processes.
 
 An entry's name is a hash of the kernel's content (Loopy's persistent key), the options of the count, the versions of
 the libraries and the source of this package. On disk an entry is one JSON file, written atomically.
@@ -28,7 +28,7 @@ from perfmodel.libraries import installed
 SCHEMA = "perfmodel.counts-cache/1"
 IN_MEMORY = 256  # entries; the least recently used are dropped
 ON_DISK_BYTES = 512 * 2**20  # about 40,000 kernels; the least recently used are dropped
-TRIM_EVERY = 256  # entries after which a process checks the size of the folder, which it has to read for that
+TRIM_EVERY = 256  # entries that a process writes between two checks of the folder's size, which read the folder
 
 _written = itertools.count()
 _memory: OrderedDict[str, Any] = OrderedDict()
@@ -49,7 +49,7 @@ def key_of(t_unit: Any, *options: object) -> str | None:
 
 
 def remembered(key: str | None, make: Callable[[], T], kind: Any) -> T:
-    """Return a value from a cache, or make and cache it; `kind` is its class, with ``to_json`` and ``from_json``."""
+    """Return a cached value, or make and cache it; the value's class `kind` has ``to_json`` and ``from_json``."""
     if key is None:
         return make()
     with _lock:
@@ -70,7 +70,7 @@ def remembered(key: str | None, make: Callable[[], T], kind: Any) -> T:
 
 
 def folder() -> Path:
-    """Return where entries are on disk: ``$XDG_CACHE_HOME/perfmodel/counts``."""
+    """Return the folder of the entries on disk: ``$XDG_CACHE_HOME/perfmodel/counts``."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "perfmodel" / "counts"
 
@@ -91,8 +91,8 @@ def _read(path: Path, kind: Any) -> Any:
         if (document["schema"], document["sha256"]) != (SCHEMA, _digest(counts)):
             return None
         value = kind.from_json(counts)
-        os.utime(path)  # the least recently used is dropped first
-    except Exception:  # any damage: the counts are computed again
+        os.utime(path)  # marks the entry as used now; trimming removes the least recently used first
+    except Exception:  # the entry is damaged: the counts are computed again
         return None
     return value
 
@@ -100,8 +100,8 @@ def _read(path: Path, kind: Any) -> Any:
 def _write(path: Path, counts: Any) -> None:
     content = counts.to_json()
     document = {"schema": SCHEMA, "sha256": _digest(content), "counts": content}
-    with suppress(OSError):  # read-only, full, or another process removed the file
-        replace_file(path, json.dumps(document).encode(), durable=False)  # a torn entry does not fit its hash
+    with suppress(OSError):  # the disk is read-only or full, or another process removed the file
+        replace_file(path, json.dumps(document).encode(), durable=False)  # the hash detects a torn entry
         if next(_written) % TRIM_EVERY == 0:
             _trim(path.parent)
 

@@ -56,36 +56,36 @@ def count(
     Parameters
     ----------
     t_unit : loopy.TranslationUnit
-        With one entry point; preprocessed and scheduled here if it is not yet.
+        A translation unit with one entry point. It is preprocessed and scheduled here if that was not done before.
     subgroup_size : int
         Work-items in a sub-group of the device.
     statistics : mapping of str to number, optional
-        Mean trip count of each data-dependent loop by its iname; probability of each data-dependent test by its text;
-        and the *span* of each array with data-dependent indices, as ``{"x:span": 1000}``: a work-item's indices are
-        among this many neighbouring ones, which move evenly from the first index to the last (a matrix' bandwidth).
+        The mean trip count of each data-dependent loop, by iname; the probability of each data-dependent test, by its
+        text; and the *span* of each array with data-dependent indices: with ``{"x:span": 1000}`` the indices of one
+        work-item lie in a window of 1000 indices, which moves evenly over the array (as a matrix's bandwidth).
     include_index_arithmetic : bool
-        Whether integer arithmetic of addresses, and of tests of inames and size parameters, is counted too.
+        Whether to count the integer arithmetic of addresses, and of tests of inames and size parameters, too.
     group_multiply_add : bool
-        Whether a product that is added at once counts as one ``madd`` instead of a ``mul`` and an ``add``.
+        Whether a product and the addition that uses it count as one ``madd`` instead of a ``mul`` and an ``add``.
     declared : mapping of str to mapping, optional
-        By the identifier of a C instruction: what one execution of it does, as in
+        What one execution of each C instruction does, by the instruction's identifier, as in
         ``{"operations": {("float32", "mul"): 1}, "loads": {"a[i]": 1}, "stores": {"out": 1}}``. An access without an
         index is indirect.
     cache : bool
-        Whether counts from this process's cache, or from the cache on disk, may be returned.
+        Whether to use the caches in memory and on disk.
     dtypes : mapping of str to type, optional
         NumPy types of arguments without one, by name.
     within : str
-        A match expression of Loopy that selects the instructions to count, as ``"id:update*"`` in the preprocessed
-        kernel. Launches, work-groups, work-items and barriers are always counted for the whole kernel.
+        A match expression of Loopy, such as ``"id:update*"``, that selects the instructions of the preprocessed kernel
+        to count. Launches, work-groups, work-items and barriers are always counted for the whole kernel.
     access_tags : collection of str
-        Tags of the accesses to count, as ``left`` in ``a$left[i]``; all by default.
+        Tags of the accesses to count, such as ``left`` in ``a$left[i]``; by default all accesses are counted.
     budget : float
-        How much work a formula may take; 1 is half a million operations of isl for each set, about a second. A count
-        that needs more has no formula and is evaluated at given sizes, as exactly.
+        Limit of the work for a formula; 1 is half a million operations of isl for each set, about a second. A count
+        that needs more has no formula: it is evaluated at given sizes only, and is just as exact.
     check : bool
-        Whether Loopy checks the kernel and writes its code first, and each access is compared with the memory that the
-        code declares, as the command line does. It takes about as long as scheduling; the result is cached.
+        Whether to let Loopy check the kernel and write its code first, and to compare each access with the memory that
+        the code declares, as the command line does. This takes about as long as scheduling; the result is cached.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def count(
         Loopy cannot write its code, or an access lies outside of the memory that the code declares.
     CountError
         A loop has no bound, or the kernel has undeclared C instructions. If the number of executions depends on data
-        and has no bound, it is a StatisticsNeededError, which lists all loops concerned.
+        and has no bound, it is a StatisticsNeededError, which lists all such loops.
     StatisticsError, OptionError
         A statistic or another argument is out of range, or ``within`` or ``access_tags`` selects nothing.
 
@@ -133,7 +133,7 @@ def count(
         if statistics:
             keys = counts.statistic_keys
             if (within or tags) and unused(statistics, keys):
-                with suppress(PerfModelError):  # the whole kernel may use them
+                with suppress(PerfModelError):  # code that is not selected may use them
                     keys += extract(scheduled(), _fractions(statistics), declared or {}, Options())[1]
             report(Report(unused(statistics, keys), keys))
         return counts
@@ -185,6 +185,6 @@ def _fractions(statistics: Mapping[str, Number | float]) -> Statistics:
             advice = "give a non-negative number: the mean trip count of a loop, or the probability of a test"
             raise StatisticsError(problem, advice, key=key)
         if key.endswith(SPAN) and fractions[key] < 1:
-            advice = "give the number of neighbouring indices among which a work-item has its own, at least 1"
+            advice = "give the width of the window of indices that one work-item uses, at least 1"
             raise StatisticsError(problem, advice, key=key)
     return fractions

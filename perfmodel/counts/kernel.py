@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from perfmodel.facts import DeviceFacts
 
 SCHEMA = "perfmodel.counts/1"
-OPTIONAL = ("offsets", "untouched", "statistic_keys")  # parts of a document that are left out where empty
+OPTIONAL = ("offsets", "untouched", "statistic_keys")  # parts that a document omits if they are empty
 ANY_INDEX = 1 << 62  # a span larger than any array
 
 
@@ -68,11 +68,11 @@ class KernelCounts(FrozenValue):
     budget : float
         Limit of the work for a formula, as given to :func:`perfmodel.count`.
     offsets : tuple of str
-        Arguments that are only an array's offset. They are not sizes, and their default is 0.
+        Arguments that only give the offset of an array. They are not sizes, and their default is 0.
     untouched : tuple of str
         Array arguments that are not accessed.
     types : mapping of str to str
-        Types of the kernel's arguments that size parameters are, where they are not ``int32``.
+        Types of the size parameters whose arguments are not ``int32``.
     statistic_keys : tuple of str
         Keys of ``statistics`` that the counts use, or that would make them more exact.
     """
@@ -125,14 +125,14 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def nests(self) -> tuple[Nest, ...]:
-        """The loop nests: what is executed between the same barriers, in the same loops and on the same lanes."""
+        """The loop nests: each has the statements of one barrier interval, in the same loops and on the same lanes."""
         return nests_of(self.flow)
 
     @cached_property
     def compiled(self) -> KernelCounts:
         """The kernel with the operations that remain after compilation (:mod:`perfmodel.counts.nests.folded`).
 
-        It is this value where the compiler leaves all, or where the counts do not record operands.
+        If the compiler keeps all operations, or the counts do not record operands, it is this value itself.
         """
         table = compiled_table(self.flow) if _records_operands(self.source) else None
         if table is None:
@@ -189,12 +189,12 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def group_works(self) -> tuple[GroupWork | None, ...]:
-        """The work of each work-group by launch; None if all groups do the same work, or it has no formula."""
+        """The work of each launch's work-groups; None if all groups do the same work, or their work has no formula."""
         return tuple(group_works(self._cardinalities))
 
     @cached_property
     def executions(self) -> tuple[Count, Count]:
-        """Executions of operations and of accesses to shared memory by work-items, and by sub-groups."""
+        """How often work-items, and sub-groups, execute an operation or a non-private access."""
         amounts: Counter[Domain] = Counter()
         for statement in self.program.statements:
             if statement.domain.trips is None:
@@ -234,7 +234,7 @@ class KernelCounts(FrozenValue):
                 )
 
     def operations(self, dtype: str | None = None, kind: str | None = None) -> Count:
-        """Return the operations of a type and kind, summed over omitted arguments; comparisons and selects count."""
+        """Return the number of operations of a type and kind, by default of all, comparisons and selects included."""
         return total(row.count for row in self.operation_table if rows.matches(row, {"dtype": dtype, "kind": kind}))
 
     @cached_method
@@ -242,7 +242,7 @@ class KernelCounts(FrozenValue):
         self, space: str | None = None, direction: str | None = None, array: str | None = None,
         dtype: str | None = None, bits: int | None = None, granularity: str = "workitem",
     ) -> Count:
-        """Return the matching accesses per workitem, subgroup or workgroup, summed over omitted arguments."""
+        """Return the number of matching accesses by work-items, sub-groups or work-groups; by default all match."""
         _check_choice("granularity", granularity, rows.GRANULARITIES)
         if array is not None and array not in (*self._arrays(), *self.untouched):
             raise _unknown_array(array, self._arrays())
@@ -254,7 +254,7 @@ class KernelCounts(FrozenValue):
         return total(counts, granularity)
 
     def footprint(self, array: str, direction: str | None = "load") -> Count:
-        """Return the distinct cells of an array that are touched in a direction, or with None in both together."""
+        """Return the number of distinct cells of an array that loads or stores touch, or both for direction None."""
         for row in self.access_table:
             if row.array == array and direction in (row.direction, None) and row.footprint is not None:
                 found = self.cells_together(row)[0] if direction is None else row.footprint
@@ -263,7 +263,7 @@ class KernelCounts(FrozenValue):
         raise _unknown_array(array, self._arrays())
 
     def utilization(self, array: str, direction: str | None = "load") -> rows.Utilization:
-        """Return the utilisation: touched cells over touched cells with the gaps along the unit-stride axis filled.
+        """Return the utilisation: touched cells over the same cells with the gaps along the unit-stride axis filled.
 
         The largest lane stride of the array's accesses determines the gaps. Called with sizes, it returns a Fraction.
         """
@@ -294,8 +294,8 @@ class KernelCounts(FrozenValue):
         direction : str, optional
             ``"load"`` or ``"store"``; by default both together.
         **sizes : int
-            Values of the size parameters, for the lines of the array in memory. Without them each row begins on a line
-            unless strides are numbers; the count is an upper bound if the assumptions do not imply that.
+            Values of the size parameters, to count lines as the array lies in memory. Without them, and unless strides
+            are numbers, each row begins on a line; the count is an upper bound if the assumptions do not imply that.
         """
         require(isinstance(line_bytes, (int, np.integer)) and line_bytes > 0, "lines: line_bytes", line_bytes,
                 "an integer above 0")  # fmt: skip
@@ -305,7 +305,7 @@ class KernelCounts(FrozenValue):
 
     @cached_method
     def bank_conflicts(self, array: str, banks: int = 32, direction: str | None = None) -> Count:
-        """Return the sub-group accesses to a local array, each times the most distinct 4-byte words in a bank."""
+        """Return the sum, over sub-group accesses to a local array, of the most distinct 4-byte words in one bank."""
         whole_banks = isinstance(banks, (int, np.integer)) and banks > 0
         require(whole_banks, "bank_conflicts: banks", banks, "an integer above 0")
         return bank_conflicts(self._cardinalities, self._sites(array, direction), banks)
@@ -316,8 +316,8 @@ class KernelCounts(FrozenValue):
     ) -> Traffic:
         """Return a model of the lines that a cache fetches and writes back, as a function of the sizes.
 
-        For each reference the model finds the outermost loop L (of groups, work-items and the kernel's own loops, in
-        the order of the device) between whose iterations its lines stay in the cache:
+        For each reference the model finds the outermost loop L that keeps the reference's lines in the cache from one
+        iteration to the next (among loops over groups, loops over work-items and the kernel's own loops):
 
             lines = (lines that the references touch in L as a whole) * (executions of L)
 
@@ -335,10 +335,10 @@ class KernelCounts(FrozenValue):
         sets : int
             Sets of the cache; addresses with a distance of ``sets*line_bytes`` share a set. 0 is one set for all.
         order : str
-            ``"serial"``: the device runs the work-items of a group one after another between barriers; in a kernel
-            with barriers inside each of its loops, else around all loops. ``"lockstep"``: all work-items along l.0
-            run each instruction together. ``"vectors"``: as many work-items as a sub-group run together, and the
-            vectors along l.0 one after another.
+            ``"serial"``: the device runs the work-items of a group one after another. The loop over work-items is
+            outside of all loops, or inside each loop if there are barriers. ``"lockstep"``: all work-items along l.0
+            run each instruction together. ``"vectors"``: vectors of as many work-items as a sub-group run together,
+            and the vectors along l.0 run one after another.
         """
         _check_choice("order", order, ORDERS)
         integers = all(isinstance(number, int) for number in (capacity, line_bytes, sets))
@@ -377,7 +377,7 @@ class KernelCounts(FrozenValue):
         return sites
 
     def barriers(self, scope: str = "local") -> Count:
-        """Return the executed barriers: barriers of a work-item times all work-items, idle ones included."""
+        """Return the number of executed barriers, each counted once for every work-item, idle ones included."""
         return total(row.count for row in self.barrier_table if row.scope == scope)
 
     def launches(self) -> Count:
@@ -443,7 +443,7 @@ class KernelCounts(FrozenValue):
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> KernelCounts:
-        """Read what :meth:`to_json` wrote; a DocumentError for another schema, and a missing or mistyped part."""
+        """Read what :meth:`to_json` wrote; another schema, or a missing or mistyped part, raises a DocumentError."""
         if document.get("schema") != SCHEMA:
             raise errors.DocumentError(
                 f"has schema {document.get('schema')!r}; this version reads {SCHEMA!r}", "count the kernel again"

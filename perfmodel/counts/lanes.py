@@ -1,7 +1,7 @@
 """Addresses of the lanes of sub-groups at given sizes, and the lanes that are active.
 
-The points of an access are a product of sets over groups of inames that no test and no floor of the address couples.
-Points with equal patterns of lanes are one pattern with a weight. Addresses are equal modulo a *period*, as a sector.
+The points of an access are a product of sets, one for each group of inames that tests or floors of the address couple.
+Equal patterns of lanes are stored once, with a weight. Addresses are compared modulo a *period*, such as a sector.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from perfmodel.errors import CountError
 
 SET, IN, PARAM, DIV = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.param, isl.dim_type.div
 MOST = 1 << 20
-"""Most points of a set, and most lanes of all patterns."""
+"""Limit of the points of a set, and of the lanes in all patterns together."""
 IDLE = np.iinfo(np.int64).max
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -39,7 +39,7 @@ class LanePatterns:
     weights: Floats  # (n_patterns,): executions of each pattern
 
     def segments(self, subgroup: int, size: int, segment: int) -> float:
-        """Return the distinct segments that accesses of `size` bytes touch, as a mean over executions by sub-groups."""
+        """Return the mean, over executions by sub-groups, of the segments that accesses of `size` bytes touch."""
         lanes = self._of_sub_groups(subgroup)
         active = lanes != IDLE
         parts = [*range(0, size, segment), size - 1]
@@ -47,7 +47,7 @@ class LanePatterns:
         return self._mean(_distinct(np.concatenate(touched, axis=-1)).sum(axis=-1), active)
 
     def passes(self, subgroup: int, size: int, banks: int) -> float:
-        """Return the most distinct words in one bank, as a mean over executions by sub-groups."""
+        """Return the mean over executions by sub-groups of the most distinct words in one bank."""
         lanes = self._of_sub_groups(subgroup)
         active = lanes != IDLE
         words = [np.where(active, lanes // WORD_BYTES + k, IDLE) for k in range(max(size // WORD_BYTES, 1))]
@@ -76,20 +76,20 @@ def _distinct(values: Ints) -> NDArray[np.bool_]:
 
 
 def values_at(function: isl.Map, columns: Mapping[str, Ints], count: int) -> Ints:
-    """Return the values at points of a map without parameters to one dimension."""
+    """Return the values, at some points, of a map to one dimension that has no parameters."""
     polynomial = isl.PwQPolynomial.from_pw_aff(isl.PwMultiAff.from_map(function).get_pw_aff(0))
     program = quasi_polynomial_of(polynomial.move_dims(PARAM, 0, IN, 0, polynomial.dim(IN)))
     return np.rint(evaluated(program, [columns[name] for name in program.parameters], count)).astype(np.int64)
 
 
 def value_of(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
-    """Return a function of the parameters at the sizes; a parameter without a size, such as an offset, is 0."""
+    """Return the value of a function at the sizes; a parameter without a size, such as an offset, is 0."""
     program = quasi_polynomial_of(function)
     return int(program.exact(*(sizes.get(name, 0) for name in program.parameters)))
 
 
 def addresses(access: Access, cells: isl.Map, points: isl.Set, sizes: Mapping[str, int]) -> isl.Map:
-    """Return the map from points of an access to its address [access size], or raise a CountError for several cells."""
+    """Return the map from an access's points to addresses [access size]; a CountError if a point has several cells."""
     cells = at_sizes(cells, sizes).intersect_domain(points)
     if not cells.is_single_valued():
         problem = f"one access to '{access.array}' reaches several cells at once"
@@ -151,7 +151,7 @@ def lane_patterns(
 def _moved(
     points: isl.Set, address: isl.Map, ranges: Mapping[str, Ints], order: list[str], start: int, octets: int
 ) -> Ints:
-    """Return the address changes by some inames, the first one slowest [B]; idle outside of the set."""
+    """Return the address changes [B] along some inames, the first one slowest; `IDLE` for points outside of the set."""
     grid = [axis.ravel() for axis in np.meshgrid(*(ranges[name] for name in order), indexing="ij")]
     number = len(grid[0])
     columns = {name: np.broadcast_to(values[:1], number) for name, values in ranges.items()}
@@ -186,7 +186,7 @@ def _alike(rows: Ints, weights: Floats, period: int) -> tuple[Ints, Floats]:
 
 
 def _coupled(points: isl.Set, names: list[str], address: isl.Aff) -> list[set[str]]:
-    """Return groups of inames: the points are a product over the groups, and the address a sum of functions of them."""
+    """Return inames in groups, so that the points are a product over the groups and the address is a sum over them."""
     couplings = [_involved(address.get_div(k), names) for k in range(address.dim(DIV))]
     basics = points.compute_divs().coalesce().get_basic_sets()
     for constraint in basics[0].get_constraints() if len(basics) == 1 else ():

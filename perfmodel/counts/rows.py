@@ -37,9 +37,9 @@ class AccessCount:
     """Accesses to one array in one direction with one lane stride.
 
     ``stride`` is the distance between neighbouring lanes' addresses [access size], 0 for ``indirect`` accesses, whose
-    address depends on data. ``footprint`` are the distinct cells F of the array in this direction, and ``filled`` F
-    with its gaps filled for this stride (None if the stride is below 2, or the cells are unknown). Both are counted at
-    their first use.
+    address depends on data. ``footprint`` is the number of distinct cells of the array in this direction;
+    ``filled`` includes the gaps between these cells for this stride (None if the stride is below 2, or the cells are
+    unknown). Both are counted at their first use.
     """
 
     space: str
@@ -172,7 +172,7 @@ def _whole(value: object) -> bool:
     return type(value) is int and value >= 0
 
 
-#: Whether a value is of a field's type, by the type as the rows write it.
+#: For each type of a row's field, by its text: a test whether a value is of this type.
 _OF_TYPE: Mapping[str, Callable[[Any], bool]] = MappingProxyType({
     "str": lambda value: isinstance(value, str),
     "bool": lambda value: isinstance(value, bool),
@@ -185,7 +185,7 @@ _OF_TYPE: Mapping[str, Callable[[Any], bool]] = MappingProxyType({
 
 @contextmanager
 def reading_counts() -> Iterator[None]:
-    """Turn errors while a document of counts is read into a DocumentError."""
+    """Turn the errors of reading a document of counts into a DocumentError."""
     try:
         yield
     except KeyError as error:
@@ -198,16 +198,16 @@ def reading_counts() -> Iterator[None]:
 
 
 def size_types(types: Any) -> dict[str, str]:
-    """Return the types of arguments by name; a DocumentError unless each is an integer type."""
+    """Return the types of arguments by name; raise a DocumentError if one is not an integer type."""
     if not isinstance(types, dict) or not all(isinstance(kind, str) and kind in INTEGERS for kind in types.values()):
-        raise DocumentError(f"has types = {shortened(types)}; they are {', '.join(INTEGERS)}, by argument")
+        raise DocumentError(f"has types = {shortened(types)}; each argument must have one of {', '.join(INTEGERS)}")
     return types
 
 
 def lanes_of(size: Any) -> int:
-    """Return the size of sub-groups; a DocumentError unless it is a valid one."""
+    """Return the size of sub-groups; raise a DocumentError if it is invalid."""
     if type(size) is not int or not 1 <= size <= MOST_LANES:
-        raise DocumentError(f"has subgroup_size = {shortened(size)}; it is an integer from 1 to {MOST_LANES}")
+        raise DocumentError(f"has subgroup_size = {shortened(size)}; it must be an integer from 1 to {MOST_LANES}")
     return size
 
 

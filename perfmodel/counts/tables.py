@@ -109,7 +109,7 @@ def _executions(
     for stride in access.lane_stride[1:]:
         part = replace(domain, points=domain.points.intersect(stride.within).coalesce())
         others.append((stride, cardinalities.count(part)))
-    # the first stride has the remaining executions, which needs no further set
+    # the first stride gets the remaining executions, so that no set is counted for it
     left = sum((-1 * executions for _, executions in others), whole)
     return [(access.lane_stride[0], left), *others]
 
@@ -121,8 +121,8 @@ def _distance(stride: LaneStride | None) -> Count:
 def _cells(
     footprint: Callable[[], Footprint], sample: Access, stride: LaneStride | None
 ) -> tuple[Count | None, Count | None]:
-    """Return the distinct cells, and these with the gaps of a stride above 1 in global memory filled."""
-    cells = footprint()  # for private arrays too: it simplifies the domains in place, on which the counts' hash depends
+    """Return the distinct cells and, for a stride above 1 in global memory, the same cells with their gaps filled."""
+    cells = footprint()  # for private arrays too: it changes the domains in place, and the counts' hash depends on them
     if sample.space == "private":
         return None, None
     wide = stride is not None and str(stride.distance) not in ("{ 0 }", "{ 1 }")

@@ -26,7 +26,7 @@ _REPORTS: ContextVar[list[Report] | None] = ContextVar("_REPORTS", default=None)
 
 
 def spaceless(key: str) -> str:
-    """Return the key of a statistic without spaces, as keys are compared."""
+    """Return the key of a statistic without spaces: spaces do not matter when keys are compared."""
     return key.replace(" ", "")
 
 
@@ -37,7 +37,7 @@ def unused(statistics: Collection[str], keys: Collection[str]) -> tuple[str, ...
 
 
 def report(*found: Report) -> None:
-    """Warn of the statistics that none of some kernels uses, or let :func:`statistics_of_variants` do so at its end."""
+    """Warn of statistics that no kernel uses; :func:`statistics_of_variants` delays the warning to its end."""
     collected = _REPORTS.get()
     if collected is not None:
         collected.extend(found)
@@ -70,7 +70,7 @@ def reports() -> Iterator[list[Report]]:
 
 @contextmanager
 def statistics_of_variants() -> Iterator[None]:
-    """Warn at the end of a block of each statistic that no kernel counted in it uses."""
+    """Warn, at the end of a block, of each statistic that is used by no kernel counted in the block."""
     collected: list[Report] = []
     try:
         with reports() as collected:

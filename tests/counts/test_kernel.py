@@ -79,7 +79,7 @@ def test_reading_what_was_written() -> None:
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
-        (("subgroup_size",), None, "subgroup_size = None; it is an integer from 1 to 1024"),
+        (("subgroup_size",), None, "subgroup_size = None; it must be an integer from 1 to 1024"),
         (("subgroup_size",), 0, "subgroup_size = 0"), (("subgroup_size",), 2000, "subgroup_size = 2000"),
         (("subgroup_size",), "32", "subgroup_size = '32'"), (("parameters",), [1], "parameters = "),
         (("name",), 7, "name = 7"), (("operation_table", 0, "kind"), 3, "kind is 3, not of type str"),

@@ -1,4 +1,4 @@
-"""Bank conflicts: how often local memory repeats an access of a sub-group because lanes need words of one bank.
+"""Bank conflicts: how often local memory repeats an access of a sub-group because lanes need different words of a bank.
 
 The factor beta of Karsin's dissertation (SPT model, chapter 3) is the serialised accesses over the sub-group accesses.
 A *touch* is a lane of a sub-group, with the distance of its address from the first lane's. Executions with the same
@@ -25,7 +25,7 @@ from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 
 SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
 WORD_BYTES = 4
-TOUCHES, KINDS = 1024, 128  # most of a sub-group
+TOUCHES, KINDS = 1024, 128  # limits for a sub-group
 WORK = 4  # operations of isl for the kinds of an access, relative to the limit of one formula
 Touch = tuple[int, ...]  #: the lane's local ids, and last the bytes from the first lane's word to the lane's address
 
@@ -151,7 +151,7 @@ def _points(touches: isl.Set) -> list[Touch]:
 
     if touches.dim_min_val(touches.dim(SET) - 1).is_int() and touches.dim_max_val(touches.dim(SET) - 1).is_int():
         touches.foreach_point(add)
-    if not 0 < len(found) <= TOUCHES:  # none where an address has no bound
+    if not 0 < len(found) <= TOUCHES:  # nothing is found if an address has no bound
         raise UnknownLanesError
     return found
 
@@ -185,7 +185,7 @@ def _kinds(touches: isl.Map, octets: int, banks: int) -> list[tuple[isl.Set, lis
 
 
 def _never_conflict(touches: Iterable[Touch], octets: int, banks: int) -> bool:
-    """Whether each bank serves one word, or words that one lane touches in different executions."""
+    """Whether each bank serves only one word, or only one lane."""
     if octets > WORD_BYTES:
         return False
     words, lanes = defaultdict[int, set[int]](set), defaultdict[int, set[Touch]](set)

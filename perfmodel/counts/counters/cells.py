@@ -1,4 +1,4 @@
-"""Distinct cells that a kernel touches, and these with the gaps of strided accesses filled.
+"""Distinct cells that a kernel touches, and the same cells with the gaps of strided accesses filled.
 
 Algorithm 2 of Stevens and Klöckner: F = union over instructions i and accesses j of I_j(pi_i(D_i)).
 """
@@ -19,7 +19,7 @@ Site = tuple[Domain, Access]
 
 
 def doubts(domain: Domain, access: Access) -> tuple[str, ...]:
-    """Return why the cells that an access touches are only bounded."""
+    """Return the reasons why the touched cells of an access are only an upper bound."""
     reasons = [*domain.doubts]
     if access.cells is None:
         reasons.append(f"data give the index of '{access.array}'")

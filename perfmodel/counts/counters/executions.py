@@ -22,7 +22,7 @@ from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Progra
 from perfmodel.counts.quasipoly.count import Count
 
 SET = isl.dim_type.set
-ADDED = 4  # most sub-groups of a group whose formulas are added
+ADDED = 4  # most sets whose formulas are added; the sum over more sets has no formula
 SUMMED = 16  # most sub-groups of a group that are counted one by one; counting more at once is faster
 BOUNDED = "the points of a set are only bounded"
 Box = tuple[tuple[int, int], ...]  # first and last local id along each axis
@@ -93,7 +93,7 @@ class Cardinalities:
         return number.times(self.size(others))
 
     def executions(self, domain: Domain, parts: list[isl.Set]) -> Count:
-        """Return the executions of sub-groups in sets of executions by a group, along the domain's own group axes."""
+        """Return how often sub-groups execute the points of some sets; these have the domain's own group axes only."""
         hard = len(parts) > ADDED and self.program.parameters
         number = cardinality.only_at_sizes(side_by_side(parts)) if hard else self._sum(parts)
         return self.wrap(number.times(self._groups(domain.launch, domain.axes)), granularity="subgroup")
@@ -143,7 +143,7 @@ class Cardinalities:
         return Cardinality(number, unexpanded=tuple(unexpanded))
 
     def _groups(self, launch: int, axes: tuple[str, ...]) -> isl.PwQPolynomial:
-        """Return the number of groups along all other axes than ``axes``."""
+        """Return the number of groups along all axes except ``axes``."""
         number = isl.PwQPolynomial("{ 1 }")
         for axis, extent in enumerate(self._grids[launch]):
             if f"g.{axis}" not in axes:
@@ -172,7 +172,7 @@ def repetitions(domain: Domain, launch: Launch) -> int:
 def active_work_items(cardinalities: Cardinalities) -> Count:
     """Return the work-items that execute an operation or an access, over all launches.
 
-    Uncertain statements make the count inexact only for work-items that execute no certain one.
+    An uncertain statement makes the count inexact only if a work-item executes no certain statement.
     """
     active: dict[int, isl.Set] = {}
     reasons: list[str] = []
@@ -288,7 +288,7 @@ def independent_of_lanes(domain: Domain, whole: FactoredSet) -> list[int]:
 
 
 def factors_of_lanes(product: FactoredSet, domain: Domain, launch: Launch, size: int) -> Iterator[list[Factors]]:
-    """Yield, for each ``size`` lanes of a group, the instances that they execute, as a union of products.
+    """Yield, for each sub-group of ``size`` lanes, the instances that it executes, as a union of products.
 
     Boxes whose instances another box provably contains are left out. A factor is None unless its projection is provably
     a polytope of integers.

@@ -25,7 +25,7 @@ from perfmodel.values import FrozenValue
 
 PARAM, SET = isl.dim_type.param, isl.dim_type.set
 BELOW = isl.Map("{ [n] -> [x] : 0 <= x < n }")
-COORDINATE = "group_axis_"  # prefix of the parameters that are groups' coordinates; the number of the axis follows
+COORDINATE = "group_axis_"  # a group's coordinate is a parameter with this prefix and the number of the axis
 
 
 def _coordinate(axis: int) -> str:

@@ -25,7 +25,7 @@ from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 SET, IN, OUT, PARAM = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.out, isl.dim_type.param
 UNITS = ("instance", "subgroup", "workgroup", "launch")
 MOST_DIVISOR = 4096  # largest divisor of parameters that is tested
-Key = tuple[int, int, int, int | None]  # launch, site, sub-group, cells of a line if not aligned
+Key = tuple[int, int, int, int | None]  # launch, site, sub-group, cells per line (None if rows are aligned)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Lines:
         if not self.sizes:
             return self.cardinalities.wrap(self.cardinalities.total(sets), granularity="line")
         count = Count(self.cardinalities.total(map(self._fixed, sets)), granularity="line")
-        return count.at() if count.unexpanded else count  # no size is left
+        return count.at() if count.unexpanded else count  # all sizes are fixed
 
     def _fixed(self, points: isl.Set) -> isl.Set:
         points = held(points, self.sizes)
@@ -167,7 +167,7 @@ def _known_steps(
 ) -> dict[int, int]:
     """Return the strides of the axes that form one row.
 
-    An axis with a stride of whole lines is a separate row if no shorter stride remains, which is simpler to count.
+    An axis is left out if its stride, and each longer one, is whole lines: separate rows are simpler to count.
     Known strides can be combined with symbolic ones only if each known one divides all symbolic ones.
     """
     if sizes:
@@ -219,9 +219,9 @@ def _term_divisible(coefficient: Fraction, monomial: Monomial, by: int, assumpti
 def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.Set]:
     """Return sets that together have at least as many points as there are lines.
 
-    The touched points are lines if ``per_line`` is None, else cells of rows that may begin anywhere in a line. The
-    bound for a row is a constant, or one line more than if the row began on a line, or one for each cell, or these
-    lines and the next.
+    The touched points are lines if ``per_line`` is None, else cells of rows that may begin anywhere in a line. A row
+    counts as a constant number of lines; or as its lines if it began on a line, and one more; or as a line for each
+    cell; or as its lines if it began on a line, and the line after each.
     """
     if per_line is None:
         return [touched]
@@ -254,10 +254,10 @@ def lines_anywhere(cells: isl.Set, per_line: int) -> isl.Set:
 
 
 def most_lines(cells: isl.Set, per_line: int) -> int | None:
-    r"""Return the most lines that the cells of one row touch, the row beginning anywhere.
+    r"""Return the most lines that the cells of one row touch, wherever in a line the row begins.
 
     Cells with a distance :math:`d` between first and last touch at most :math:`\lceil d / L \rceil + 1` lines of
-    :math:`L` cells. None if no constant bounds the distance, or if there are untouched lines between the cells.
+    :math:`L` cells. It is None if no constant bounds the distance, or if untouched lines lie between the cells.
     """
     distance = _distances(cells).dim_max_val(0)
     if not distance.is_int():

@@ -21,8 +21,8 @@ from perfmodel.counts.program.program import SHARED, Cell, Index, OpKind, Read, 
 
 Offset = tuple[bool, int]  # whether a loop's value is known; the value, or its distance from the first iteration walked
 LATEST, ACCESSED, FENCE = "latest", "accessed", "fence"
-MANY = 16  # cells of a variable from which on they are searched by their first index
-KEPT = 20_000  # longer paths that a walk remembers
+MANY = 16  # a variable with at least so many cells is searched by the first index
+KEPT = 20_000  # longer paths that a walk caches
 
 
 class CellValue(NamedTuple):
@@ -121,7 +121,7 @@ class State:
 
     cells: dict[str, Cells] = field(default_factory=dict)
     paths: dict[str, Path] = field(default_factory=dict)
-    ambiguous: set[str] = field(default_factory=set)  # variables of which differently named cells may be the same
+    ambiguous: set[str] = field(default_factory=set)  # variables whose cells may be equal under different names
     _named: dict[str, set[Cell]] = field(default_factory=dict)  # the cells that depend on an iname
     # results since the last store to a variable
     _reads: dict[str, dict[Cell, list[CellValue]]] = field(default_factory=dict)
@@ -154,7 +154,7 @@ class State:
         return reads[cell]
 
     def _candidates(self, variable: str, cell: Cell) -> Iterable[tuple[Cell, CellValue]]:
-        """Return the cells of a variable, in the order of the stores; of many, those whose first index may be equal."""
+        """Return a variable's cells in the order of the stores; of many cells, those whose first index may be equal."""
         cells = self.cells[variable]
         if len(cells) < MANY or not cell or cell[0] is None:
             return cells.items()
@@ -217,7 +217,7 @@ class State:
         return {variable: self._without_names(variable, cells, names) for variable, cells in self._of(variables)}
 
     def _without_names(self, variable: str, cells: Cells, names: frozenset[str]) -> Cells:
-        # often only the cells that were stored last depend on the names: then the others are not looked at
+        # often only the cells that were stored last depend on the names; the others are then skipped
         if variable not in self._named:
             self._named[variable] = {cell for cell in cells if cell and has_names(cell)}
         changed = {cell for cell in self._named[variable] if without_names(cell, names) != cell}
@@ -282,7 +282,7 @@ class Rules:
         return self._tails[operations]
 
     def operands(self, step: Step) -> list[Operand]:
-        """Return the values that a statement needs, except reads that an earlier one of the same cell outlasts."""
+        """Return the values that a statement needs, except a read if an earlier read of the cell costs as much."""
         if id(step) not in self._operands:
             operands: list[Operand] = []
             most: dict[tuple[str, Cell, Tail | None], Cost] = {}

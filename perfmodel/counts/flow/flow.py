@@ -4,9 +4,9 @@
 
 - Registers are unlimited and renaming is perfect: a statement waits for values only. The compiler keeps C's order of
   operations.
-- Each guard may let its statement through.
-- Array cells are distinguished where indices differ by constants; otherwise any cell may be any other. Cells of local
-  and global memory that differ by the work-item are different until the next barrier.
+- Each guard may be true or false.
+- Two array cells differ if an index differs by a constant; otherwise they may be the same. Cells of local and global
+  memory whose indices differ by the work-item are different until the next barrier.
 - A barrier waits for the accesses to memory before it, and accesses after it wait for it.
 - Chains are compared at large sizes (1024 and above where the assumptions allow); the longest is then a function of the
   sizes. If a loop runs no iteration, its first operations are still on the chain.
@@ -97,7 +97,7 @@ class Recurrence:
     chains: int  # cells of the variable that the loop carries independently
 
 
-TIE = 10**9  # cost of an arithmetic operation; accesses cost 1 and so decide only between equal chains
+TIE = 10**9  # cost of an arithmetic operation; accesses cost 1, so that they only break ties
 GLOBAL_LOAD: OpKind = ("global", "load")
 
 
@@ -107,7 +107,7 @@ class Flow(FrozenValue):
 
     dataflow: Dataflow
     cardinalities: Cardinalities
-    same_schedule: Flow | None = field(default=None, compare=False, repr=False)  # its walk is used again
+    same_schedule: Flow | None = field(default=None, compare=False, repr=False)  # its walk is reused
 
     @cached_property
     def _trips(self) -> Trips:
@@ -115,7 +115,7 @@ class Flow(FrozenValue):
 
     @cached_property
     def depth(self) -> Chain:
-        """The longest chain of operations; accesses and barriers decide only between chains with equally many."""
+        """The longest chain of operations; accesses and barriers only break ties."""
         return self._chain(self._by_operations.state.path(LATEST).terms)
 
     @cached_property
@@ -135,8 +135,8 @@ class Flow(FrozenValue):
     def before_access(self) -> Chain:
         """All operations of a work-item before its first access to global memory, summed over launches.
 
-        A launch without such an access adds all its operations. The statement with the access adds its own only if it
-        does not load: a compiler moves a load up, and a store comes last.
+        A launch without such an access adds all its operations. The statement with the access adds its operations only
+        if it loads nothing: a compiler moves a load up, and a store comes last.
         """
         return self._chain(self._before_access(self.cardinalities.program.schedule, launched=False)[0])
 
@@ -206,7 +206,7 @@ class Flow(FrozenValue):
                 self._add_loop(node, terms, runs, launched)
 
     def _add_loop(self, node: program.Loop, terms: Counter[Term], runs: int, launched: bool) -> None:
-        """Add the operations of a loop: of a short one of constant trips times these, else in the loop's nest."""
+        """Add the operations of a loop: multiplied by few constant trips, or else as operations of the loop's nest."""
         body, span = Counter[Term](), self._trips.span(node.iname)
         short = is_short(span, runs, node.iname in self.dataflow.unrolled)
         times = span.trips if short and span is not None else FOLLOWED

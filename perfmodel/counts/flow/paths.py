@@ -29,8 +29,8 @@ class UnknownPrefixError(Exception):
 class Choices:
     """Decisions of a walk that depend on the prefixes, which are given by their numbers (-1: no prefix)."""
 
-    #: by (prefix of the longer path, prefix of the other path, strict): how much more the first prefix has to cost
-    #: for the same decision. Strict if an equal cost would decide otherwise
+    #: by (prefix of the longer path, prefix of the other path, strict): how much more the first prefix must cost for
+    #: the same decision; `strict` is True if an equal cost would change the decision
     margins: dict[tuple[int, int, bool], Cost] = field(default_factory=dict)
     #: by (prefix, operation, amount after the prefix): whether the whole path contains the operation
     kept: dict[tuple[int, Term, int], bool] = field(default_factory=dict)

@@ -21,9 +21,9 @@ from perfmodel.counts.quasipoly.count import Count
 SET, PARAM, IN, OUT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
 
 LoopNest = tuple[str, ...]  # sequential inames, outermost first
-LARGE = (1024, 256, 64, 16, 1)  # least value tried for the parameters where chains are compared
+LARGE = (1024, 256, 64, 16, 1)  # lower bounds to try for the sizes at which chains are compared
 FOLLOWED = 3  # iterations of a long loop that a walk executes; a recurrence over a greater distance is not found
-SHORT = 256  # most executions of a body in loops of constant trips
+SHORT = 256  # most executions of a body that are walked one by one, in loops of constant trips
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,15 @@ class Span:
 
 
 def is_short(span: Span | None, runs: int, unrolled: bool) -> TypeGuard[Span]:
-    """Return whether a walk executes every iteration of a loop, of whose surroundings there are ``runs`` executions."""
+    """Return whether a walk executes every iteration of a loop that is itself executed ``runs`` times."""
     return span is not None and (unrolled or span.trips <= FOLLOWED or runs * span.trips <= SHORT)
 
 
 class Trips:
     """Trip counts of the loop nests of one program, of granularity ``"chain"``.
 
-    Of different numbers of trips the largest counts. It is exact if one work-item or iteration around makes all trips
-    that any makes; else it is the product of each loop's largest number, an upper bound.
+    If work-items or outer iterations differ in trips, the largest number counts. It is exact if one of them makes all
+    trips that any of them makes; else it is an upper bound: the product of each loop's largest number.
     """
 
     def __init__(self, cardinalities: Cardinalities) -> None:
@@ -141,7 +141,7 @@ class Trips:
         return self.cardinalities.wrap(number, factor, exact, "chain", reasons)
 
     def _most(self, points: isl.Set, dims: int) -> Cardinality:
-        """Return the longest trips along the first dimensions, or a simple bound if these take too much work."""
+        """Return the most trips along the first dimensions, or a simple bound if these take too much work."""
         with suppress(BudgetSpentError), limited(self.cardinalities.operations):
             return Cardinality(_longest(points, dims), dims == 1)
         return Cardinality(_bound(points, dims), False)
@@ -173,7 +173,7 @@ def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tup
 
 
 def _one_runs_all(points: isl.Set, alone: isl.Set, dims: int) -> bool:
-    """Return whether for some values of the other dimensions the first have all values that they have anywhere."""
+    """Return whether, at some point of the other dimensions, the first ones take all values that they take at any."""
     other_values = points.project_out(SET, 0, dims)
     missing = alone.flat_product(other_values).subtract(points)
     most = other_values.subtract(missing.project_out(SET, 0, dims))

@@ -1,8 +1,8 @@
 """Walks through the schedule of one work-item and keeps the longest dependence path to every value.
 
 A loop of few constant trips is executed iteration by iteration. Of any other loop the walk executes the first
-:data:`FOLLOWED` iterations and multiplies what the last of them added to each path by the remaining trips: after a few
-iterations a loop whose iterations depend on the one before grows by the same operations each time.
+:data:`FOLLOWED` iterations and multiplies what the last of them added to each path by the remaining trips, because
+after a few iterations each further iteration adds the same operations.
 
 The effect of a loop body on the state is kept for later iterations. The body is executed once with a
 :class:`~perfmodel.counts.flow.paths.Prefix` in place of each path. Every path after it is then a prefix and the
@@ -25,8 +25,8 @@ from perfmodel.counts.flow.trips import FOLLOWED, Span, Trips, is_short
 from perfmodel.counts.program import program
 from perfmodel.counts.program.program import SHARED, Dataflow
 
-WORTH_KEEPING = 8  # statements of a body from which on its effect is kept; a smaller one is executed faster
-MOST_EFFECTS = 8  # of a body with the same cells before it; beyond these it is executed
+WORTH_KEEPING = 8  # fewest statements of a body whose effect is kept; a smaller body is faster to execute
+MOST_EFFECTS = 8  # of a body with the same cells before it; beyond this limit the body is executed
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Body:
 
 @dataclass(eq=False)
 class Walk:
-    """A walk and its results. Caches by ``id`` are of loops, which the program keeps alive."""
+    """A walk and its results. The keys of caches are the ``id`` of loops, which the program keeps alive."""
 
     dataflow: Dataflow
     trips: Trips
@@ -212,7 +212,7 @@ class Walk:
             self.state.wait_for(self.state.path(LATEST))
 
     def _prolonged_path(self, loop: str, path: Path, earlier: Path) -> Path:
-        """Return a path after all iterations of a loop, from those after and before the last executed iteration."""
+        """Return a path after all iterations of a loop, given the path after and before the last executed one."""
         if path is earlier:
             return path
         key = (loop, id(path), id(earlier))

@@ -1,6 +1,6 @@
 """Array indices with floors, as in ``a[j // 8, i, j % 8]``: the digits of an iname, and how these move the address.
 
-A number ``j`` whose index uses ``j // 8`` and ``j % 8`` has the digits ``j // 8``, of place value 8, and ``j % 8``, of
+An iname ``j`` whose index uses ``j // 8`` and ``j % 8`` has the digits ``j // 8``, of place value 8, and ``j % 8``, of
 place value 1. In its digits the index is affine, so that all rules for affine addresses apply. The steps are found by
 evaluating the index, because isl takes seconds to write the pieces of some such functions.
 """
@@ -20,10 +20,10 @@ from perfmodel.counts.nests.nest import IN, NO_BYTES, PARAM, SET, Address, addre
 from perfmodel.counts.program.program import SHARED, Access, Domain, Program, Statement
 from perfmodel.counts.quasipoly.count import Count
 
-NEIGHBOURS = 8  # steps from one value of a digit to the next that are evaluated; the most frequent one counts
+NEIGHBOURS = 8  # steps between neighbouring values of a digit that are evaluated; the most frequent step counts
 SAMPLES = 8  # values at which an address by digits is checked
 
-Digits = tuple[tuple[int, Count], ...]  #: of each digit its place value, and the address's step [B]
+Digits = tuple[tuple[int, Count], ...]  #: for each digit its place value, and the address's step [B]
 
 
 def index_functions(access: Access) -> list[isl.PwAff]:

@@ -39,14 +39,14 @@ ACROSS: Mapping[str, Amounts] = {
     "dot": (), "length": (("sqrt", 1),), "distance": (("sqrt", 1),), "normalize": (("rsqrt", 1),),
 }  # fmt: skip
 COMMUTATIVE = ("add", "mul")
-AMBIGUOUS = ("minmax", "shift", "bitwise")  # kinds of several operations, of which none is known to be another
+AMBIGUOUS = ("minmax", "shift", "bitwise")  # kinds that comprise several operations, so that two of one kind may differ
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 WHOLE = re.compile(r"-?\d+")
-CONSTANT = math.nan  # a constant that no rule looks at
+CONSTANT = math.nan  # a constant whose value no rule uses
 
 
 def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
-    """Return the operations that remain of one; operands that are not literals are None."""
+    """Return the operations that remain of an operation; operands that are not literals are None."""
     kind, lanes, last = operation.kind, operation.lanes, operands[-1] if operands else None
     literal = next((value for value in operands if value is not None), None)
     whole, power_of_two = "int" in operation.dtype, last is not None and math.frexp(abs(last))[0] == 0.5
@@ -68,7 +68,7 @@ def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
 
 
 def literal_of(text: str) -> float | None:
-    """Return the number that a text is a literal of, else None."""
+    """Return the number if a text is a literal, else None."""
     try:
         return None if NAME.search(text) else float(text)
     except ValueError:
@@ -100,7 +100,7 @@ class Writer(NamedTuple):
 
 
 class Changes:
-    """Which loops change which values. Arrays do not overlap: Loopy's code declares it to the compiler."""
+    """Which loops change which values. Arrays do not overlap, as Loopy's code declares to the compiler."""
 
     def __init__(self, whole: program.Program) -> None:
         runs = enumerate(_loops_around(whole.schedule, ()))
@@ -116,7 +116,7 @@ class Changes:
         """Return whether an iname, variable or argument may differ between iterations of a loop."""
         key = loop, name
         if key not in self._known:
-            self._known[key] = True  # what depends on its own value in the iteration before
+            self._known[key] = True  # a name that depends on its own value in the iteration before changes
             writers = [each for each in self.writers.get(name, ()) if loop in each.loops]
             self._known[key] = name == loop or any(
                 each.space in SHARED or not each.names or any(self.changes(loop, other) for other in each.names)
@@ -146,7 +146,7 @@ class Values:
         self._known: set[tuple[int, Domain]] = set()  # which values have been computed, and where
 
     def left(self, statements: Iterable[Statement]) -> Iterator[LeftOperation]:
-        """Yield the remaining operations of statements; if operands are not recorded, all of the generated code."""
+        """Yield the remaining operations of statements; if operands are not recorded, all their operations."""
         for (_, instruction), group in groupby(statements, key=lambda s: (s.place, s.instruction)):
             here = list(group)
             self._number = self.changes.runs.get(instruction, (self._number, ()))[0]

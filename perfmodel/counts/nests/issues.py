@@ -1,7 +1,7 @@
 """The nests of a program, with counts by sub-groups of the code that a GPU's compiler makes: an :class:`Issue` each.
 
 The compiler unrolls short loops, from the innermost on, and stops at the first that it keeps. A loop of varying trips
-is unrolled in steps that divide all its trip counts, with a test between any two. The rules follow from times of tiled
+is unrolled in steps that divide all its trip counts, with a test between steps. The rules follow from times of tiled
 contractions on a TITAN V (docs/lab/real-gpus.md). The compiler then knows which addresses of a register tile are equal,
 and accesses these once, and keeps private arrays with constant indices in registers. A private array that a remaining
 loop indexes is in memory.
@@ -221,7 +221,7 @@ class _Issues(NestTable):
 
 
 def _is_tested(domain: Domain, name: str) -> bool:
-    """Return whether a test depends on an iname: it excludes some values in some cases only."""
+    """Return whether a test depends on an iname: the test excludes some of its values, but not always."""
     position = domain.names.index(name)
     return not takes_each(domain.points, position, *bounds(domain.points, position))
 
@@ -229,7 +229,7 @@ def _is_tested(domain: Domain, name: str) -> bool:
 def _unmoving(loops: tuple[str, ...], domain: Domain, address: Address | None, spilled: bool) -> set[str]:
     """Return the innermost loops that do not move an address: a compiler keeps its value in a register there.
 
-    Data that registers do not hold is loaded again around statements of which the code has several copies.
+    Data that registers do not hold (``spilled``) is loaded again around statements with several copies in the code.
     """
     if address is None:
         return set()
@@ -242,7 +242,7 @@ def _unmoving(loops: tuple[str, ...], domain: Domain, address: Address | None, s
 
 @dataclass(frozen=True)
 class LoopTrips:
-    """All trip counts of a loop that occur; empty if nothing bounds them, or if they vary up to many."""
+    """All trip counts of a loop; empty if nothing bounds them, or if they vary up to more than :data:`WRITTEN`."""
 
     numbers: frozenset[int]
     by_group: bool = False  # whether the number depends on the work-group
@@ -261,7 +261,7 @@ class LoopTrips:
 
     @property
     def steps(self) -> int:
-        """Steps of the greatest power of two that divides all trip counts."""
+        """The most steps of the loop, if a step is the greatest power of two that divides all trip counts."""
         common = math.gcd(*self.numbers)
         return self.most // (common & -common)
 
@@ -292,7 +292,7 @@ def written_loops(around: Surroundings, statements: Sequence[Statement]) -> dict
 
 
 def _stays(trips: LoopTrips, innermost: bool, statements: Sequence[Statement]) -> bool:
-    """Return whether a compiler keeps a long loop: of many steps, with cut lanes, or that clears memory."""
+    """Return whether a compiler keeps a long loop: it has many steps or idle lanes in some groups, or clears memory."""
     clears = innermost and all(
         not statement.operations and all((a.space, a.direction) == ("private", "store") for a in statement.accesses)
         for statement in statements

@@ -76,7 +76,7 @@ def address_of(access: Access, domain: Domain) -> Address | None:
 
 
 def moving_address_of(access: Access, domain: Domain) -> Address | None:
-    """Return the address of an access, including how loops move it whose bounds data decide; its start is that at 0."""
+    """Return the address of an access, with steps of data-bounded loops too; at the start, their inames are 0."""
     if access.moves is None:
         return address_of(access, domain)
     address = _address(access, access.moves, domain.with_loops)
@@ -185,8 +185,8 @@ class Nest:
     #: (work-item, iteration) pairs that execute at least one of the instructions, summed over the copies that an
     #: unrolled loop around the inner loops makes
     iterations: Count
-    #: ``iterations`` if every work-item made all iterations of the box around the loops. It is larger if a guard, or
-    #: a loop of varying bounds, leaves some out
+    #: the value of ``iterations`` if every work-item made all iterations of the box around the loops; it is larger
+    #: than ``iterations`` if a guard, or a loop of varying bounds, leaves some out
     box: Count
     entered: tuple[Count, ...]  # entries of each inner loop: (work-item, iteration) pairs of the loops around it
     trips: int | None  # iterations of the innermost loop per entry, if they are one number at all sizes and lanes
@@ -211,7 +211,7 @@ class Move:
 
     name: str  # the axis ``g.0``, ..., the loop's iname, or ``g.2/36``: the digit of place value 36 of a group id
     step: Count  # bytes for each step
-    values: Count  # number of values; of the last digit of a group id perhaps a fraction
+    values: Count  # number of values; it may be a fraction for the last digit of a group id
     written: bool  # whether the compiled code has a copy for each value
     tested: bool = False  # whether the copies are behind different tests
 

@@ -1,6 +1,6 @@
 """The nests of a program, with counts by work-items.
 
-A :class:`Nest` are the statements in the same barrier interval, in the same loops and on the same lanes. Barriers
+A :class:`Nest` has the statements in the same barrier interval, in the same loops and on the same lanes. Barriers
 matter because a device that runs work-items one after the other loops over them in each barrier interval.
 """
 
@@ -118,7 +118,7 @@ def values_of(domain: Domain, name: str) -> int:
 
 
 def bounds(points: isl.Set, position: int) -> tuple[int | None, int | None]:
-    """Return the least and the greatest value of a dimension of a set, None if it has none."""
+    """Return the least and the greatest value of a dimension of a set; None for a bound that does not exist."""
     low, high = points.dim_min_val(position), points.dim_max_val(position)
     return (low.to_python() if low.is_int() else None), (high.to_python() if high.is_int() else None)
 
@@ -137,7 +137,7 @@ def without(domain: Domain, names: Container[str]) -> Domain:
 
 
 def union_of(domains: Sequence[Domain]) -> Domain:
-    """Return the union of the domains with the most inames, as likely as the most likely one."""
+    """Return the union of the domains with the most inames; its probability is the largest of all."""
     whole = max(domains, key=lambda domain: (len(domain.names), domain.factor))
     for domain in domains:
         if domain.names == whole.names and domain is not whole and not domain.points.is_subset(whole.points):
@@ -167,7 +167,7 @@ def generated(statements: Iterable[Statement]) -> Executions:
 def compiled(
     statements: Iterable[Statement], around: Surroundings, loops: Sequence[str], changes: Changes
 ) -> Executions:
-    """Return the operations of a nest that remain after compilation, which unrolls all but some inner loops."""
+    """Return the operations of a nest that remain after compilation, which unrolls all inner loops but ``loops``."""
     executions = Executions(Counter)
     for operation in Values(changes).left(statements):
         copies = written_out(operation.domain, {*around.outer, *around.repeated, *loops})
@@ -300,7 +300,7 @@ class _Nests(NestTable):
             for variable, direction in dict.fromkeys(self._touched(statement)):
                 if self._intervals[variable] != {interval}:
                     touched[variable, direction].append(self.cardinalities.count(statement.domain))
-        # of each variable the count that is largest at large sizes
+        # for each variable, the count that is largest at large sizes
         return total(max(counts, key=lambda count: float(count(**self.sizes))) for counts in touched.values())
 
     def _chains(self, around: Surroundings, iterations: Count) -> Iterator[NestChain]:

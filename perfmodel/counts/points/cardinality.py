@@ -17,9 +17,9 @@ from perfmodel.errors import CountError
 PARAM = isl.dim_type.param
 NOTHING = isl.PwQPolynomial("{ 0 }")
 Number = int | Fraction  # the exact value of a count
-# Functions of more pieces or floors are not simplified: gist takes 11 s on 13 pieces with 27 floors, for nothing.
+# Functions of more pieces or floors are not simplified: gist takes 11 s on 13 pieces with 27 floors, without effect.
 MOST_PIECES, MOST_FLOORS = 256, 16
-# Sums of more floors are not made: isl may take minutes for one addition, without counting operations.
+# Sums of more floors are not computed: isl may take minutes for one addition, outside of its limit of operations.
 MOST_FLOORS_ADDED = 24
 
 

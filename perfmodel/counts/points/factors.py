@@ -18,7 +18,7 @@ from perfmodel.counts.points.polytopes import AffineForm, Polytope, floor_rows, 
 
 SET, PARAM, DIV, CONSTANT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div, isl.dim_type.cst
 Factors = tuple[Polytope | None, ...]
-PRODUCTS = 4  # most in a union that is expanded: four products have eleven intersections
+PRODUCTS = 4  # most products of a union that is expanded: four products have eleven intersections
 
 
 def eliminated(polytope: Polytope, name: str) -> Polytope | None:
@@ -51,7 +51,7 @@ def eliminated(polytope: Polytope, name: str) -> Polytope | None:
 
 
 def straightened(polytope: Polytope) -> Polytope:
-    """Return a polytope with as many points whose variables are less coupled, where one is found."""
+    """Return a polytope with as many points and, if one is found, with less coupled variables."""
     simple = without_tiles(_without_fixed(polytope))
     for name in simple.variables if len(simple.variables) > 1 else ():
         moved = _sheared(simple, name)
@@ -150,7 +150,7 @@ def _on_merged(form: AffineForm, tile: str, offset: str, start: AffineForm, widt
 def alternating(union: Sequence[Factors]) -> Iterator[tuple[int, Factors]]:
     """Yield signs and products whose points add up to the points of a union: ``|A or B| = |A| + |B| - |A and B|``.
 
-    A factor is None if a factor of which it is the intersection is None, or if the union has too many products.
+    A factor is None if it is an intersection with a factor that is None, or if the union has too many products.
 
     """
     if len(union) > PRODUCTS:
@@ -261,7 +261,7 @@ def factored(points: isl.Set) -> FactoredSet | None:
 
 
 def merged(groups: Iterable[set[str]], couplings: Iterable[set[str]]) -> list[set[str]]:
-    """Return the groups, joined where a coupling has members of several."""
+    """Return the groups; groups that have members of the same coupling are joined."""
     joined = list(groups)
     for coupled in couplings:
         touched = [group for group in joined if group & coupled]

@@ -82,7 +82,7 @@ class AffineForm:
         return AffineForm({key: c for key, c in self.terms.items() if key != name}, self.constant)
 
     def substituted(self, name: str, by: AffineForm) -> AffineForm:
-        """Return the form with another form for a name."""
+        """Return the form with a name replaced by another form."""
         return self.without(name)._plus(by, self.terms[name]) if name in self.terms else self
 
     def renamed(self, names: Mapping[str, str]) -> AffineForm:
@@ -177,7 +177,7 @@ class Polynomial:
     __rmul__ = __mul__
 
     def mapped(self, value_of: Callable[[Atom], Polynomial]) -> Polynomial:
-        """Return the polynomial with a polynomial for each atom."""
+        """Return the polynomial with each atom replaced by a polynomial."""
         total = Polynomial({})
         for monomial, c in self.terms.items():
             product = Polynomial.constant(c)
@@ -189,7 +189,7 @@ class Polynomial:
         return total
 
     def substituted(self, name: str, by: AffineForm) -> Polynomial:
-        """Return the polynomial with an affine form for a variable, also inside floors."""
+        """Return the polynomial with a variable replaced by an affine form, also inside floors."""
 
         def value_of(atom: Atom) -> Polynomial:
             if atom == name:
@@ -201,7 +201,7 @@ class Polynomial:
         return self.mapped(value_of)
 
     def replaced(self, name: str, by: Polynomial) -> Polynomial:
-        """Return the polynomial with a polynomial for a variable, except inside floors."""
+        """Return the polynomial with a variable replaced by a polynomial, except inside floors."""
         return self.mapped(lambda atom: by if atom == name else Polynomial.atom(atom))
 
     def coefficients(self, name: str) -> dict[int, Polynomial]:
@@ -305,7 +305,7 @@ class Polytope(FrozenValue):
 
     @cached_property
     def canonical(self) -> object:
-        """A key that is equal for polytopes that differ in the names of their variables only."""
+        """A key that is the same for polytopes that differ only in the names of their variables."""
         names = {name: f"_{k}" for k, name in enumerate(self.variables)}
         both = (self.equalities, self.inequalities)
         equalities, inequalities = (frozenset(form.renamed(names) for form in forms) for forms in both)

@@ -1,7 +1,7 @@
 """Numbers of points of sets: each distinct set is counted once, and each product factor by factor.
 
-Barvinok's algorithm is in ``islpy-barvinok``. The plain ``islpy`` has the same module name and may replace it without a
-message of pip. Without the algorithm, sets are summed with plain isl.
+Barvinok's algorithm is in ``islpy-barvinok``. The plain ``islpy`` has the same module name, so pip may overwrite it
+without a message. Without the algorithm, sets are summed with plain isl.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ LARGE_BUDGET = 10
 # More quasi-polynomials are slow to add: 10 s for the 48 sub-groups of a guarded work-group; their union takes 5 ms.
 MANY = 8
 DIMENSIONS = 7
-# Barvinok's algorithm makes the parts of a union disjoint: for 19 parts it takes over 2 s, for thousands of terms.
+# Barvinok's algorithm makes the parts of a union disjoint: 19 parts take over 2 s and give thousands of terms.
 PARTS = 16
-TERMS = 2000  # most of a formula: counting a set at each size is faster than a formula with more
+TERMS = 2000  # most terms of a formula; counting a set at each size is faster than a longer formula
 # Fewest variables of a set whose tiles are merged, since Barvinok's algorithm is exponential in their number: a skewed
 # stencil with two tiled loops takes 0.6 s as five variables and 9 ms as three.
 TILED = 4
@@ -42,7 +42,7 @@ class BudgetSpentError(Exception):
 
 @contextmanager
 def limited(operations: int) -> Iterator[None]:
-    """Limit isl to a number of operations; more are a BudgetSpentError."""
+    """Limit isl to a number of operations; more raise a BudgetSpentError."""
     context = isl.DEFAULT_CONTEXT
     context.reset_operations()
     context.set_max_operations(operations)
@@ -86,7 +86,7 @@ def is_overwritten() -> bool:
     return bool(installed("islpy-barvinok")) and not has_barvinok()
 
 
-can_count = cache(has_barvinok)  # has_barvinok is called once in a process
+can_count = cache(has_barvinok)  # the check runs once in a process
 
 
 class SetCounter:
@@ -127,7 +127,7 @@ class SetCounter:
     def sum_of_unions(self, whole: FactoredSet, unions: Iterable[list[Factors]]) -> Cardinality | None:
         """Return the sum of the numbers of points of unions of products, under the conditions of ``whole``.
 
-        None where a factor is None or not a product of intervals, or where counting points is faster.
+        It is None if a factor is None or not a product of intervals, or if counting points is faster.
         """
         multiplicities: Counter[tuple[Cardinality, ...]] = Counter()
         overlap = False
@@ -230,7 +230,7 @@ def terms_of(number: isl.PwQPolynomial) -> int:
 
 
 def _checked(points: isl.Set, operations: int) -> isl.Set:
-    """Return the set; raise a BudgetSpentError for one that may take Barvinok's algorithm minutes outside isl."""
+    """Return the set; raise a BudgetSpentError if Barvinok's algorithm may take minutes for it outside isl."""
     if not points.dim(PARAM) or operations > LARGE_BUDGET * OPERATIONS:
         return points
     if points.dim(SET) > DIMENSIONS or points.n_basic_set() >= PARTS:
@@ -243,7 +243,7 @@ def _checked(points: isl.Set, operations: int) -> isl.Set:
 
 
 def sum_of_points(points: isl.Set) -> Cardinality:
-    """Return the sum of the points of disjoint polytopes; those of hard polytopes are counted at given sizes only."""
+    """Return the number of points of disjoint polytopes; hard polytopes are counted at given sizes only."""
     values: Values = {}
     hard: list[isl.BasicSet] = []
     for basic in points.coalesce().compute_divs().make_disjoint().compute_divs().get_basic_sets():

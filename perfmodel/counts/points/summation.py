@@ -26,7 +26,7 @@ from perfmodel.counts.points.polytopes import AffineForm, Atom, FloorAtom, Named
 SET, PARAM, DIV = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
 SUMS = 400  # most partial sums of a set
 RESIDUES = 64
-TERMS = 400  # of a function: no known kernel needs 300 terms or 20 floors
+TERMS = 400  # limits for a function: no known kernel needs 300 terms or 20 floors
 FLOORS = 24
 ONE = Polynomial.constant(1)
 Values = dict[str, Polynomial]  # by the condition in isl's notation

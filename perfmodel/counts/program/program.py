@@ -45,9 +45,9 @@ class DeviceKernel:
 
 
 Node = Run | Wait | Loop | DeviceKernel
-#: A position in a launch's schedule: positions among siblings and loops, alternating from the outside inwards.
+#: A position in a launch's schedule: the number of a node among its siblings, the loop, the number in that loop, ...
 #: ``(4, "k", 0)`` is the first node in the loop ``k``, which is the third node of its launch. Nodes have even
-#: positions; a load for a node's test, which precedes it, has the odd number below.
+#: numbers. A load for a node's test precedes the node and has the odd number before it.
 Place = tuple[int | str, ...]
 
 
@@ -75,7 +75,7 @@ def device_kernels(nodes: Iterable[Node]) -> Iterator[DeviceKernel]:
 
 
 OpKind = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or ``("local", "barrier")``
-#: An affine index: its constant, and the coefficients of the names in it; None for any other.
+#: An affine index: its constant, and the coefficients of the names in it; None for an index that is not affine.
 Index = tuple[int, tuple[tuple[str, int], ...]] | None
 Cell = tuple[Index, ...]
 DECISIONS = ("compare", "select")  # kinds of operations that do not compute a number
@@ -87,7 +87,7 @@ class Read(NamedTuple):  # counts make thousands; a NamedTuple is four times as 
 
     variable: str  # a temporary or an array
     cell: Cell  # where in it; empty for a scalar
-    path: tuple[OpKind, ...]  # the load from memory, if there is one, then each operation above the operand, as in C
+    path: tuple[OpKind, ...]  # the load from memory, if any, then each operation from the value to the result, as in C
 
 
 #: The number n of another operation of the instruction, ~n for its negative, or a text with all names that the operand
@@ -160,7 +160,7 @@ class Domain(FrozenValue):
 
     launch: int  # position in the program
     points: isl.Set  # the executed values of the inames, one set dimension for each
-    axes: tuple[str, ...]  # of each set dimension: "g.0", "l.1" (a hardware axis) or "" (sequential)
+    axes: tuple[str, ...]  # for each set dimension: "g.0", "l.1" (a hardware axis) or "" (sequential)
     #: The product of the mean trip counts of data-dependent loops, which are not among the set's dimensions.
     trips: Fraction | None = None
     chance: Fraction = Fraction(1)  # product of the probabilities of the data-dependent tests around it
@@ -177,7 +177,7 @@ class Domain(FrozenValue):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why it is not known which work-items execute it; statistics give how many do, not which."""
+        """Why the executing work-items are unknown; statistics only give their number."""
         if self.exact and self.chance == 1 and self.trips is None:
             return ()
         return self.reasons or ("data decide which work-items execute it",)
@@ -188,7 +188,7 @@ class Domain(FrozenValue):
 
     @cached_property
     def with_loops(self) -> isl.Set:
-        """The points with another dimension, without bounds, for each of the loops in ``trips``."""
+        """The points with an additional dimension, without bounds, for each loop in ``trips``."""
         points = self.points.add_dims(isl.dim_type.set, len(self.means))
         for position, (name, _) in enumerate(self.means, len(self.names)):
             points = points.set_dim_name(isl.dim_type.set, position, name)
@@ -210,7 +210,7 @@ class LaneStride:
 
     distance: isl.PwQPolynomial  # |address difference| in units of the access, a function of the parameters
     within: isl.Set | None  # where it holds; None for everywhere
-    #: The distance where it is a constant along the array's unit-stride axis, else None: the lanes touch several rows.
+    #: The distance, if it is a constant along the array's unit-stride axis; else None, as lanes touch several rows.
     along_unit_axis: int | None
 
 
@@ -218,7 +218,7 @@ SPAN = ":span"  # the suffix of an array's name in the key of its span in ``stat
 
 
 class Statistic(NamedTuple):
-    """A number about the data from the user, and the sets whose numbers of points, multiplied, are its upper bound."""
+    """A statistic from the user, and its upper bound: the product of the numbers of points of some sets."""
 
     key: str
     value: Fraction
@@ -226,10 +226,10 @@ class Statistic(NamedTuple):
 
 
 class IndexSpan(NamedTuple):
-    """The locality of data-dependent indices: a work-item's indices are among this many neighbouring ones."""
+    """The locality of data-dependent indices: those of one work-item lie in a window of ``indices`` indices."""
 
     indices: Fraction
-    axes: tuple[int, ...]  # of the array, those that data index
+    axes: tuple[int, ...]  # the array's axes with data-dependent indices
 
 
 @dataclass(frozen=True)
@@ -248,12 +248,12 @@ class Access:
     lane_stride: tuple[LaneStride, ...]  # between neighbouring lanes, and where each holds; empty if indirect
     strides: tuple[isl.PwQPolynomial, ...]  # distance in memory between neighbours along each axis
     offset: isl.PwQPolynomial  # address of the array's cell 0, from an aligned base
-    #: An argument that holds nothing but the array's offset (0 unless it is given), and how the address grows with it.
+    #: The argument that only gives the array's offset (by default 0), and how much the address grows with it.
     shift: tuple[str, int] | None = None
     walks: bool = False  # whether a data-dependent loop goes along adjacent cells
     span: IndexSpan | None = None
     along: str = ""  # the loop that walks, if several data-dependent loops are around the access
-    #: The cells where data-dependent loops are in the index: a map from :attr:`Domain.with_loops`.
+    #: The map from :attr:`Domain.with_loops` to cells, if data-dependent loops are in the index.
     moves: isl.Map | None = None
     drifts: bool = False  # whether the first value of such a loop depends on data
 

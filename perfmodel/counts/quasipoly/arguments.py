@@ -57,7 +57,7 @@ def left_out(name: str, allowed: tuple[str, ...]) -> SizeError:
 
 
 def given_size(name: str, value: Any, allowed: tuple[str, ...] = ()) -> Any:
-    """Return a size or a list of sizes unchanged, and several sizes of another type, as of pandas, as an array."""
+    """Return a size or a list of sizes unchanged; convert other containers, such as pandas' series, to an array."""
     if type(value) is int:
         return value
     if isinstance(value, np.ma.MaskedArray) and (masked := int(np.ma.getmaskarray(value).sum())):

@@ -70,12 +70,12 @@ class Count:
 
     @property
     def exact(self) -> bool:
-        """Whether the count is not only an upper bound."""
+        """Whether the count is exact; otherwise it is an upper bound."""
         return self.number.exact
 
     @property
     def unexpanded(self) -> tuple[Unexpanded, ...]:
-        """Summands that are evaluated at given sizes only."""
+        """The summands without a formula, which are evaluated at given sizes."""
         return self.number.unexpanded
 
     @classmethod
@@ -107,7 +107,7 @@ class Count:
         number = Cardinality(isl.PwQPolynomial(texts[0]), given(data, "exact", bool), unexpanded)
         reasons = tuple(data.get("reasons", ()))
         count = cls(number, isl.Set(texts[1]), given(data, "granularity", str), reasons)
-        vars(count)["_texts"] = texts  # isl may write what it reads in another order
+        vars(count)["_texts"] = texts  # isl may change the order of what it reads
         return count
 
     @cached_property
@@ -172,7 +172,7 @@ class Count:
         return Count(number, self._common_assumptions(other), self.granularity, self.reasons + other.reasons)
 
     def labelled(self, granularity: str, exact: bool | None = None, reasons: Iterable[str] = ()) -> Count:
-        """Return the same function with another granularity, perhaps another exactness, and more reasons."""
+        """Return the same function with another granularity, more reasons and, if given, another exactness."""
         number = self.number if exact is None else replace(self.number, exact=exact)
         return Count(number, self.assumptions, granularity, (*self.reasons, *reasons))
 
@@ -230,8 +230,8 @@ class Count:
     def __call__(self, **sizes: int) -> Number:
         """Return the value at one size: an int, or a Fraction where statistics enter.
 
-        A missing or invalid size is a SizeError, a size that breaks the assumptions an AssumptionError, and a value
-        that is infinite or takes too much work a CountError.
+        It raises a SizeError for a missing or invalid size, an AssumptionError for a size that breaks the assumptions,
+        and a CountError for a value that is infinite or takes too much work.
         """
         value = self._formula_at(sizes)
         return value + self._summands.at(sizes) if self.unexpanded else value
@@ -303,7 +303,7 @@ class Count:
 
 
 def given(document: Mapping[str, Any], name: str, kind: type[Any], each: type[Any] = object) -> Any:
-    """Return a part of a document; a DocumentError unless it, and each item of a list, has the type."""
+    """Return a part of a document; raise a DocumentError unless it, and each item of a list, has the type."""
     part = document[name]
     if not isinstance(part, kind) or (kind is list and not all(isinstance(item, each) for item in part)):
         raise errors.DocumentError(f"has {name} = {shortened(part)}, which is of another type")

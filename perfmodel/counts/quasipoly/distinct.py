@@ -1,4 +1,4 @@
-"""Counts without duplicates, which one function evaluates together."""
+"""Distinct counts, which one function evaluates together."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from perfmodel.counts.quasipoly.evaluation import together
 from perfmodel.values import FrozenValue
 
 Build = Callable[[Sequence[Number | float]], Any]
-Amount = TypeVar("Amount", Count, float)  # of a tree of counts, and of the tree at sizes
+Amount = TypeVar("Amount", Count, float)  # Count in a tree of counts, float in the same tree at given sizes
 
 
 class JointCounts(tuple[Count, ...]):
     """Counts that are evaluated at the same sizes."""
 
     def at(self, sizes: Mapping[str, int]) -> tuple[Number, ...]:
-        """Return each count's value at one size; sizes and assumptions are checked once, with a Count's errors."""
+        """Return each count's value at one size; raise the errors of a Count, but check sizes and assumptions once."""
         function, parameters = self._function
         if sizes.keys() >= {*parameters} and all(type(value) is int and value >= 0 for value in sizes.values()):
             values = function(*[sizes[name] for name in parameters])

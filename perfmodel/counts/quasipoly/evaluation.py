@@ -1,8 +1,8 @@
 """Piecewise quasi-polynomials, evaluated exactly at one point, and with NumPy at many, without isl.
 
 A *piece* is a guard (a union of polytopes) and a polynomial. Both are functions of *atoms*: the parameters, and floors
-of affine forms in earlier atoms. Code is generated once. Where 64-bit integers could overflow, each of many points is
-evaluated alone.
+of affine forms in earlier atoms. Code is generated once. If 64-bit integers could overflow, the points are
+evaluated one by one with Python's integers.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from perfmodel.counts.points.polytopes import AffineForm, Atom, NamedFloor, Polynomial, Polytope
 from perfmodel.values import FrozenValue
 
-CHAIN = 200  # most terms that are added by operators: Python's compiler recurses into them
+CHAIN = 200  # most terms of a sum that is written with operators: Python's compiler recurses into them
 LIMIT = 2**62
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Powers = tuple[tuple[Atom, int], ...]  # atoms with their exponents, in the order of the atoms
-Guard = tuple[Polytope, ...]  # without variables: conditions on atoms; () is never
+Guard = tuple[Polytope, ...]  # polytopes without variables: conditions on atoms; () never holds
 
 
 @dataclass(frozen=True)

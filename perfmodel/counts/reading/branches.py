@@ -1,12 +1,12 @@
 """Upper bounds for the arms of branches, where the probabilities of their tests are not known.
 
-An instance takes one arm. Its operations of one kind, in all arms, number at most the maximum of sums over the truth
-values of the unknown tests:
+An instance takes one arm. Over all truth values t of the unknown tests, it executes at most, and at least, this number
+of operations of one kind:
 
     most = max_t sum_a w_a [t takes arm a],    least = min_t sum_a w_a [t takes arm a]
 
-with the weight w_a of arm a. A maximum of counts need not be a quasi-polynomial. So arms with the same instances are
-compared: each gets the share most / (sum_a w_a) of its executions. The bound is exact where least = most.
+with w_a such operations in arm a. A maximum of counts need not be a quasi-polynomial. So only arms with the same
+instances are compared: each gets the share most / (sum_a w_a) of its executions. The bound is exact if least = most.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pymbolic.primitives as p
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.reading.values import Condition
 
-STEPS = 2000  # truth values to try; the remaining arms are added
+STEPS = 2000  # truth values to try; beyond this number all remaining arms count
 
 
 class Arm(NamedTuple):
@@ -48,7 +48,7 @@ def shares(weights: Mapping[Arm, Fraction]) -> dict[Arm, tuple[Fraction, bool]]:
 
 
 def with_share(domain: Domain, share: Fraction, exact: bool, doubts: Sequence[str]) -> Domain:
-    """Return a domain with the share to count; ``doubts`` are the reasons that no longer hold if it is exact."""
+    """Return a domain with the share to count; if it is exact, ``doubts`` are no longer reasons."""
     reasons = tuple(reason for reason in domain.reasons if not exact or reason not in doubts)
     return replace(domain, chance=domain.chance * share, exact=not reasons, reasons=reasons)
 

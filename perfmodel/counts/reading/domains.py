@@ -29,7 +29,7 @@ SET, PARAM = isl.dim_type.set, isl.dim_type.param
 MOST = 2**63 - 1  # the largest integer in the code
 MOST_POWER = 62  # a larger one is not computed
 Statistics = Mapping[str, Fraction]
-Form = dict[str, int]  # coefficients by name; that of "" is the constant
+Form = dict[str, int]  # coefficients by name; the name "" is the constant
 
 
 def pw_aff(space: isl.Space, expr: Any) -> isl.PwAff:
@@ -153,7 +153,7 @@ def _in_one_piece(function: isl.PwAff, expr: Any) -> isl.Aff:
 
 
 def is_nonnegative(points: isl.Set, expr: Any) -> bool:
-    """Whether Loopy finds that an affine expression, or a product of these, is nowhere negative."""
+    """Whether Loopy shows that an affine expression, or a product of these, is non-negative at all points."""
     if isinstance(expr, p.Product) and all(is_nonnegative(points, child) for child in expr.children):
         return True
     try:
@@ -171,7 +171,7 @@ def names_in(expr: Any) -> Set[str]:
 
 
 def affine_form(expr: Any) -> Form | None:
-    """Return the coefficients of an integer affine expression, None for any other."""
+    """Return the coefficients of an integer affine expression; None if the expression is not one."""
     form = _form(expr)
     return None if form is None else {**form}
 
@@ -234,7 +234,7 @@ class Domains:
 
     def __init__(self, kernel: lp.LoopKernel, statistics: Statistics) -> None:
         self.kernel, self.statistics = kernel, statistics  # mean trip counts by iname, probabilities by text
-        self.keys: dict[str, None] = {}  # of statistics: those that are used, and those that would be
+        self.keys: dict[str, None] = {}  # of statistics: used ones, and those that could be given
         self.chances = {spaceless(key): (key, value) for key, value in statistics.items()}
         self.private = frozenset(
             name for name, variable in kernel.temporary_variables.items()
@@ -250,8 +250,8 @@ class Domains:
         self.data_inames = self.starts.keys()
         self.axes = {name: hardware_axis(kernel, name) for name in kernel.all_inames()}
         self.unknown_loops: dict[str, None] = {}  # in the order of the kernel; loops without a bound
-        self.unknown_tests: dict[str, None] = {}  # tests without a probability, which cost exactness
-        self.unknown: dict[Domain, tuple[tuple[Condition, str], ...]] = {}  # and their doubts
+        self.unknown_tests: dict[str, None] = {}  # tests without a probability, which make counts inexact
+        self.unknown: dict[Domain, tuple[tuple[Condition, str], ...]] = {}  # by domain, each with its doubt
         self._cache: dict[object, Domain] = {}
         self.line = cache(self._line)
         self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
@@ -279,9 +279,9 @@ class Domains:
         return self._cache[key]
 
     def at_test(self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...], shared: bool) -> Domain:
-        """Return where a test of predicates is evaluated, under the conditions that are tested before it.
+        """Return the instances at which predicates are tested, under the conditions that are tested before them.
 
-        Loopy tests only bounds before, and a loop's stride after it: without the stride the points are a superset.
+        Before predicates Loopy tests only bounds. It tests a loop's stride after them, so the points are a superset.
         """
         atoms = tuple(dict.fromkeys(self._atomic(conditions)))
         key = (launch, frozenset(inames), frozenset(atoms), shared)
@@ -331,13 +331,13 @@ class Domains:
             if name in self.data_inames and not (
                 points.dim_has_upper_bound(SET, position) and points.dim_has_lower_bound(SET, position)
             ):
-                self.unknown_loops[name] = None  # goes on, so that all are found: `refuse_unknown`
+                self.unknown_loops[name] = None  # continues, so that `refuse_unknown` lists all
                 self.statistics = {**self.statistics, name: Fraction(1)}
                 return self._projection(names)
         return points, trips, reasons if data else ()
 
     def refuse_unknown(self) -> None:
-        """Raise where a requested domain has a data-dependent loop without statistics."""
+        """Raise a StatisticsNeededError if a requested domain has a data-dependent loop without statistics."""
         if self.unknown_loops:
             raise _statistics_needed(tuple(self.unknown_loops), tuple(self.unknown_tests))
 
@@ -389,7 +389,7 @@ class Domains:
         return points, Fraction(1), (f"the probability of '{text}' is not known",)
 
     def _atomic(self, conditions: Iterable[Condition]) -> Iterable[Condition]:
-        """Yield the parts of conjunctions that have no probability as a whole, without negations at the top."""
+        """Yield conditions without negations at the top; split conjunctions that have no probability as a whole."""
         for expr, truth in conditions:
             if isinstance(expr, p.LogicalNot):
                 yield from self._atomic([(expr.child, not truth)])
@@ -422,7 +422,7 @@ def _statistics_needed(inames: tuple[str, ...], tests: tuple[str, ...]) -> Stati
     loops = f"loop{'s' * (len(inames) > 1)} {listed(map(repr, inames))}"
     options = " ".join(f"--statistics {name}=<number>" for name in inames)
     given = ", ".join(f"{name!r}: <its mean trip count>" for name in inames)
-    advice = f"give {options}, in Python statistics={{{given}}}"
+    advice = f"give {options}, or in Python statistics={{{given}}}"
     if tests:
         advice += f"; add the probability of {listed(map(repr, tests))} for exact counts"
     return StatisticsNeededError(f"the trip count of {loops} depends on data", advice, inames=inames, tests=tests)

@@ -1,4 +1,4 @@
-"""The operations and accesses that the evaluation of an instruction's expressions executes.
+"""The operations and accesses that are executed to evaluate the expressions of an instruction.
 
 The walk follows the C code that Loopy generates: in ``c ? a : b`` one branch is evaluated, ``&&`` stops at the first
 false operand, and ``x**2`` is a product that evaluates its base twice. A complex product is four products and two sums.
@@ -29,7 +29,7 @@ from perfmodel.errors import CountError
 FLOAT, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 UNROLLED = (UnrollTag, UnrolledIlpTag)
 MINMAX = frozenset({"min", "max", "fmin", "fmax"})
-ADDRESSES = frozenset({"indexof", "indexof_vec"})  # the address of an element, in cells; it is not read
+ADDRESSES = frozenset({"indexof", "indexof_vec"})  # the address of an element, in cells; the element is not read
 FREE_FUNCTIONS = frozenset({"real", "imag", "conj", "make_tuple"})
 #: Expressions whose value differs from the last operation recorded in them.
 OPAQUE = (
@@ -115,7 +115,7 @@ class Walk(Mapper):  # type: ignore[misc]
 
     def written(self, variable: Any, indices: tuple[Any, ...]) -> Iterator[Copy]:
         """Yield the parts of an access to walk: its subscript in the code, or the indices that depend on data."""
-        if indices and isinstance(indices[0], lp.symbolic.LinearSubscript):  # Loopy writes it as it is
+        if indices and isinstance(indices[0], lp.symbolic.LinearSubscript):  # Loopy writes it unchanged
             yield indices[0].index, ()
         elif self.options.include_index_arithmetic and indices:
             yield from self.copies(self.subscript(variable, indices))
@@ -171,20 +171,20 @@ class Walk(Mapper):  # type: ignore[misc]
         return lp.symbolic.simplify_using_aff(self.kernel, index)
 
     def is_call(self, division: p.FloorDiv | p.Remainder) -> bool:
-        """Whether Loopy calls a function for a division, as an operand may be negative."""
+        """Whether Loopy calls a function for a division because an operand may be negative."""
         points = sets.inames_domain(self.kernel, lp.symbolic.get_dependencies(division) & self.inames)
         assumptions = sets.assumptions(self.kernel)
         points = points.align_params(assumptions.get_space()).intersect_params(assumptions)
         return not all(is_nonnegative(points, operand) for operand in (division.numerator, division.denominator))
 
     def is_whole(self, expr: Any) -> bool:
-        """Whether Loopy writes an expression as an integer, since it computes divisions of integers itself."""
+        """Whether Loopy replaces an expression by an integer: it computes divisions of integers itself."""
         if isinstance(expr, (p.FloorDiv, p.Remainder)):
             return self.is_whole(expr.numerator) and self.is_whole(expr.denominator) and not self.is_call(expr)
         return type(expr) is int or (isinstance(expr, p.Variable) and self.is_unrolled(expr.name))
 
     def is_unrolled(self, name: str) -> bool:
-        """Whether Loopy unrolls a loop, as along a vector where it makes no vectors."""
+        """Whether Loopy unrolls a loop; it unrolls a vectorised loop where it makes no vectors."""
         tags = UNROLLED if name == self.vector_iname else (*UNROLLED, VectorizeTag)
         return name in self.inames and bool(self.kernel.iname_tags_of_type(name, tags))
 
@@ -228,7 +228,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return values.memory_type(self.kernel.get_var_descriptor(expr.subscript.aggregate.name))
 
     def map_constant(self, expr: Any, scope: Scope) -> Type[Any]:
-        if isinstance(expr, np.integer):  # Loopy writes u if it is unsigned, and l if its type holds more than an int
+        if isinstance(expr, np.integer):  # Loopy adds u for unsigned types, and l for types wider than an int
             limits = np.iinfo(expr.dtype)
             return np.dtype(f"{'u' if limits.min == 0 else 'i'}{8 if limits.max >= 2**31 else 4}")
         if isinstance(expr, np.generic):
@@ -253,7 +253,7 @@ class Walk(Mapper):  # type: ignore[misc]
         self, dtype: Type[Any], kind: str, scope: Scope, operands: tuple[Operand, ...], amount: int = 1,
         per_lane: bool = True, lanes: int = 1,
     ) -> bool:
-        """Record operations, one for each component; return whether they count (index arithmetic: on request only)."""
+        """Record operations, one for each component; return whether they count (index arithmetic only on request)."""
         if dtype.kind == "V":
             amount, dtype = amount * values.components(dtype), values.component(dtype)
         if scope.in_index and dtype.kind in "iub" and not self.options.include_index_arithmetic:
@@ -269,7 +269,7 @@ class Walk(Mapper):  # type: ignore[misc]
     ) -> Type[Any]:
         """Combine operands from left to right, as C does, with one operation for each after the first.
 
-        A factor -1 is free, but its literal has a type: in ``-1.0*x`` of doubles x becomes a double.
+        A factor -1 is free, but its literal has a type: if ``-1.0`` is a double, ``-1.0*x`` is one too.
         """
         total, per_lane, paid = scope.literal, False, 0
         left, negative = self.operand, False
@@ -286,9 +286,9 @@ class Walk(Mapper):  # type: ignore[misc]
         return total
 
     def operands(self, expr: p.Sum | p.Product, flat: list[Any]) -> tuple[Sequence[Any], Type[Any] | None]:
-        """Return what C code combines from left to right, and the type of the result if it is complex.
+        """Return the operands that C combines from left to right, and the type of the result if it is complex.
 
-        Complex operands are arguments of nested calls; where Loopy may reorder, real ones are combined first.
+        Complex operands are arguments of nested calls. If Loopy may reorder, it combines the real operands first.
         """
         complex_type = self.complex_type(expr, expr.children)
         if complex_type is None:
@@ -328,7 +328,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return dtype
 
     def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
-        """Turn pairs of a sum's own additions and its terms' products into ``madd``; return whether there were any."""
+        """Replace each addition of a sum and the product that it adds by a ``madd``; return whether there is any."""
         length = len(self.operations)
         products = sum(values.is_product(term) for term in terms)
         for _ in range(min(products, len(terms) - 1)):
@@ -411,7 +411,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return name in self.inames or values.is_size(self.kernel.arg_dict.get(name))
 
     def in_turn(self, expr: p.LogicalAnd | p.LogicalOr, scope: Scope, walk: Callable[[Any, Scope], object]) -> None:
-        """Walk operands; each is evaluated only if the operands before it do not decide."""
+        """Walk operands; each is evaluated only if the operands before it do not decide the result."""
         for child in expr.children:
             walk(child, scope)
             scope = scope.under((child, isinstance(expr, p.LogicalAnd)))
@@ -445,7 +445,7 @@ class Walk(Mapper):  # type: ignore[misc]
 
     def map_call(self, expr: p.Call, scope: Scope) -> Type[Any]:
         name = self.function_name(expr)
-        if isinstance(name, ArgExtOp):  # branches by a comparison of the values, and computes nothing
+        if isinstance(name, ArgExtOp):  # the code compares the values and branches
             dtypes = [self.rec(argument, scope) for argument in expr.parameters]
             self.decide("compare", dtypes[0], expr, scope)
             return scope.literal
@@ -466,7 +466,7 @@ class Walk(Mapper):  # type: ignore[misc]
                 total = self.combine("minmax", total, dtype, scope, (self.operand, operand))
             return total
         result = types.get(-1, arguments[0] if arguments else scope.literal)
-        makes_vector = name.startswith("make_") and name[-1].isdigit()  # only puts components together: make_float4
+        makes_vector = name.startswith("make_") and name[-1].isdigit()  # make_float4 executes no operation
         if name not in FREE_FUNCTIONS and not makes_vector:
             lanes = max(map(values.components, arguments), default=1)
             self.note(*_computed(name, arguments, result), scope, tuple(operands), lanes=lanes)
@@ -477,7 +477,7 @@ class Walk(Mapper):  # type: ignore[misc]
             raise CountError(f"Loopy has no function '{expr.function}'", "add it with loopy.register_callable")
         name = self.callables[expr.function.name].name
         if isinstance(name, ReductionOpFunction) and not isinstance(name, ArgExtOp):
-            problem = f"what the reduction {name.reduction_op} computes in a step depends on data"
+            problem = f"the operations in a step of the reduction {name.reduction_op} depend on data"
             raise CountError(problem, "write its steps as assignments, or leave it out with within=")
         if not isinstance(name, (str, ArgExtOp)):
             problem = f"the call {values.text_of(expr)} is not a call of a scalar function"
@@ -561,7 +561,7 @@ def _factors(expr: Any) -> Iterator[Any]:
 def _computed(name: str, operands: list[Type[Any]], result: Type[Any]) -> tuple[Type[Any], str]:
     """Return the type that a function computes in, and its kind of operation.
 
-    The type is a complex operand's, or any operand's if the result is an integer (``isnan``), else the result's.
+    This is the type of a complex operand, else of any operand if the result is an integer (``isnan``), else the result.
     """
     dtype = next((operand for operand in operands if operand in COMPLEX or result.kind in "iub"), result)
     if name == "abs" and dtype.kind == "f":

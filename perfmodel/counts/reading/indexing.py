@@ -3,8 +3,8 @@
 isl cannot represent a product of a parameter and a variable. A flattened index such as ``a[n*i + j]`` is therefore
 split into its digits: column j of row i, where rows have n cells.
 
-A lane's distance is the difference of its address and the next lane's along local axis 0 (last lane: the previous
-one's). An access with several distances is divided into parts of one distance each.
+The distance of a lane is the difference between the next lane's address and its own, along local axis 0 (for the last
+lane: its own and the previous one's). An access with several distances is divided into parts of one distance each.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from perfmodel.errors import CountError
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 SEPARATE = 2**40  # cells from one part of an array with ``dim_tags="sep"`` to the next: longer than any part
-MOST_DISTANCES = 64  # an access with more different distances than this is called indirect
-LARGE = 1 << 12  # a stride has the sign that it has at this size
+MOST_DISTANCES = 64  # an access with more different distances is treated as indirect
+LARGE = 1 << 12  # the sign of a stride is its sign at this size
 Monomial = tuple[str, ...]  # parameters, sorted, repeated as often as they are multiplied
 LaneStep = tuple[isl.Set | None, Any]  # the points (None: all), and the difference of the index between lanes
 
@@ -57,7 +57,7 @@ class Layout:
         return Layout(strides, None if self.shape is None else _without(self.shape, axis))
 
     def of_member(self, indices: tuple[Any, ...], parts: int, part: int) -> tuple[tuple[Any, ...], Layout]:
-        """Return the indices and the layout of a member of each cell, which is one of equal parts of the cell.
+        """Return the indices and the layout of a member of each cell; a cell has ``parts`` parts of equal size.
 
         ``a[i].s1`` of float4 is cell 4*i + 1 of an array of float; ``a[n*i + j].s1``, which is split, is cell
         (n*i + j, 1).
@@ -94,7 +94,7 @@ class Indexing:
         line = isl.Set.universe(domains.assumptions.get_space()).from_params().add_dims(SET, 1)
         self.line = line.set_dim_name(SET, 0, "x")
         self._resolved: dict[object, Resolved] = {}
-        self._most: dict[str, tuple[isl.Set, ...]] = {}  # by the key of a statistic: the extents that it must fit
+        self._most: dict[str, tuple[isl.Set, ...]] = {}  # by the key of a statistic: the extents that limit it
         self.uniform = uniform_scalars(kernel, domains.axes)
         self.layout = cache(self._layout)
         self.extents = cache(self._extents)
@@ -157,7 +157,7 @@ class Indexing:
         return IndexSpan(self.domains.statistics[key], axes or tuple(range(len(indices))))
 
     def _walks(self, domain: Domain, indices: tuple[Any, ...], layout: Layout) -> bool:
-        """Whether one data-dependent loop, and no other data, goes along adjacent cells."""
+        """Whether a data-dependent loop goes along adjacent cells, and the index depends on no other data."""
         known = {*domain.names, *self.domains.parameters}
         by_data = [str(index) for index in indices if not known.issuperset(names_in(index))]
         if len(by_data) != 1 or len(layout.strides) != len(indices):
@@ -217,7 +217,7 @@ class Indexing:
         return Resolved(whole, self._cells(lanes.domain.points, tuple(parts)), exact, tuple(shape), steps)
 
     def _carried(self, domain: Domain, axis: tuple[Digit, ...]) -> tuple[list[Any], bool]:
-        """Return the digits' indices, each in its range, and whether that is possible.
+        """Return the digits' indices, moved into their ranges, and whether that is possible.
 
         A digit out of range borrows from the next: ``m*(i + 1) + (-1 - j)`` is ``m*i + (m - 1 - j)``.
         """
@@ -251,7 +251,7 @@ class Indexing:
 
     def _extents(self, shape: tuple[Any, ...] | None) -> tuple[isl.Set, ...] | None:
         """Return the indices {[x] : 0 <= x < extent} of each axis."""
-        if shape is None or None in shape:  # an extent that the user leaves open
+        if shape is None or None in shape:  # the user left an extent open
             return None
         space = self.line.get_space()
         cell = isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), SET, 0))
@@ -273,7 +273,7 @@ def _axis_stride(variable: Any, axis: int) -> Any:
 
 
 def _member(event: values.AccessEvent, whole: values.Type[Any]) -> tuple[values.Type[Any], int, int]:
-    """Return the type of a member, into how many parts of its size the whole type is divided, and which part it is."""
+    """Return the type of a member, how many members of its size the whole type holds, and the member's position."""
     member, byte = values.member_of(whole, event.member)
     if whole.itemsize % member.itemsize or byte % member.itemsize:
         name = f"{event.array}[...].{'.'.join(event.member)}"
@@ -467,15 +467,15 @@ class _QuasiPolynomial(CachedEvaluationMapper):  # type: ignore[misc]
 def uniform_scalars(kernel: lp.LoopKernel, axes: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
     """Return the private scalars that are equal for all work-items of a group, with the loops around their writes.
 
-    ``box = list[g, k]`` is one. Where it occurs in another index, the address depends on data, and the distance between
-    lanes does not. All that is written to it, without a condition, is made of loops that are not on a local axis, of
-    arguments that the kernel does not write, and of other such scalars. Outside of the loops around its writes lanes
-    may have left a loop at different iterations. `axes` are the hardware axes of inames.
+    An example is ``box = list[g, k]``. An address that uses it depends on data, but the distance between lanes does
+    not. Each write to such a scalar is unconditional, and its value depends only on loops that are not on a local axis,
+    on arguments that the kernel does not write, and on other such scalars. The scalar may differ outside of the loops
+    around its writes, since lanes leave a loop at different iterations. `axes` are the hardware axes of inames.
     """
     written = {name for instruction in kernel.instructions for name in instruction.assignee_var_names()}
     shared = frozenset(kernel.arg_dict.keys() - written)
     loops: dict[str, frozenset[str]] = {}
-    needs: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {}  # of each write what it reads, and from where
+    needs: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {}  # of each write: names it reads, and its loops
     for instruction in kernel.instructions:
         around = frozenset(name for name in instruction.within_inames if not axes[name].startswith("l"))
         plain = isinstance(instruction, lp.Assignment) and not instruction.predicates

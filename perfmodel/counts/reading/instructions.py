@@ -157,13 +157,13 @@ def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
     return constant, tuple(sorted((name, factor) for name, factor in form.items() if factor))
 
 
-Part = tuple[str, tuple[Condition, ...]]  # the vectorised iname, or "", and where
+Part = tuple[str, tuple[Condition, ...]]  # the vectorised iname, or "", and the conditions of this part
 
 
 def vectorised(domains: Domains, launch: int, instruction: lp.MultiAssignmentBase) -> tuple[Part, ...]:
     """Return the parts of an instruction's domain, each with the iname along which it is vectorised there.
 
-    Loopy unrolls a vectorised loop where it tests whether a lane is executed: everywhere, or in slabs of a loop around.
+    Where Loopy tests whether each lane is executed, it unrolls the loop: everywhere, or in slabs of an outer loop.
     """
     kernel, names = domains.kernel, instruction.within_inames
     iname = vector_iname(kernel, instruction)
@@ -221,8 +221,8 @@ Operations = Mapping[tuple[str, str], int]
 Declared = Mapping[str, Mapping[str, Mapping[Any, Any]]]  # by instruction, as {"operations": ..., "loads": {"a[i]": 1}}
 DIRECTIONS = {"loads": "load", "stores": "store"}
 PARTS = {"operations", *DIRECTIONS}
-MOST, LONGEST = 10_000, 1_000  # accesses of one kind, and characters of one: each is a step of the program
-IDLE = re.compile(r"/\*.*?\*/|//[^\n]*|[\s;]+", re.DOTALL)  # what executes nothing in C
+MOST, LONGEST = 10_000, 1_000  # limits: accesses of one kind, and characters of an access
+IDLE = re.compile(r"/\*.*?\*/|//[^\n]*|[\s;]+", re.DOTALL)  # parts of C code that execute nothing
 UNKNOWN = p.Variable("an index that is not declared")
 DECLARED = (
     "give an integer from 0 up for each operation, such as ('float32', 'mul'), and each access, such as 'a[i]' or 'a'"
@@ -237,7 +237,7 @@ class Declaration:
     accesses: tuple[AccessEvent, ...] = ()
 
     def step(self, kernel: lp.LoopKernel, instruction: lp.CInstruction) -> Step:
-        """Return the step of the instruction; its declared operations wait for one another."""
+        """Return the step of the instruction; its declared operations form one dependence chain."""
         path = tuple(kind for kind, amount in self.operations.items() for _ in range(amount))
         amounts = Counter[OpKind](dict(self.operations))
         for event in self.accesses:

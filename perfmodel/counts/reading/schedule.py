@@ -1,6 +1,6 @@
 """Scheduling and code generation by Loopy, and the kernels that Loopy or this module refuses.
 
-Loopy has few types of errors and many texts, so a kind of refusal is found by both. The texts are from Loopy 2025.2.
+Loopy has few types of errors and many messages, so both identify a refusal. The messages are from Loopy 2025.2.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def refuse_bounds(kernel: lp.LoopKernel) -> None:
             if getattr(variables.get(name), "shape", ()) != ():  # Loopy writes its name without an index
                 loops = ", ".join(domain.get_var_names(isl.dim_type.set))
                 raise _refused(
-                    f"'{name}' bounds a loop over {loops} and is an array in the code, so that no compiler accepts it",
+                    f"'{name}' bounds a loop over {loops} and is an array in the code, which no compiler accepts",
                     f"let a scalar bound the loop: tag no loop around '{name}' with 'ilp' or 'vec'",
                 )
 
@@ -129,19 +129,19 @@ def updated_atomically(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
     return tuple(dict.fromkeys(atomics))
 
 
-TYPES = "give the variable that it names a type, with loopy.add_dtypes"
+TYPES = "give a type to the variable in this message, with loopy.add_dtypes"
 ORDER = """let all instructions agree on the order of their loops: change loopy.prioritize_loops or the dependences, or
 give an instruction loops of its own with loopy.duplicate_inames"""
 LENGTH = "split the loop with loopy.split_iname, or fix the size that bounds it with loopy.fix_parameters"
 NO_ORDER = "no order of its loops and instructions was found"
 diagnostic = lp.diagnostic
-#: The type of Loopy's error, a regular expression in its text, our reason and our advice. ``{0}`` is Loopy's
-#: text, ``{1}`` the first group of the expression. The first kind that fits is taken.
+#: The type of Loopy's error, a regular expression for its message, our reason and our advice. ``{0}`` is Loopy's
+#: message, ``{1}`` the first group of the expression. The first entry that matches is used.
 REFUSALS: tuple[tuple[type[Exception], str, str, str], ...] = (
     (diagnostic.LoopyIndexError, "out-of-bounds", "{0}",
      "fix the index, the array's shape, or the assumptions on the sizes"),
     (diagnostic.DependencyCycleFound, "", "the dependences of {0} form a cycle", "remove a dependence from the cycle"),
-    (CycleError, "", "the order of loops or instructions contradicts itself at {0}", ORDER),
+    (CycleError, "", "the required order of loops or instructions has a cycle at {0}", ORDER),
     (diagnostic.TypeInferenceFailure, r"name not known in type inference: (\S+)", "nothing is called '{1}'",
      "declare it as an argument or a temporary, or correct its name"),
     (diagnostic.TypeInferenceFailure, "", "{0}", TYPES),
@@ -219,7 +219,7 @@ def _untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class BuildCheck:
-    """The result of a check, for the cache: why the kernel cannot be built, or empty texts."""
+    """The cached result of a check: why the kernel cannot be built, with advice; empty if it can be."""
 
     problem: str = ""
     advice: str = ""
@@ -240,7 +240,7 @@ class BuildCheck:
 
 
 def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
-    """Return whether Loopy writes code that compilers accept, and whether that code stays inside of its arrays."""
+    """Check that compilers accept Loopy's code, and that it stays inside of its arrays; return the result."""
     try:
         t_unit = scheduled()
         with refusals(t_unit):
@@ -255,13 +255,13 @@ def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
 
 def refuse_undeclared(kernel: lp.LoopKernel, code: str) -> None:
     """Raise where the code uses an undeclared loop variable, as in Loopy's tests of a vector's lanes."""
-    # comments name slabs, and macros have arguments
+    # removes comments, which name slabs, and macros, which have arguments
     code = re.sub(r"/\*.*?\*/|//[^\n]*|^[ \t]*#(?:\\\n|[^\n])*", "", code, flags=re.DOTALL | re.MULTILINE)
     for iname in sorted(kernel.all_inames()):
         uses = re.findall(rf"(?:\b([A-Za-z_]\w*)\s+)?(?<![\w.]){iname}\b(?!\s*\()", code)
         if uses and all(before in ("", "return", "else") for before in uses):
             raise _refused(
-                f"its code uses the loop variable '{iname}' and has no loop over it, so that no compiler accepts it",
+                f"its code uses the loop variable '{iname}' and has no loop over it, which no compiler accepts",
                 f"tag '{iname}' with 'unr' in place of 'vec', or write its condition as an if expression",
             )
 
@@ -276,7 +276,7 @@ _HOST_WORDS = frozenset({*keyword.kwlist, "allocator", "queue", "wait_for"})
 
 
 def refuse_names(t_unit: lp.TranslationUnit) -> None:
-    """Raise if a name of the kernel is reserved: Loopy keeps it, and only a compiler refuses it."""
+    """Raise if a name of the kernel is reserved: Loopy accepts it, but a compiler refuses it."""
     if not isinstance(t_unit.target, lp.OpenCLTarget):
         return
     kernel = t_unit.default_entrypoint
@@ -310,7 +310,7 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
     except lp.diagnostic.LoopyIndexError as error:
         access, instruction = re.findall("'(.*?)'", str(error))[:2]
         name = access.partition("[")[0]
-        if name not in known:  # Loopy checks whole shapes when it schedules; here the user had scheduled the kernel
+        if name not in known:  # Loopy checks shapes when it schedules, but the user had scheduled this kernel
             raise refusal(t_unit, error) from error
         problem = f"'{access}' in instruction '{instruction}' lies outside of the {known[name]} cells of the array"
         advice = "give the array a shape (or a temporary a storage_shape) that holds its strides, or fix the index"
@@ -320,7 +320,7 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
 
 
 def _declared_cells(kernel: lp.LoopKernel, array: Any) -> int | None:
-    """Return the cells that the code declares for a temporary with constant strides; None where they are not known."""
+    """Return how many cells the code declares for a temporary with constant strides; None if this is unknown."""
     tags = array.dim_tags
     if not isinstance(array, lp.TemporaryVariable) or not tags or not all(
         isinstance(tag, FixedStrideArrayDimTag) and isinstance(tag.stride, (int, np.integer)) for tag in tags

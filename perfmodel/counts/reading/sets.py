@@ -1,7 +1,7 @@
 """Loopy's sets and functions as islpy's, from the released Loopy (2025.2) and from its main branch.
 
 The main branch keeps objects of namedisl since d9719462 (July 2026): domains and assumptions may be unions, functions
-have a domain without dimensions, and a fixed size stays a parameter. Both have one version number.
+have a domain without dimensions, and a fixed size stays a parameter. Both versions have the same number.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ SET, PARAM, IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
 
 
 def are_named(kernel: lp.LoopKernel) -> bool:
-    """Whether a kernel's sets are of namedisl, so that it is from Loopy's main branch."""
+    """Whether a kernel is from Loopy's main branch: its sets are then objects of namedisl."""
     return not isinstance(kernel.assumptions, isl.BasicSet)
 
 
 def plain(thing: Any) -> Any:
-    """Return a set or function of Loopy's as islpy's; anything else, such as a number, as it is."""
+    """Convert a set or function of Loopy to islpy; return anything else, such as a number, unchanged."""
     if hasattr(thing, "as_isl"):
         thing = thing.as_isl()
     if isinstance(thing, isl.BasicSet):
@@ -59,7 +59,7 @@ def axis_base(kernel: lp.LoopKernel, iname: str) -> tuple[isl.Aff, Any]:
 
 def with_domains(kernel: lp.LoopKernel, new: Iterable[isl.Set], **changes: Any) -> lp.LoopKernel:
     if not are_named(kernel):
-        return kernel.copy(domains=[domain.simple_hull() for domain in new], **changes)  # each is of one piece
+        return kernel.copy(domains=[domain.simple_hull() for domain in new], **changes)  # each has one piece
     from namedisl import make_set
 
     return kernel.copy(domains=list(map(make_set, new)), **changes)

@@ -32,7 +32,7 @@ from perfmodel.counts.reading.values import INT, Condition, Options, Scope
 from perfmodel.errors import CountError, OptionError, listed
 
 SET, PARAM, DIV = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
-Executed = tuple[Domain, Place, str]  # where the instances of a statement are, in sets and in the schedule
+Executed = tuple[Domain, Place, str]  # the set of a statement's instances, its schedule position, its instruction
 Loops = tuple[str, ...]  # sequential inames, outermost first
 Tests = frozenset[Any]  # predicates
 
@@ -87,7 +87,7 @@ class Statements:
         return tuple(statements), tuple(each for each in decisions if each.operations)
 
     def _domains_of_arms(self) -> Callable[[Hashable, Executed], Domain]:
-        """Return a function from a kind of operation, or an access, to its domain with its share."""
+        """Return a function from a kind of operation, or an access, to its domain, with the share to count."""
         weights: dict[Hashable, dict[Arm, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
         arms = {key: Arm(key[0], tests) for key, tests in self.order.items() if tests}
         for key, arm in arms.items():
@@ -123,7 +123,7 @@ class Statements:
     ) -> None:
         """Add the evaluation of a test in a nest of inames, where the tests before it hold.
 
-        ``shared``: whether it is unknown if instructions share the test.
+        ``shared``: True if instructions may share the test or have one each.
         """
         self.place, self.instruction = place, ""
         options = Options(include_index_arithmetic=self.options.include_index_arithmetic)
@@ -160,7 +160,7 @@ class Statements:
         return key
 
     def _now(self, test: Any) -> Any:
-        """Return a test with the number of earlier writes in its variables' names: equal tests have equal values."""
+        """Return a test with the number of earlier writes added to each name, so that equal tests have equal values."""
         times = {p.Variable(name): number for name, number in self.written.items()}
         return lp.symbolic.SubstitutionMapper(
             lambda name: p.Variable(f"{name.name}@{times[name]}") if name in times else None
@@ -178,7 +178,7 @@ class Statements:
     def _record(
         self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...], where: Callable[..., Domain]
     ) -> None:
-        """Add the events of a walk; a vectorised access, or an operation without a lane's value, is executed once."""
+        """Add the events of a walk; a vectorised access, or an operation on no lane's value, is executed once."""
         names = frozenset(inames)
         once = names - {walk.vector_iname}
         for number, operation in enumerate(walk.operations):
@@ -245,8 +245,8 @@ class _Block(NamedTuple):
     """Siblings in the schedule."""
 
     nodes: tuple[Node, ...]
-    required: tuple[Tests, ...]  # by each of them
-    inames: tuple[frozenset[str], ...]  # of each
+    required: tuple[Tests, ...]  # the tests of each of them
+    inames: tuple[frozenset[str], ...]  # of each of them
     loops: Loops  # around them
     around: Place | None  # their position in the launch; None on the host
 
@@ -381,7 +381,7 @@ class _Extraction:
 
 
 def _is_product(joint: isl.Set, alone: isl.Set) -> bool:
-    """Whether the group axes of ``joint`` do not restrict the loops, which are those of ``alone``."""
+    """Whether ``joint`` is a product of group axes and of loops, which are the dimensions of ``alone``."""
     names = alone.get_var_names(SET)
     loops = groups = joint
     for index in range(joint.dim(SET)):
@@ -416,7 +416,7 @@ def from_zero(domains: Domains) -> lp.LoopKernel:
 
 
 def _moved(domain: isl.Set, texts: Mapping[str, str]) -> isl.Set:
-    """Return {x : the point with the texts in place of the names is in the domain}."""
+    """Return the points that are in the domain after the names are replaced by the texts."""
     outer = [name for name in domain.get_var_names(PARAM) if name in texts]
     for name in outer:
         domain = domain.move_dims(SET, domain.dim(SET), PARAM, domain.get_var_names(PARAM).index(name), 1)
@@ -443,7 +443,7 @@ def grid_and_group(
     if extents is None:
         functions = constantdict({
             name: known for name, known in callables.items() if not isinstance(known, lp.CallableKernel)
-        })  # callees are inlined; Loopy keeps the sizes by a hash of all that it is given, and kernels take long
+        })  # callees are inlined, so kernels are not needed; Loopy hashes all arguments, and kernels take long
         grid, local = domains.kernel.get_grid_sizes_for_insn_ids(instructions, functions, return_dict=False)
         extents = [_sorted(sets.plain(extent)) for extent in grid], list(map(sets.plain, local))
     grid, local = extents
@@ -468,7 +468,7 @@ def _constant(extent: Any) -> int:
 
 
 def _extents(domains: Domains, instructions: frozenset[str]) -> tuple[list[Any], list[Any]] | None:
-    """Return the extents of the group axes and of the local axes; None where one constraint does not give each.
+    """Return the extents of the group axes and of the local axes; None unless one constraint gives each.
 
     Loopy's search for static bounds takes a third of the time of a count.
     """
@@ -491,7 +491,7 @@ def _extents(domains: Domains, instructions: frozenset[str]) -> tuple[list[Any],
 
 
 def _groups(line: isl.Set) -> isl.PwAff | None:
-    """Return the extent of a line from 0 that one constraint gives, else None."""
+    """Return the extent of a line that begins at 0, if one constraint gives it; else None."""
     basics = line.compute_divs().get_basic_sets()
     if len(basics) != 1:
         return None

@@ -38,7 +38,7 @@ def space_of(variable: Any) -> str:
 
 
 def in_memory(variable: Any) -> bool:
-    """Whether accesses to the variable go to memory: value arguments do not, nor do scalars with no shared storage."""
+    """Whether the variable is in memory; value arguments, and scalars without shared storage, are not."""
     if isinstance(variable, lp.TemporaryVariable):
         is_scalar = variable.shape == () and variable.base_storage is None
         return variable.address_space != lp.AddressSpace.PRIVATE or not is_scalar
@@ -204,7 +204,7 @@ def flat_terms(expr: p.Sum | p.Product) -> list[Any]:
 
 
 class _TextMapper(lp.symbolic.StringifyMapper):  # type: ignore[misc]
-    """Loopy underlines functions and cannot write annotations."""
+    """Writes functions and type annotations as text, which Loopy's mapper underlines or cannot write."""
 
     def __init__(self, whole: Set[str]) -> None:
         super().__init__()

@@ -1,14 +1,14 @@
 """How many cache lines, and how many cache sets, a few references to one array touch: a :class:`Box`.
 
-What the innermost loops touch without a gap is a *run* of bytes; outer loops repeat the run at a *pitch*. References
-with equal steps are one box, widened by the distances between their starts::
+The innermost loops touch a *run* of bytes without a gap; outer loops repeat the run at a *pitch*. References with equal
+steps are one box, widened by the distances between their starts::
 
     start
     |== run ==|        |== run ==|        |== run ==|
     |<---- pitch ----->|
 
 Sets matter because a power-of-two pitch puts all runs into few of them: a cache then holds far fewer lines than its
-capacity. A line stays as long as its set receives no more lines than it has ways (:func:`chance_to_stay`).
+capacity. A line stays if its set receives at most as many lines as the set has ways (:func:`chance_to_stay`).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Box:
 
 
 class BoxLines(NamedTuple):
-    """The lines of a box that count, which may be a part of them, and one of its references."""
+    """A box, the number of its lines that count (all or a part), and one of its references."""
 
     box: Box
     lines: float
@@ -170,7 +170,7 @@ def _widened(
 
 
 def _union(starts: set[int], length: float, gap: int) -> list[Interval]:
-    """Return equal intervals joined; gaps smaller than ``gap`` are filled."""
+    """Join equal intervals; gaps smaller than ``gap`` are filled."""
     parts: list[Interval] = []
     for start in sorted(starts):
         if parts and start - sum(parts[-1]) < max(gap, 1):
@@ -182,10 +182,10 @@ def _union(starts: set[int], length: float, gap: int) -> list[Interval]:
 
 @lru_cache(maxsize=65536)
 def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> float:
-    """Return how many sets equal runs of lines touch whose starts are one pitch from each other.
+    """Return how many sets are touched by equal runs of lines, with one pitch between neighbouring starts.
 
-    If some sets receive more runs than others, it is the number of equally filled sets with the same mean square, (sum
-    n)^2/sum n^2.
+    If some sets receive more runs than others, the result is the number of equally filled sets with the same mean
+    square, (sum n)^2/sum n^2.
     """
     cycle = sets * line
     distance = gcd(pitch, cycle)  # between neighbouring starts, after all turns around the sets
@@ -198,7 +198,7 @@ def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> f
 
 
 def mean_sets(first_lines: Sequence[int] | npt.NDArray[np.int64], run: float, sets: int) -> float:
-    """Return how many sets equal runs touch that start at these lines, as in :func:`sets_reached`."""
+    """Return how many sets are touched by equal runs that start at these lines, as in :func:`sets_reached`."""
     turns, length = divmod(ceil(run), sets)
     starts = np.asarray(first_lines, dtype=np.int64) % sets
     ends = starts + length
@@ -213,8 +213,8 @@ def mean_sets(first_lines: Sequence[int] | npt.NDArray[np.int64], run: float, se
 def chance_to_stay(lines: float, others: Iterable[tuple[float, float]], ways: int) -> float:
     """Return the share of a box's lines whose sets receive no more lines than they have ways.
 
-    ``lines`` are in each set that it touches; ``others`` has, for each other box, its lines in a set and its chance to
-    touch the same set.
+    ``lines`` is the number of the box's lines in each set that it touches; ``others`` has, for each other box, its
+    lines in a set and its chance to touch the same set.
     """
     chances = {0: 1.0}  # by the lines in a set
     for added, share in ((lines, 1.0), *others):

@@ -1,15 +1,15 @@
 """The lines that the loops of a launch touch, at given sizes and for caches with lines of some bytes.
 
-The loop tree is cut at a depth: all loops from there inwards form the *footprint*, the touched lines of each array as
-boxes. Row sums of 128 rows of 64 float32, in groups of 64 rows::
+The *footprint* at a depth of the loop tree is the lines that all loops from there inwards touch, as boxes for each
+array. Row sums of 128 rows of 64 float32, in groups of 64 rows::
 
     depth 0   the launch         a: 128 rows of 256 bytes, 512 lines     out: 8 lines
     depth 1   a group            a: 64 rows, 256 lines                   out: 4 lines
     depth 2   a work-item        a: a row, 4 lines                       out: a line
     depth 3   an iteration of j  a: a line
 
-References are given by their numbers in the launch; tuples of them ascend. Footprints are kept by (references, depth),
-because the layer conditions of all caches ask for the same ones.
+References are given by their numbers in the launch, in ascending tuples. Footprints are cached by (references, depth),
+because the layer conditions of all caches need the same footprints.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import NamedTuple
 from perfmodel.counts.traffic.boxes import Box, BoxLines, Sweep, box_of, lines_of_run
 from perfmodel.counts.traffic.references import CoupledLoop, LaunchReferences, Reference
 
-ROUNDING = 1 + 1e-9  # a sum of parts exceeds the whole by less
+ROUNDING = 1 + 1e-9  # rounding makes a sum of parts exceed the whole by less
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class ReferenceMotion:
         self.starts = [int(start) for start in reference.starts]
         # how far the address moves with each loop [B]; None where data decide
         self.steps = None if reference.steps is None else [int(step) for step in reference.steps]
-        # for each depth a divisor of all distances in the box of the loops inwards [B]
+        # for each depth a divisor of all distances [B] in the box of the loops from there inwards
         self.grids = [line] * (len(self.extents) + 1)
         self.moves = [extent != 1 for extent in self.extents]  # whether each loop moves the address, or may move it
         self.moves.append(True)  # the body inside all loops
@@ -137,7 +137,7 @@ class ReferenceMotion:
         return self._sweeps[depth]
 
     def extent(self, depth: int, level: int) -> float:
-        """Return the extent of a loop among those from a depth inwards; lanes that a guard cuts off count."""
+        """Return the extent of a loop in the loops from a depth inwards; it includes lanes that a guard cuts off."""
         for loop in self.reference.coupled[depth] if self.reference.coupled is not None else ():
             if loop.depth == level and loop.outside:
                 return self._coupled_extent(loop)
@@ -165,14 +165,14 @@ class ReferenceMotion:
         return -lines * expm1(accesses * log1p(-1 / lines)) if lines > 1 else min(accesses, 1.0)
 
     def reach(self, depth: int, line: int) -> float:
-        """Return the lines among which data choose in the loops from a depth inwards."""
+        """Return how many lines the data-dependent indices may touch in the loops from a depth inwards."""
         lines, still = self._lines_to_choose(line), self.window_lines(line)
         moving = self.reference.window.moving if self.reference.window else ()
         outside = [extent for extent, moves in zip(self.extents[:depth], moving, strict=False) if moves]
         return still + (lines - still) / max(prod(outside), 1.0)
 
     def window_lines(self, line: int) -> float:
-        """Return the lines among which data choose in one work-item."""
+        """Return how many lines the data-dependent indices of one work-item may touch."""
         window, lines = self.reference.window, self._lines_to_choose(line)
         if window is None or window.width is None:
             return lines
@@ -180,7 +180,7 @@ class ReferenceMotion:
         return max(lines * min(share, 1.0), 1.0)
 
     def _lines_to_choose(self, line: int) -> float:
-        """Return the lines of an array that data index; one of unknown shape gets a cell for each work-item."""
+        """Return the lines of an array with data-dependent indices; for an unknown shape, a cell for each work-item."""
         if self.reference.span is not None:
             return max(float(-(-self.reference.span // line)), 1.0)
         moving = self.reference.window.moving if self.reference.window else ()
@@ -253,7 +253,7 @@ class Footprints:
         })
 
     def _usual(self, references: tuple[int, ...], depth: int) -> tuple[int, ...]:
-        """Return the references of an array but those at borders, executed in less than half as many iterations."""
+        """Return the references of an array, except those at borders, which have less than half as many iterations."""
         if len(references) == 1:
             return references
         iterations = [self.references[k].iterations[depth] for k in references]
@@ -309,7 +309,7 @@ class Footprints:
         return BoxLines(box, box.lines, k)
 
     def _limited(self, array: ArrayLines, depth: int) -> ArrayLines:
-        """Return boxes of one array, scaled so that they have at most the lines between their ends and of the array."""
+        """Return the boxes of one array, scaled to at most the lines between their ends and the lines of the array."""
         boxes = array.boxes
         if not boxes:
             return array
@@ -336,7 +336,7 @@ class Footprints:
 
 
 def joined(parts: Sequence[TouchedLines]) -> TouchedLines:
-    """Return touched lines together; of an array in several parts the largest counts."""
+    """Join touched lines; if several parts touch an array, the largest part counts."""
     by_array = dict(parts[0].by_array)
     for part in parts[1:]:
         for name, array in part.by_array.items():

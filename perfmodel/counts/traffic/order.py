@@ -31,11 +31,11 @@ def paths(
 ) -> Mapping[Place, Path]:
     """Return, for each schedule position of a launch, the loops around it and its positions in them.
 
-    Work-groups run one after another, g.0 fastest. ``"serial"``: so do the work-items of a group, l.0 fastest. If the
+    Work-groups run one after another, g.0 fastest. ``"serial"``: the work-items of a group do too, l.0 fastest. If the
     launch has barriers, the loop over work-items is inside each runtime loop; else it is outside of all loops.
     ``"lockstep"``: all lanes along l.0 execute each statement together; loops over the other local axes are as far
-    outside as barriers permit. ``"vectors"``: the same for ``lanes`` neighbours along l.0; loops over vectors are as
-    far outside.
+    outside as barriers permit. ``"vectors"``: the same for ``lanes`` neighbours along l.0; loops over vectors are also
+    as far outside as barriers permit.
     """
     groups = tuple(f"g.{axis}" for axis in reversed(range(len(launch.grid))))
     axes = tuple(f"l.{axis}" for axis in reversed(range(len(launch.group_shape))))
@@ -91,7 +91,7 @@ class _DeviceOrder:
 
     def region(self, positions: Iterable[Place], outside: Path) -> Iterator[tuple[Place, Path]]:
         """Yield positions in one barrier interval, and the loops around them."""
-        # entries of a position
+        # entries of a position that `outside` replaces
         depth = 2 * sum(isinstance(name, str) and not name.startswith("g.") for name in outside)
         return ((each, (*outside, *self.around, *each[depth:], *self.inside)) for each in positions)
 

@@ -44,7 +44,7 @@ UNIT = Cardinality(isl.PwQPolynomial("{ 1 }"))
 
 @dataclass(frozen=True)
 class CoupledLoop(Generic[Amount]):
-    """A loop around a reference by its depth, with the iterations outside of it and in it."""
+    """A loop around a reference: its depth, and the iterations outside of it and in it."""
 
     depth: int
     outside: Amount
@@ -57,7 +57,7 @@ class Window(Generic[Amount]):
 
     width: Amount | None  # None if it may be all indices
     indices: Amount | None  # of the array; None if its shape is unknown
-    moving: tuple[bool, ...]  # whether each loop moves it: those over work-items, else the outermost
+    moving: tuple[bool, ...]  # whether each loop moves it: the loops over work-items, or else the outermost loop
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Reference(Generic[Amount]):
     size: int  # bytes of one access
     loops: tuple[int, ...]  # around it, outermost first
     iterations: tuple[Amount, ...]  # executions outside of all loops, then in each loop
-    blocks: tuple[tuple[int, int], ...]  # depths of loops over blocks, such as vectors, and of those inside blocks
+    blocks: tuple[tuple[int, int], ...]  # depths of a loop over blocks, such as vectors, and of its inner loop
     steps: tuple[Amount, ...] | None  # bytes by which each loop moves the address; None if not affine
     coupled: tuple[tuple[CoupledLoop[Amount], ...], ...] | None
     starts: tuple[Amount, ...]  # of the boxes, in bytes from the array's first cell
@@ -97,7 +97,7 @@ class Gap:
     """Two children of a loop with consecutive uses of an array, and the references between them."""
 
     before: int
-    reference_before: int  # to the array, below the child
+    reference_before: int  # the use of the array, below this child
     after: int
     reference_after: int
     between: frozenset[int]
@@ -134,7 +134,7 @@ class LoopTree:
         return tuple(gaps)
 
     def _user(self, child: int, k: int) -> int | None:
-        """Return the reference itself, else another one to the same array, if it is below a child."""
+        """Return reference k if it is below a child, or else another one there to the same array."""
         below, array = self.below(child), self.arrays[k]
         return k if k in below else next((j for j in sorted(below) if self.arrays[j] == array), None)
 
@@ -190,7 +190,7 @@ def references_of(
     cardinalities: Cardinalities, launch: int, unrolled: Container[str], order: str, lanes: int,
     spans: Mapping[str, Count],
 ) -> tuple[LaunchReferences[Count], bool]:
-    """Return the references of a launch in the order of the device, and whether no executions are only bounded.
+    """Return the references of a launch in the order of the device, and whether all executions are exact.
 
     Private arrays are left out (registers). ``spans`` are the bytes of each array, if known.
     """
@@ -397,7 +397,7 @@ class _Frames:
 
 
 def _are_nested(loops_by_depth: Sequence[Sequence[CoupledLoop[Count]]], iterations: Sequence[Count]) -> bool:
-    """Return whether coupled loops are, at each depth, the nested loops with their iterations."""
+    """Return whether, at each depth, the coupled loops are the nested loops with the same iterations."""
     position = DistinctCounts()
     nested = [(k, position(outside), position(inside)) for k, (outside, inside) in enumerate(pairwise(iterations))]
     return all(

@@ -3,10 +3,10 @@
 :class:`Traffic` is called with sizes and returns :class:`MovedLines`. It is a model, not an exact count.
 
 :func:`traffic_plan` prepares the loop tree and its references once for all sizes. At given sizes, the footprints of
-loops give what is touched between two uses of a line (:class:`ReuseDistances`); if that exceeds the cache, the line is
-evicted. For each reference there is an outermost loop between whose iterations its lines stay;
-what it touches in that loop as a whole is fetched once per execution of the loop (:class:`LayerConditions`). This
-extends the layer condition of stencil codes (Stengel et al. 2015), and is much faster than a simulation.
+loops give the lines that are touched between two uses of a line (:class:`ReuseDistances`). If these exceed the cache,
+the line is evicted. For each reference, some outermost loop keeps the lines in the cache between its iterations; the
+lines that the reference touches in this loop are fetched once per execution of the loop (:class:`LayerConditions`).
+This extends the layer condition of stencil codes (Stengel et al. 2015), and is much faster than a simulation.
 
 Loops and references are given by their numbers in the tree; ``k`` is the number of a reference.
 """
@@ -38,14 +38,14 @@ SAME = 1.25  # below this ratio of lines (loop over iteration) the iterations sh
 PAGE = 4096  # bytes; arrays in global memory start on a page
 LEAST = 1e-3  # smaller shares of the sets are ignored
 STEPS = 20  # most steps of Newton's method
-CLOSE = 1e-4  # relative step at which it stops
-HALF = 0.5  # lines that stay in this share of the sets are taken to stay
+CLOSE = 1e-4  # relative step at which Newton's method stops
+HALF = 0.5  # lines that stay in at least this share of the sets count as staying
 
 
 class ReuseDistances:
     """The lines touched between consecutive uses of a line in a loop.
 
-    Of a child of the loop, half of its lines count before or after its use of the line: the mean over its lines.
+    A child of the loop that uses the line touches half of its lines before or after the use, as a mean over its lines.
     """
 
     def __init__(self, footprints: Footprints) -> None:
@@ -55,13 +55,13 @@ class ReuseDistances:
         self.held: dict[str | None, MovedLines] = {}  # lines of a cache that holds everything, by array
 
     def _between_uses(self, loop: int, k: int) -> tuple[TouchedLines, ...]:
-        """Return what is touched between uses of a reference's lines in a loop; last, to the next iteration."""
+        """Return the lines touched between uses of a reference's lines; the last entry ends in the next iteration."""
         depth = self.tree.loops[loop].depth
         gaps = self.tree.gaps(loop, k)[:-1] if self.footprints.motions[k].steps is not None else ()
         return (*(self._in_gap(gap, loop, depth) for gap in gaps), self._in_last_gap(loop, k, depth))
 
     def _between_iterations(self, loop: int, k: int, depth: int) -> TouchedLines:
-        """Return what is touched from the last use in one iteration of the loop at a depth to the next use."""
+        """Return the lines touched from the last use in one iteration of the loop at a depth to the next use."""
         if depth == self.tree.loops[loop].depth == self.footprints.references[k].walked:
             return self.footprints.of_loop(loop, False)
         if self.footprints.motions[k].steps is None:
@@ -69,7 +69,7 @@ class ReuseDistances:
         return self._in_gap(self.tree.gaps(loop, k)[-1], loop, depth)
 
     def _at_random(self, loop: int, k: int) -> TouchedLines:
-        """Return what is touched between two random choices of a line, in iterations that choose each line once."""
+        """Return the lines touched between two random choices of a line, in iterations that choose each line once."""
         whole, iteration = (self.footprints.of_loop(loop, whole).by_array for whole in (True, False))
         array = self.tree.arrays[k]
         turns = max(whole[array].lines / max(iteration[array].lines, 1.0), 1.0)
@@ -88,7 +88,7 @@ class ReuseDistances:
         return joined(parts) if len(parts) > 1 else parts[0]
 
     def _in_child(self, child: int, k: int, depth: int) -> TouchedLines:
-        """Return what a child touches between uses of a line in consecutive iterations of a loop around it."""
+        """Return the lines that a child touches between uses of a line in consecutive iterations of an outer loop."""
         if child < 0:
             return self.footprints.of(self.tree.below(child), depth + 1)
         motion, child_depth = self.footprints.motions[k], self.tree.loops[child].depth
@@ -112,9 +112,9 @@ class ReuseDistances:
     def _skipped_share(self, k: int, depth: int, inner: int) -> float:
         """Return the share of an inner loop's iterations that are skipped between uses of a line.
 
-        What the reference touches in iteration ``i`` of the inner loop, it, or one with another start, touched in
-        iteration ``i + m`` before the outer loop went on; the last use for most of the ``i`` counts. Consecutive runs
-        share a line.
+        The reference, or one with another start, touched the lines of iteration ``i`` of the inner loop before: in
+        iteration ``i + m`` of an earlier outer iteration. The last use of most iterations ``i`` counts. Consecutive
+        runs share a line.
         """
         motion = self.footprints.motions[k]
         steps = motion.steps or ()
@@ -162,7 +162,7 @@ def _repeat_alike(here: BoxSets, there: BoxSets) -> bool:
 
 
 class Fetch(NamedTuple):
-    """References, a depth, and how often their lines from there inwards are fetched."""
+    """References, a depth, and how often the lines that they touch from there inwards are fetched."""
 
     references: tuple[int, ...]
     depth: int
@@ -172,8 +172,8 @@ class Fetch(NamedTuple):
 class LayerConditions:
     """The lines that a cache fetches in a launch at given sizes.
 
-    For each reference it finds the outermost loop between whose iterations the lines stay; the loop's lines are fetched
-    once per execution of the loop. Sets receive different numbers of lines, so that this loop differs between sets.
+    For each reference it finds the outermost loop that keeps the lines between its iterations; the loop's lines are
+    fetched once per execution of the loop. Sets receive different numbers of lines, so this loop differs between sets.
     """
 
     def __init__(self, distances: ReuseDistances, cache: Cache) -> None:
@@ -191,7 +191,7 @@ class LayerConditions:
             return [1.0] * len(self.footprints.references[k].loops)
         loops, extents = self.footprints.references[k].loops, self.footprints.motions[k].extents
         share, shares, at_random = 1.0, [1.0] * len(loops), self.footprints.motions[k].at_random
-        # from the outermost loop on that fits the cache as a whole, everything stays
+        # all lines stay in the outermost loop that fits the cache as a whole, and in the loops inside it
         fitting = next((depth for depth, loop in enumerate(loops) if self._holds_loop(loop)), len(loops))
         shares[:fitting] = [0.0] * fitting
         for depth in reversed(range(fitting)):
@@ -206,7 +206,7 @@ class LayerConditions:
         return shares
 
     def _share_at_random(self, loop: int, k: int, inside: float) -> float:
-        """Return the share of randomly chosen lines that stay between iterations; ``inside`` is that in one iteration.
+        """Return the share of randomly chosen lines that stay between iterations; ``inside``: within one iteration.
 
         Each iteration chooses a of L lines, with repetition. Of the choices, :math:`1 - e^{-a T/L}` find their line in
         a cache that T iterations fill: H. Che, Y. Tung, Z. Wang, *Hierarchical web caching systems*, IEEE JSAC 20
@@ -322,8 +322,8 @@ class MovedLines:
     """Lines between a cache and the memory behind it, over all launches; one may be both loaded and stored."""
 
     fetched: Lines  # lines that enter the cache, for loads and stores: ``streams + jumps``
-    loads: Lines  # lines that are loaded from each time that they are in the cache
-    stores: Lines  # lines that are stored to each time that they are in the cache; they are written back
+    loads: Lines  # fetched lines from which a load reads before they are evicted
+    stores: Lines  # fetched lines to which a store writes before they are evicted; they are written back
     streams: Lines  # fetched lines that follow the line which the same reference fetched before
     jumps: Lines  # fetched lines that do not: the first of each run
     stored_jumps: Lines  # lines of ``stores`` that do not follow the line before

@@ -82,7 +82,7 @@ KERNELS = {
         lambda: make(["<> t = 1.0 {id=set,dep=use}", "out[i] = t {id=use,dep=set}"]),
         "the dependences of (set, use|use, set) form a cycle", "remove a dependence",
     ),
-    "contradicting priorities": (reversed_order, "order of loops or instructions contradicts itself", "prioritize"),
+    "contradicting priorities": (reversed_order, "required order of loops or instructions has a cycle", "prioritize"),
     "no common nest": (without_a_common_nest, "does not have a schedulable iname nesting", "duplicate_inames"),
     "a dead end": (
         lambda: make(
