@@ -48,7 +48,7 @@ def variants() -> tuple[dict[str, str], ...]:
 
 
 def arguments_of(function: str) -> dict[str, float]:
-    """The arguments p and q, as far as the step needs them, with their values."""
+    """The arguments p and q, without those that the step does not need, with their values."""
     text, _, values = FUNCTIONS[function]
     names = text.replace("exp", "")
     return {name: value for name, value in zip("pq", values, strict=True) if name in names.replace("pow", "")}

@@ -34,7 +34,7 @@ def connected(address: str, timeout_s: float = ANSWERS_S) -> Any:
     before = log.level
     log.setLevel(logging.CRITICAL)  # Dask logs each attempt; the error below reports the failure once
     try:
-        with ThreadPoolExecutor(1) as thread:  # this thread may run an event loop already, as in a notebook
+        with ThreadPoolExecutor(1) as thread:  # the calling thread may already run an event loop, as in a notebook
             thread.submit(asyncio.run, _wait_for_answer(address, timeout_s)).result()
         return client(address, timeout=timeout_s, set_as_default=False)
     except asyncio.TimeoutError as error:

@@ -251,7 +251,7 @@ def clipped(value: object, most: int = LONGEST) -> str:
 
 
 def listed(names: Iterable[object], separator: str = ", ", most: int = LONGEST_LIST) -> str:
-    """Return names in one line, "none" without any; of a long list the last names are left out."""
+    """Return names in one line, "none" for no names; a long list is cut at the end."""
     parts = [clipped(name) for name in names]
     kept = max(sum(length <= most for length in accumulate(map(len, parts))), 1)
     left = [f"{len(parts) - kept} others"] if kept < len(parts) else []

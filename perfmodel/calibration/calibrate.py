@@ -40,7 +40,7 @@ from perfmodel.store.files import read_probes
 from perfmodel.store.measurement import LOADED
 from perfmodel.values import FrozenValue
 
-CORE = "stevens_kloeckner_2016"  # the family that is fitted unless another is asked for
+CORE = "stevens_kloeckner_2016"  # the family that is fitted by default
 VERDICT_FILE = "verdict.txt"
 UNTESTED = "groups"  # the protocol of the verdict on a folder without test kernels
 
@@ -313,7 +313,7 @@ def calibrate(
 
 
 def fit_measured(folder: Path, progress: Progress | None = None) -> FittedDevice:
-    """Fit families to a folder that was measured, as :func:`calibrate` does, and pack its counts."""
+    """Fit families to a folder with measurements, as :func:`calibrate` does, and pack its counts."""
     measured = store.read(folder)
     if not len(measured):
         raise FitError(

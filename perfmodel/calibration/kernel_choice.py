@@ -184,7 +184,7 @@ def discovered(folders: Iterable[Path] | None, default: str = MEASUREMENT_KERNEL
 
 
 def shipped_samples() -> tuple[KernelClass, ...]:
-    """Return the random samples that ship with perfmodel, each a class of its own."""
+    """Return the random samples that ship with perfmodel, one class for each."""
     return samples(shipped(TEST_KERNELS) / "samples" / "samples.jsonl.xz")
 
 

@@ -172,7 +172,7 @@ def _best_row(
 
 
 def refitted(folder: Path, names: Iterable[str]) -> dict[str, FittedModel]:
-    """Fit families again to all that a folder holds, with the facts of their earlier fits; write their weights."""
+    """Fit families again to all records of a folder, with the facts of their earlier fits; write their weights."""
     measured, tests = recorded_folder(folder, measured_facts=False)
     samples, models = samples_of(folder, measured), {}
     for name in names:

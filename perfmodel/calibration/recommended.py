@@ -28,7 +28,7 @@ from perfmodel.store import Measurements
 from perfmodel.store.files import ROWS_FILE, no_store
 
 CANDIDATES: tuple[str, ...] = ("bottleneck", "multithreaded", "stevens_kloeckner_2016")
-"""Families among which a device's is chosen: for CPUs, for GPUs, and the linear model."""
+"""Candidates for a device's family: for CPUs, for GPUs, and the linear model."""
 RECOMMENDED_FILE = "recommended.json"
 FOLDER = "fitted_weights"
 DEVICE_FILE = "device.json"
@@ -48,7 +48,7 @@ class Recommended(BaseModel):
     schema_: Literal["perfmodel.recommended/1"] = Field(
         default="perfmodel.recommended/1", validation_alias="schema", serialization_alias="schema"
     )
-    family: str = Field(pattern=r"^\w*$")  # whose weights predictions should use; "" where none could be fitted
+    family: str = Field(pattern=r"^\w*$")  # the recommended family; "" where none could be fitted
     candidates: tuple[str, ...]  # among which it was chosen
     verdict: str = ""  # what its weights may be used for, in words; "" where nothing has judged them
 
@@ -236,7 +236,7 @@ def weights_of(used: DeviceFacts, family: str | None = None) -> FoundWeights:
         differ, path = differences(facts, used), recommended_weights(folder, family)
         if path is not None and not differ:
             alike.append(FoundWeights(path, facts, origin))
-        # of a device that is nearly the one in use only what differs is shown
+        # if a device nearly equals the one in use, only the differences are shown
         pairs = ((facts.name, used.name), (facts.platform, used.platform))
         nearly = differ and all(own == here or not own or not here for own, here in pairs)
         known.append(f"{shown(folder)} ({', '.join(differ) if nearly else _names(facts)})")

@@ -62,7 +62,7 @@ class KernelFile(FrozenValue):
 
     builders: Mapping[str, Callable[[], TranslationUnit]]  #: by variant name, functions that build the unit
     arguments: Callable[..., Mapping[str, Any]] | None = None  #: the file's function of this name
-    space: Space | None = None  #: the space that all variants form; None where some are left out
+    space: Space | None = None  #: the space of all variants; None if some are left out
     reference: Callable[..., Any] | None = None  #: the file's function of this name
 
     @cached_property

@@ -42,7 +42,7 @@ class Ladder:
 WorkGroup: TypeAlias = tuple[int, ...]
 
 #: Four of the paper's six sets of work-group shapes (section 4.1), by dimensions and size. The large ones are left out:
-#: the paper gives them to one of two cards that have the same limits.
+#: the paper uses them for only one of two cards with the same limits.
 WORK_GROUPS: Mapping[tuple[int, str], tuple[WorkGroup, ...]] = MappingProxyType({
     (1, "small"): ((192,), (224,), (256,)), (1, "medium"): ((128,), (256,), (384,)),
     (2, "small"): ((16, 12), (16, 14), (16, 16)), (2, "medium"): ((16, 12), (16, 16), (32, 16)),

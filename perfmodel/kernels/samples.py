@@ -96,7 +96,7 @@ def _same(kept: KeptKernel) -> Any:
 
 
 def _grown(smallest: Parameters, grow: list[str], rung: int) -> tuple[Parameters, ...]:
-    """Return the sizes of a rung: at each, the next :data:`RUNG` sizes in turn are doubled."""
+    """Return the sizes of a rung: from rung to rung, the next :data:`RUNG` size parameters in turn are doubled."""
     sizes = dict(smallest)
     for step in range(RUNG * rung):
         sizes[grow[step % len(grow)]] *= 2

@@ -104,7 +104,7 @@ class Bench:
             raise broken(self.device.name, " ".join(str(error).split())) from error
 
     def see_that_it_works(self) -> None:
-        """Check that the device runs kernels; open it again if not, as after the crash of a kernel."""
+        """Check that the device runs kernels; if not, for example after a kernel's crash, open it again."""
         try:
             self.launch_overhead()
         except BrokenDeviceError:

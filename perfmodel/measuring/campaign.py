@@ -106,7 +106,7 @@ QUICK_CHECK = replace(QUICK, name="test", rungs=2, points=1, over_launch=1.5, lo
 #: The same with six variants, in three visits: about 100 seconds on two cores.
 DEFAULT = replace(QUICK, name="default", variants=6, visits=3, most_visits=4)
 
-#: Every variant in every shape and at all sizes of its ladder.
+#: Every variant in every shape, at all sizes of its ladder.
 FULL = Campaign("full")
 
 #: Four sizes of each test kernel, to check a fitted model against.
@@ -164,7 +164,7 @@ def in_turn(items: Iterable[T], owner: Callable[[T], Hashable]) -> list[T]:
 
 
 def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_size: int) -> list[Team]:
-    """Return the variants that need sizes, classes in turn; variants of a ranked class form one team."""
+    """Return the variants that need sizes, taking turns by class; variants of a ranked class form one team."""
     every: list[Team] = []
     for kernel in kernels:
         subjects = [Subject(kernel, v) for v in campaign.variants_of(kernel, max_work_group_size)]

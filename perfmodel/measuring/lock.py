@@ -30,7 +30,7 @@ PINNED = MappingProxyType({"POCL_AFFINITY": "1", "DPCPP_CPU_CU_AFFINITY": "close
 BUSY = 0.25  # number of cores used by other processes above which the machine counts as loaded [1]
 WINDOW_S = 0.2  # shortest time over which the load is measured [s]: the system counts in hundredths of a second
 LOOK_S, WAIT_S = 1.0, 30.0  # time over which a loaded machine is measured, and longest wait for a quiet one [s]
-VARIABLE = "PERFMODEL_WAIT_S"  # environment variable with another longest wait [s], such as 0
+VARIABLE = "PERFMODEL_WAIT_S"  # environment variable that replaces WAIT_S [s], for example by 0
 
 
 def lock_path(facts: DeviceFacts) -> Path:

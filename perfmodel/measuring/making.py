@@ -70,7 +70,7 @@ def subjects_of(kernels: Iterable[KernelClass], campaign: Campaign, device: Devi
 def make_kernels(
     parts: Iterable[tuple[Iterable[KernelClass], Campaign]], device: Device, progress: Progress | None = None
 ) -> AllMade:
-    """Make the variants that campaigns measure, with one process for each core; none if one process suffices."""
+    """Make the variants of campaigns, with one process for each core; return none if one process suffices."""
     todo = [(subject, campaign) for kernels, campaign in parts for subject in subjects_of(kernels, campaign, device)]
     bar, made = progress or Silent(), {}
     with processes_here(len(todo) // FEWEST, MOST) as processes:

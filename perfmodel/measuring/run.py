@@ -214,7 +214,7 @@ class Session:
 
 
 def _with_options(key: Key) -> Key:
-    """Return a key with the compiler's options in place of the code's hash."""
+    """Return a key with the compiler's options instead of the code's hash."""
     return (*key[:-1], options_of(key[-1]))
 
 

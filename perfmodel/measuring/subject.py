@@ -123,7 +123,7 @@ class ArrayArgument:
         return {name: slice(place * each, (place + 1) * each) for place, name in enumerate(names)}
 
     def view(self, flat: Any) -> Any:
-        """Return its memory `flat`, shape (elements,), as a view in its own shape."""
+        """Return its memory `flat`, shape (elements,), as a view with the shape of the array."""
         strides = tuple(stride * self.dtype.itemsize for stride in self.strides)
         return np.lib.stride_tricks.as_strided(flat[self.offset :], self.shape, strides)
 

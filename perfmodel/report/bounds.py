@@ -1,4 +1,4 @@
-"""What bounds a kernel, by work and depth, benefits and roofs, as sentences."""
+"""Sentences on a kernel's bounds: by work and depth, by benefits, and by roofs."""
 
 from __future__ import annotations
 

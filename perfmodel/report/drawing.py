@@ -42,8 +42,8 @@ class Series:
     x: Sequence[float]
     y: Sequence[float]
     colour: str = "blue"  # a name in NAMED
-    marker: str = ""  # of matplotlib; none for a line
-    line: str = ""  # of matplotlib; none for points
+    marker: str = ""  # matplotlib's name; none for a line
+    line: str = ""  # matplotlib's name; none for points
     filled: bool = True
     texts: Sequence[str] = ()  # of each point, lines of text
     groups: Sequence[str] = ()  # the kernel of each point
@@ -111,7 +111,7 @@ def show_literally(drawn: Artist) -> None:
 
 
 def check_format(path: str | Path | None, formats: Sequence[str] = (".png", ".svg")) -> None:
-    """Raise OptionError for a picture whose name ends in none of the formats."""
+    """Raise OptionError unless a picture's name ends in one of the formats."""
     if path is not None and Path(path).suffix not in formats:
         raise OptionError(f"'{path}' is not a picture file", f"let its name end in {' or '.join(formats)}")
 

@@ -27,7 +27,7 @@ MOST_MARKED = 40  # sizes of a line with markers
 MOST_BANDS = 3  # variants with intervals: more bands would cover each other
 MOST_WRITTEN = 6  # changes of the fastest variant with their sizes written at the lines
 MOST_LINES = 12  # changes with a line; variants that tie change more often
-GAP = 0.03  # distance between these texts, as a share of the axis
+GAP = 0.03  # distance between the texts of changes, as a share of the axis
 ADVICE = "predict at an array of sizes, as in model.predict(counts, n=2 ** numpy.arange(8, 14))"
 
 
@@ -75,7 +75,7 @@ def panels_of(rankings: Sequence[Ranking], leads: Callable[[Sequence[Ranking], s
 
 
 def panel_of_predictions(named: Mapping[str, Prediction], parameter: str, leads: Sequence[Lead] | None) -> Panel:
-    """Return predictions over the parameter that varies; by default leads are at the sizes that all of them have."""
+    """Return predictions over the parameter that varies; by default leads are found at their common sizes."""
     if not named:
         raise OptionError("no prediction was given", ADVICE)
     across = _parameter_across(named, parameter)

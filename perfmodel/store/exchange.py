@@ -26,7 +26,7 @@ from perfmodel.store.measurement import LONGEST_S, SHORTEST_S, Measurement, Stat
 
 TIME_COLUMN: Final = b"min_ms"
 OTHER_COLUMNS = ("min_ms", "median_ms", "runs", "invalid")
-# Kernel Tuner's words for failures, in ``__error__`` or (before version 1.1) in place of the time.
+# Kernel Tuner's words for failures, in ``__error__`` or (before version 1.1) instead of the time.
 _ERRORS: Mapping[str, Status] = {
     "InvalidConfig": "constraint", "CompilationFailedConfig": "compile", "RuntimeFailedConfig": "runtime",
     "ErrorConfig": "runtime",
@@ -108,7 +108,7 @@ def _result(row: Measurement) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class TunerResult:
-    """The times of one configuration by a tuner [s]; none if it failed."""
+    """A tuner's times of one configuration [s]; none if it failed."""
 
     configuration: Mapping[str, Any]
     status: Status

@@ -185,7 +185,7 @@ class Measurement(BaseModel):
         return (*self.place, self.driver, self.kernel_hash)
 
     def after(self, before: Measurement | None) -> Measurement:
-        """Return this record with the visits of an earlier one before its own, if it follows that one."""
+        """Return this record with the visits of an earlier record first, if it continues that record."""
         return joined((before, self)) if before is not None and self.follows(before) else self
 
     def follows(self, before: Measurement) -> bool:

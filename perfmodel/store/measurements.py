@@ -212,7 +212,7 @@ class Measurements(FrozenValue):
 
     @property
     def mixture(self) -> str:
-        """A sentence with the drivers of the records to fit and their numbers of rows; "" for one driver."""
+        """A sentence on the drivers of the records to fit and their numbers of rows; "" for one driver."""
         drivers = Counter(row.driver for row in self)
         if len(drivers) < 2:
             return ""

@@ -116,7 +116,7 @@ def _expected_array(name: str, value: Any, output: Any) -> Any:
     allowed = f"an array of {output.dtype.name} and shape {output.shape}"
     try:
         array = np.asarray(value)
-    except Exception as error:  # a ragged list, or an object with a conversion of its own
+    except Exception as error:  # a ragged list, or an object with a custom conversion
         raise _wrong_reference(f"gives '{name}', which is not an array ({error})", allowed) from error
     if array.shape != output.shape or not np.can_cast(array.dtype, output.dtype, "same_kind"):
         given = f"gives '{name}' as an array of {array.dtype.name} and shape {array.shape}"
@@ -135,7 +135,7 @@ def _wrong_reference(found: str, allowed: str) -> TuningError:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Which variants gave the same outputs."""
+    """Variants grouped by equal outputs."""
 
     #: Names of variants with the same outputs; the group that agrees with the reference is first, else the largest.
     groups: tuple[tuple[str, ...], ...] = ()

@@ -61,7 +61,7 @@ def smaller_sizes(kernels: Sequence[KernelCounts], sizes: Mapping[str, int]) -> 
 
 
 def _rounded(kernels: Sequence[KernelCounts], sizes: Sizes, name: str) -> int | None:
-    """Return the smallest value of a parameter, from its half up, that all kernels allow."""
+    """Return the smallest value of a parameter that all kernels allow, from half of its value on."""
     half = -(-sizes[name] // 2)
     tried = np.arange(half, min(half + WINDOW, sizes[name]), dtype=np.int64)
     for kernel in kernels:

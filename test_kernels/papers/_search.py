@@ -84,7 +84,7 @@ def spaced_keys(n: int) -> Any:
 
 
 def random_queries(generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    """Draw queries between LEAST and MOST; an eighth of them are multiples of 2^17, as keys often are."""
+    """Draw queries between LEAST and MOST; an eighth of them are multiples of 2^17, like many keys."""
     queries = generator.integers(LEAST, MOST, shape).astype(np.int32)
     queries[::8] &= -(2**17)
     return queries

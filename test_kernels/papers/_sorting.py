@@ -71,7 +71,7 @@ def sorting_kernel(
     name: str, domains: str | Sequence[str], text: str, arguments: Sequence[Any], variables: Mapping[str, Any],
     arrays: Sequence[Any], assumptions: str, silenced: Sequence[str] = (),
 ) -> lp.TranslationUnit:
-    """Make a kernel of such text: instructions in their order, variables by name with their types, temporary arrays."""
+    """Make a kernel of these texts, with instructions in textual order, types of variables, and temporary arrays."""
     return lp.make_kernel(
         domains, text,
         [*arguments, *(lp.TemporaryVariable(key, dtype, shape=()) for key, dtype in variables.items()), *arrays],

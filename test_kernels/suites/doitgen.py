@@ -1,7 +1,7 @@
 """Product of a three-dimensional array with a matrix along its last axis: out[r, q, p] = sum_s a[r, q, s] c4[s, p].
 
 The PolyBench kernel of this name, with m by n rows of 64 numbers, and not in place.  Groups have 16 by 16
-work-items, whose lanes are neighbours in p or, with `lanes` "q", in q.  With `prefetch` a group keeps tiles of c4, or
+work-items, with lanes along p or, with `lanes` "q", along q.  With `prefetch` a group keeps tiles of c4, or
 of both factors, in local memory; a work-item forms `outputs` elements at distances of 16.
 """
 

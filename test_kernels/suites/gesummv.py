@@ -1,6 +1,6 @@
 """Sum of two matrix-vector products: y = alpha A x + beta B x, with n by m matrices.
 
-The kernel of that name in PolyBench/GPU.  A work-item forms one element, in a group of `width`.  With `layout`
+The PolyBench/GPU kernel of this name.  A work-item forms one element, in a group of `width`.  With `layout`
 "columns" both matrices are stored column by column, so that neighbouring lanes read neighbouring cells.  With
 `prefetch` a group keeps a block of x in local memory; the loop is unrolled `unroll` times.
 """

@@ -130,7 +130,7 @@ def follow(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any], 
 
 
 def launch(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any]) -> Point:
-    """Time the kernel with no load at all."""
+    """Time the kernel without loads."""
     kernel = instrument.kernel(SOURCE)
     kernel.set_arg(2, np.int32(0))
     return Point(at, 0, instrument.times(kernel, 1, 1, settings.runs + 10))
