@@ -57,9 +57,9 @@ def weight_words(name: str, value: float, unit: str, family: Family | None = Non
         return f"{called} is {rate_text(value, RATES[unit]) if unit in RATES else f'{value:.4g} {unit}'.rstrip()}"
     thing, amount, counted = (weight.words, 1.0, weight.counted) if weight else _thing(name, unit.partition("/")[2])
     if value == 0:
-        return f"{thing} costs nothing that these measurements show"
+        return f"{thing} has no cost in these measurements"
     if value < 0:
-        return f"{thing} saves {seconds_text(-value)}: it takes the place of costs that other weights hold"
+        return f"{thing} saves {seconds_text(-value)}: it offsets costs that other weights include"
     rate = f": {rate_text(amount / value, f'{counted}/s')}" if counted else ""
     return f"{thing} costs {seconds_text(value)}{rate}"
 

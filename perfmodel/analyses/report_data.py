@@ -41,7 +41,7 @@ from perfmodel.store import Measurements
 from perfmodel.store.files import other_device
 
 TESTS = "test kernels, none of which is in the fit"
-FITTED = "the measured kernels themselves, to which the weights were fitted: no proof of anything"
+FITTED = "the measured kernels themselves, to which the weights were fitted: this validates nothing"
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ def bound_models(folder: str | Path, device: str) -> BoundModels:
             continue
         facts = model.facts
         if name == "benefits" and facts and "device_type" in facts and facts.value("device_type") == "cpu":
-            problems.append(f"{family} supposes that work-items hide each other's waits, as on GPUs; this is a CPU")
+            problems.append(f"{family} assumes that work-items hide each other's latency, as on GPUs; this is a CPU")
         elif model.device == device:
             known[name] = model
         else:

@@ -82,7 +82,7 @@ class KernelPoint:
 
     @property
     def share(self) -> float:
-        """Measured rate over attainable rate: the least time over the measured one."""
+        """Ratio of measured to attainable rate, which is the least time over the measured time."""
         return self.bound_s / self.seconds
 
     @property
@@ -209,7 +209,7 @@ def _time(amount: Any, rate: float | None) -> Any:
     return np.asarray(amount) / rate if rate else np.where(np.asarray(amount) == 0, 0.0, np.nan)
 
 
-ABOVE = "a higher clock than for the roofs, data kept in a cache, or too short a time"
+ABOVE = "the clock was higher than for the roofs, a cache kept data, or the time is too short"
 
 
 def above_lines(points: Iterable[KernelPoint]) -> list[str]:

@@ -160,7 +160,7 @@ def compare_families(
 
 
 def contender_of(fits: FamilyFits) -> Contender:
-    """Judge a family on all tests that it predicts, as :func:`compare_families`; without tests also its intervals."""
+    """Judge a family on all tests that it predicts (:func:`compare_families`); without tests also its intervals."""
     name, device = fits.family.name, fits.measured.device
     try:
         if fits.tests is None:

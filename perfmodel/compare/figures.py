@@ -189,7 +189,7 @@ def judge(figures: Figures, samples: Figures | None = None) -> Verdict:
 
 def _reasons(figures: Figures, predicted: int, samples: Figures | None) -> Iterable[str]:
     if not figures.cases:
-        yield "no test kernel is measured, so nothing judges it; a calibration that runs again goes on with them"
+        yield "no test kernel is measured, so no error can be judged; run the calibration again to measure them"
         return
     yield (
         f"{predicted} of {figures.cases} cases predicted (needed: {100 * LEAST_COVERAGE:.0f} %, "

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 PROTOCOLS: Mapping[str, str] = MappingProxyType({
     "A": "fitted to the measurement kernels",
-    "B": "and without any kernel of the predicted one's group",
+    "B": "and without any kernel of the predicted kernel's group",
     "sizes": "measurement kernels, each at a size that is not in the fit",
     "C": "as B, scaled by one visit to the smallest size of each variant; the other sizes",
     "A/C": "as A, over the cases of C",
     "B/C": "as B, over the cases of C",
     "groups": "measured kernels, each by a fit without its group",
-    "kernels": "measured kernels, each by a fit without it, but with others of its group",
-    "variants": "variants of measured kernels, each by a fit without it, but with others of its kernel",
+    "kernels": "measured kernels, each by a fit without this kernel, but with others of its group",
+    "variants": "variants of measured kernels, each by a fit without this variant, but with others of its kernel",
 })  # fmt: skip
 """The kernels in the fits of each protocol."""
 UNASKED = ("A", "B", "sizes")  # the default protocols with test kernels

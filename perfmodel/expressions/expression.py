@@ -183,8 +183,8 @@ def _is_feature(name: str) -> bool:
 def weight_units(expression: Expression) -> dict[str, str]:
     """Return the unit of each weight of an expression whose value is in seconds.
 
-    Terms of a sum, arguments of ``max`` and branches of ``where`` are in seconds; a weight times a feature then gives
-    the unit of the weight. Exponents and the sharpness of ``smooth_max`` are pure numbers. Other units are ``?``.
+    Terms of a sum, arguments of ``max`` and branches of ``where`` are in seconds, so a weight's feature determines its
+    unit. Exponents and the sharpness of ``smooth_max`` are pure numbers. Other units are ``?``.
     """
     units: dict[str, str] = {}
     _add_units(expression.tree, True, frozenset(expression.weights), units)

@@ -49,7 +49,7 @@ class ContradictingFacts:
     @property
     def assumption(self) -> str:
         """What is assumed, the reason, and the consequence for predictions."""
-        return f"{self.assumed_text} is assumed, for {self.why}, and intervals cover the other"
+        return f"{self.assumed_text} is assumed, because {self.why}; intervals also cover the other value"
 
     def __str__(self) -> str:
         advice = f"probe again on a quiet machine (perfmodel calibrate --probes), or write {self.key} into facts.yaml"
@@ -103,8 +103,8 @@ def disturbed_probes(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> tuple[str,
 
 def _assumed(probe: str, facts: DeviceFacts) -> str:
     if probe == probed.LANES and facts.known("device_type") == "cpu":
-        return "as on every CPU, no work-items hide others; the fit finds whether they run in step"
-    return "what the system reports, else usual numbers"
+        return "as on every CPU, no work-items hide the latency of others; the fit finds whether they run in step"
+    return "the system's values are used, else common values"
 
 
 def disturbed(run: ProbeRun) -> str:
@@ -122,7 +122,7 @@ def _within(what: str, seconds: Iterable[float], bounds: tuple[float, float]) ->
     low, high = bounds
     for value in seconds:
         if not low <= value <= high:
-            yield f"{what} takes {value:.2g} s, and can take {low:g} to {high:g} s"
+            yield f"{what} takes {value:.2g} s; possible: {low:g} to {high:g} s"
 
 
 def _units(what: str, bounds: tuple[float, float], run: ProbeRun) -> Iterator[str]:
@@ -136,19 +136,19 @@ def _lanes(run: ProbeRun) -> Iterator[str]:
     for (few, quick), (many, slow) in combinations(alone, 2):
         least, most = 1 / few, many / few
         if not least / NOISE <= slow / quick <= NOISE * most:
-            yield f"{many} lanes take {slow / quick:.2g} times as long as {few}: {least:.2g} to {most:g} can be"
+            yield f"{many} lanes take {slow / quick:.2g} times as long as {few}; possible: {least:.2g} to {most:g}"
     widest = max((lanes for lanes, _ in alone), default=0)
     for (block, lanes), seconds in curve.items():
         ratio = seconds / dict(alone)[widest] if lanes == widest else 1.0
         if not 1 / NOISE <= ratio <= 2 * NOISE:
-            yield f"lanes of two kinds in blocks of {block} take {ratio:.2g} times as long as of one: 1 to 2 can be"
+            yield f"lanes of 2 kinds in blocks of {block} take {ratio:.2g} times as long as one kind; possible: 1 to 2"
 
 
 def _nests(run: ProbeRun) -> Iterator[str]:
     for dtype in probed.DTYPES:
         gain = probed.vector_gain([run], dtype)
         if gain > NOISE * WIDEST:
-            yield f"{dtype} without a loop is {gain:.3g} times as fast as with one, and can be up to {WIDEST} times"
+            yield f"{dtype} without a loop is {gain:.3g} times as fast as with one; possible: up to {WIDEST} times"
 
 
 def _barriers(run: ProbeRun) -> Iterator[str]:
@@ -159,7 +159,7 @@ def _overlap(run: ProbeRun) -> Iterator[str]:
     for memory, computing, both in probed.triples([run]).values():
         low, high = max(memory, computing), memory + computing
         if not low / NOISE <= both <= NOISE * high:
-            yield f"memory and computing take {both:.2g} s together, and can take {low:.2g} to {high:.2g} s"
+            yield f"memory and computing take {both:.2g} s together; possible: {low:.2g} to {high:.2g} s"
 
 
 _LOADS = partial(_units, "a load", LOAD_S)
@@ -226,11 +226,11 @@ def _properties(facts: DeviceFacts) -> Iterator[_Property]:
     )  # fmt: skip
     for name, level in (("first", "l1"), ("second", "l2")):
         witnesses = known(**{f"{level}_bytes": chase, f"{level}_told_bytes": system})
-        yield f"the {name}-level cache", witnesses, [], "a kernel has what is measured, however large the cache is"
+        yield f"the {name}-level cache", witnesses, [], "kernels can use the measured size"
     pages = known(page_bytes="a probe measures", page_told_bytes=system)
-    yield "a page of memory", pages, [], "the probe has seen what the TLB covers"
+    yield "a page of memory", pages, [], "the probe measured the pages that the TLB covers"
     lanes = known(vector_lanes="a probe measures", subgroup_size="the runtime reports")
-    yield "the float32 lanes of a vector", lanes, [], "the probe has seen what the compiler makes"
+    yield "the float32 lanes of a vector", lanes, [], "the probe measured the vectors that the compiler makes"
 
 
 def _rates(facts: DeviceFacts) -> Iterator[_Property]:
@@ -242,10 +242,10 @@ def _rates(facts: DeviceFacts) -> Iterator[_Property]:
     for peak in _witnesses(facts, peak_flops_float32="kernels measure"):
         if 0 < most < peak.value:
             bound = _Witness("units, lanes and clock allow", most)
-            yield "the peak of float32 operations", [peak, bound], [], "kernels did reach it, unless times are wrong"
+            yield "the peak of float32 operations", [peak, bound], [], "kernels reached it, unless times are wrong"
     line = float(facts.known("cache_line_bytes", 64.0))
     least = units * line / numbers["memory_load_s"] if "memory_load_s" in numbers else 0.0
     for bandwidth in _witnesses(facts, memory_bandwidth_bytes_per_s="streams measure"):
         if bandwidth.value < least:
             bound = _Witness("one load at a time gives", least)
-            yield "the bandwidth of memory", [bandwidth, bound], [], "a kernel streams as those did"
+            yield "the bandwidth of memory", [bandwidth, bound], [], "kernels stream data in the same way"

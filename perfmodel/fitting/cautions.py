@@ -54,7 +54,7 @@ class FromRelative:
     exercised: bool
 
     def __str__(self) -> str:
-        problem = "costs nothing by the fit" if self.exercised else "was never measured on this device"
+        problem = "has a fitted cost of zero" if self.exercised else "was never measured on this device"
         by = f"by {self.devices} other devices" if self.devices else "a guess: no device has both"
         low, high = self.ratio / self.spread, self.ratio * self.spread
         taken = f"{self.ratio:.2g} times {self.relative} ({low:.2g} to {high:.2g}, {by})"

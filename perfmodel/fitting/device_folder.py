@@ -27,7 +27,7 @@ def measured_folder(
 def recorded_folder(
     folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
 ) -> tuple[Measurements, Measurements | None]:
-    """Return the same as measured_folder, with None for the test kernels if the folder has no such file."""
+    """Return what measured_folder returns, but None for the test kernels if the folder has no such file."""
     if (folder / tests).is_file():
         return measured_folder(folder, measured_facts, given, tests)
     return _measured(folder, measured_facts, given), None
@@ -100,6 +100,6 @@ def refuse_mixture(folders: Sequence[Path]) -> None:
     simulated = [folder for folder in folders if is_simulated(folder)]
     if 0 < len(simulated) < len(folders):
         raise OptionError(
-            f"--from names '{simulated[0]}', whose times are a simulator's, together with devices",
+            f"--from names '{simulated[0]}', whose times are simulated, together with real devices",
             "evaluate it by itself; its figures are not comparable with those of devices",
         )

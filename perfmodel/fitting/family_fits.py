@@ -281,12 +281,12 @@ class FamilyFits(FrozenValue):
 
     @property
     def unseen(self) -> Rows:
-        """Numbers of the tests' rows."""
+        """Numbers of the tests' rows among :attr:`rows`."""
         return np.arange(len(self.seen), len(self.rows) - len(self.sampled))
 
     @property
     def sampled(self) -> Rows:
-        """Numbers of the samples' rows."""
+        """Numbers of the samples' rows among :attr:`rows`."""
         return np.arange(len(self.rows) - sum(1 for _ in self.samples or ()), len(self.rows))
 
     def fit_measured(self) -> DesignFit:

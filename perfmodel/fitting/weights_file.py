@@ -198,7 +198,7 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
     if family is None:
         family = family_of(fitted, path)
     elif problem := _other_family(fitted, family):
-        raise WeightsError(f"weights file '{path}' {problem}", "give the family as it was then, or fit again")
+        raise WeightsError(f"weights file '{path}' {problem}", "give the family of that fit, or fit again")
     for name, weight in fitted.weights.items():
         if problem := _bad_weight(family, name, weight):
             raise _bad_file(path, f"has '{name}' {problem}")

@@ -371,7 +371,7 @@ class FittedModel(FrozenValue):
             by_weight = self._by_weight(values).items()
             at = {name: float(np.broadcast_to(part, shape).flat[index]) for name, part in by_weight}
             reason = scale.reason(at, float(case.counts.launch.private_bytes))
-            yield f"its interval is {widest:.1f} times as wide (in log time) as those of measured kernels: {reason}"
+            yield f"its interval is {widest:.1f} times as wide (in log time) as for measured kernels: {reason}"
 
     def _covering(
         self, interval: tuple[Any, Any] | None, case: Case, seconds: Any, half_width: Any

@@ -212,7 +212,7 @@ class Anchor:
     @property
     def cautions(self) -> tuple[str, ...]:
         """Reasons not to trust the anchor."""
-        text = f"the run that anchors it is suspicious ({', '.join(self.flags)}): run it again"
+        text = f"the anchor's run is suspicious ({', '.join(self.flags)}): repeat it"
         return (text,) if self.flags else ()
 
     def applied(self, plain: Prediction) -> Prediction:

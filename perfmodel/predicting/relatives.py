@@ -1,4 +1,4 @@
-r"""The cost of a quantity that was never measured on a device, from the cost of a relative, with its uncertainty.
+r"""The cost of a quantity that was never measured on a device: an estimate from a relative, with its uncertainty.
 
 On device d the weights of a quantity a and of a relative b (:mod:`perfmodel.quantities.relatives`) have the ratio
 :math:`r_d = \log(w_a/w_b)`. ``relatives.json`` has the weights that fits determined on devices, by device type

@@ -165,7 +165,7 @@ def _notes(
         if (other := known_rate(scale, known, facts)) != scale:
             keys = ", ".join(dict.fromkeys(key for device in (known, facts) for key in RATES[scale].lacking(device)))
             alike = "as long" if other == "same" else "as many cycles"
-            yield f"{keys} is not known of both devices: {RATES[scale].words} is assumed to take {alike} on both"
+            yield f"{keys} is unknown for at least one device: {RATES[scale].words} is assumed to take {alike} on both"
     if errors is None:
         yield f"no interval: weights of {model.family.name} were never transferred to a device whose times are known"
     else:
@@ -189,7 +189,7 @@ def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
             for (key, device), weights in needs.items()
         ), "; ")  # fmt: skip
         raise FactsError(
-            f"weights of '{known.name}' cannot be transferred to '{facts.name}', since facts are not known: {lacking}",
+            f"weights of '{known.name}' cannot be transferred to '{facts.name}', since facts are unknown: {lacking}",
             "write them under 'facts' of a YAML file, each with value, unit and source (docs/facts.md): for the "
             "weights' device in their folder (facts.yaml), for the other in the file that you give (--facts FILE.yaml)",
         )

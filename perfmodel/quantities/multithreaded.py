@@ -31,7 +31,7 @@ from perfmodel.quantities.occupancy import groups_held
 FUNCTIONS: Mapping[str, float] = {
     "div": 6, "sqrt": 6, "rsqrt": 8, "exp": 16, "log": 16, "tanh": 40, "pow": 40, "sin": 50, "cos": 50,
 }  # fmt: skip
-"""Multiply-adds of the same type that take as long as one of these operations, about as on a simulated GTX 480."""
+"""The multiply-adds of the same type that take as long as one operation, about as on a simulated GTX 480."""
 OTHER_FUNCTION = 16  # multiply-adds of any other function
 INTEGER_DIVIDE: Mapping[str, float] = {"32": 20, "64": 80}
 """Multiply-adds of a division or remainder of integers, by bits. NVIDIA's CUDA C++ Programming Guide names up to 20

@@ -35,10 +35,10 @@ from perfmodel.models.model import Weight
         ("w_memory", 1e-11, "s/B", "memory, a byte, costs 10 ps: 100 GB/s"),
         ("w_sharpness", 5.0, "", "sharpness is 5"),
         ("w_bandwidth", 9.634e10, "B/s", "bandwidth is 96.3 GB/s"),
-        ("launches", 0.0, "s/launch", "a launch costs nothing that these measurements show"),
+        ("launches", 0.0, "s/launch", "a launch has no cost in these measurements"),
         ("global_minloadstore_32_stride1", -6e-12, "s/access",
-         "a pair of a 32-bit load and store of neighbouring cells by neighbouring lanes saves 6 ps: it takes the place "
-         "of costs that other weights hold"),
+         "a pair of a 32-bit load and store of neighbouring cells by neighbouring lanes saves 6 ps: it offsets costs "
+         "that other weights include"),
     ],
 )  # fmt: skip
 def test_words(name, value, per, expected):

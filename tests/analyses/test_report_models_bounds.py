@@ -36,7 +36,7 @@ def test_a_model_of_gpus_gives_no_advice_on_a_cpu(case):
     found = bound_models(POCL, device)
     assert found.balance is not None
     assert found.benefits is None
-    assert ("gpuperf supposes that work-items hide each other's waits, as on GPUs; this is a CPU",) == found.problems
+    assert ("gpuperf assumes that work-items hide each other's latency, as on GPUs; this is a CPU",) == found.problems
 
 
 def test_what_is_missing_or_of_another_device_is_named(case, tmp_path):

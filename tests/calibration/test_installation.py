@@ -105,7 +105,7 @@ def test_facts_of_a_device_that_contradict_each_other(monkeypatch):
     monkeypatch.setattr("perfmodel.calibration.recommended.load", lambda device: known)
     (part,) = installation.fact_parts(1)
     assert (installation.NOTE, "the last-level cache") == (part.status, part.found)
-    for said in ("a stream measures 32 MiB", "a pointer chase measures 3 MiB", "32 MiB is assumed, for"):
+    for said in ("a stream measures 32 MiB", "a pointer chase measures 3 MiB", "32 MiB is assumed, because"):
         assert said in part.message
     assert "perfmodel calibrate --probes --device 1, on a quiet machine" == part.repair
     known.facts = None

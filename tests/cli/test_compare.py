@@ -155,7 +155,7 @@ def test_the_roofline_of_measurements(tmp_path):
         (("--from", str(DATA), *BOTH, "--family", "gone"), "gone"),
         (("--from", str(DATA), "--protocol", "D"), "--protocol is 'D'; give one of A, B, sizes, C, A/C, B/C"),
         (("--from", str(DATA), *BOTH, "--protocol", "A"), "--protocol was given with several families"),
-        (("--from", str(DATA), "--from", str(SIMULATED), *ONE), "whose times are a simulator's"),
+        (("--from", str(DATA), "--from", str(SIMULATED), *ONE), "whose times are simulated"),
         (("--roofline", "--from", str(DATA), *ONE), "--roofline was given with --family"),
         (("--roofline", "--from", "a", "--from", "b"), "--roofline was given with several folders"),
         (("--from", str(DATA), *ONE, "--picture", "a.pdf"), "'a.pdf' is not a picture file"),

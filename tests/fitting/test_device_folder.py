@@ -72,7 +72,7 @@ def test_a_device_that_others_recorded_is_apart(root: Path) -> None:
 def test_a_simulated_device_is_not_pooled(root: Path, simulated: Path) -> None:
     refuse_mixture([simulated, simulated])
     refuse_mixture([root / "other", root / "pocl-one"])
-    with pytest.raises(OptionError, match=r"toy-sim', whose times are a simulator's.*evaluate it by itself"):
+    with pytest.raises(OptionError, match=r"toy-sim', whose times are simulated.*evaluate it by itself"):
         refuse_mixture([root / "other", simulated])
 
 

@@ -92,7 +92,7 @@ FEW, MANY = 32, 256
 def busiest_over_mean(work: NDArray[np.float64], units: int, in_shares: bool) -> float:
     r"""Return the ratio of the busiest unit's work to the mean of all U units, from the work of each group.
 
-    A free unit takes the next group, as on a GPU. Intel's runtime ends as evenly: it halves tasks while a unit is free.
+    A free unit takes the next group, as on a GPU. Intel's runtime is as balanced: it halves tasks while a unit is free.
     *In shares*, a unit takes :math:`\lceil r/U \rceil` of r groups that are left, at most :math:`32 U`, or :math:`256
     U` if more than :math:`256 U^2` are left. PoCL 3.1 does so (``get_wg_index_range`` in ``pthread_scheduler.c``).
     """
