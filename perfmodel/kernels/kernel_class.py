@@ -110,7 +110,8 @@ class KernelClass:
     covers: Callable[..., str | None] = field(default=lambda **_: None)
     #: The size parameter that doubles the isolated feature's count when it is doubled, for tests of the isolation.
     doubles: str | None = None
-    raises: float = 0.5  #: least relative rise of the time in such a test [1]; 1: proportional
+    #: The isolated feature raises the time by at least this share of its own rise in such a test; 1 is in proportion.
+    raises: float = 0.5
     #: From array name to ``draw(generator, shape)``, for arrays whose contents are not numbers in [0.5, 2).
     contents: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
     #: Mean trip counts and probabilities [1] for :func:`perfmodel.counts.count`, or a function of the variant.
