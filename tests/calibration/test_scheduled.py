@@ -21,7 +21,7 @@ FEW = replace(QUICK, variants=1, visits=1, most_visits=1, apart_s=0.0, runs=3)
 
 
 @pytest.mark.device
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_worker_measures_its_device_and_the_caller_writes_the_store(tmp_path):
     with cluster(resources={device().slug: 1}) as client:
         (folder,) = scheduled.measured_devices(client, (), tmp_path, FEW, None, [SCALE], [])
