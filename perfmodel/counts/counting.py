@@ -94,7 +94,7 @@ def count(
         Loopy cannot write its code, or an access lies outside of the memory that the code declares.
     CountError
         A loop has no bound, or the kernel has undeclared C instructions. If the number of executions depends on data
-        and has no bound, it is a StatisticsNeededError, which lists all such loops.
+        and has no bound, the error is a StatisticsNeededError, which lists all such loops.
     StatisticsError, OptionError
         A statistic or another argument is out of range, or ``within`` or ``access_tags`` selects nothing.
 

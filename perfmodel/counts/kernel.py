@@ -64,7 +64,7 @@ class KernelCounts(FrozenValue):
     launch_table, operation_table, access_table, barrier_table : tuple
         The counts themselves.
     source : Program or mapping
-        What was counted, as a value or as JSON; :attr:`program` is the value.
+        The counted program, as a value or as JSON; :attr:`program` always returns the value.
     budget : float
         Limit of the work for a formula, as given to :func:`perfmodel.count`.
     offsets : tuple of str
@@ -132,7 +132,7 @@ class KernelCounts(FrozenValue):
     def compiled(self) -> KernelCounts:
         """The kernel with the operations that remain after compilation (:mod:`perfmodel.counts.nests.folded`).
 
-        If the compiler keeps all operations, or the counts do not record operands, it is this value itself.
+        If the compiler keeps all operations, or the counts do not record operands, the result is this value itself.
         """
         table = compiled_table(self.flow) if _records_operands(self.source) else None
         if table is None:
@@ -265,7 +265,8 @@ class KernelCounts(FrozenValue):
     def utilization(self, array: str, direction: str | None = "load") -> rows.Utilization:
         """Return the utilisation: touched cells over the same cells with the gaps along the unit-stride axis filled.
 
-        The largest lane stride of the array's accesses determines the gaps. Called with sizes, it returns a Fraction.
+        The largest lane stride of the array's accesses determines the gaps. Called with sizes, the result is a
+        Fraction.
         """
         cells = self.footprint(array, direction)
         matching = [row for row in self.access_table if rows.matches(row, {"array": array, "direction": direction})]
@@ -294,8 +295,8 @@ class KernelCounts(FrozenValue):
         direction : str, optional
             ``"load"`` or ``"store"``; by default both together.
         **sizes : int
-            Values of the size parameters, to count lines as the array lies in memory. Without them, and unless strides
-            are numbers, each row begins on a line; the count is an upper bound if the assumptions do not imply that.
+            Values of the size parameters; with them, lines are counted as in memory. Without them, unless strides are
+            numbers, each row begins on a line; the count is an upper bound if the assumptions do not imply it.
         """
         require(isinstance(line_bytes, (int, np.integer)) and line_bytes > 0, "lines: line_bytes", line_bytes,
                 "an integer above 0")  # fmt: skip
@@ -321,7 +322,7 @@ class KernelCounts(FrozenValue):
 
             lines = (lines that the references touch in L as a whole) * (executions of L)
 
-        It is the layer condition of Stengel, Treibig, Hager and Wellein (2015), section 4, for one cache that all
+        This is the layer condition of Stengel, Treibig, Hager and Wellein (2015), section 4, for one cache that all
         arrays share, which is empty at the start of a launch and replaces the least recently used line. Guards and
         varying loop bounds enter as mean extents. The function of the sizes returns
         :class:`~perfmodel.counts.traffic.traffic.MovedLines`.

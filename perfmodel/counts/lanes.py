@@ -1,6 +1,6 @@
 """Addresses of the lanes of sub-groups at given sizes, and the lanes that are active.
 
-The points of an access are a product of sets, one for each group of inames that tests or floors of the address couple.
+The points of an access are a product of sets, one for each group of inames coupled by tests or floors of the address.
 Equal patterns of lanes are stored once, with a weight. Addresses are compared modulo a *period*, such as a sector.
 """
 
@@ -76,7 +76,7 @@ def _distinct(values: Ints) -> NDArray[np.bool_]:
 
 
 def values_at(function: isl.Map, columns: Mapping[str, Ints], count: int) -> Ints:
-    """Return the values, at some points, of a map to one dimension that has no parameters."""
+    """Return the values, at some points, of a map that has one output dimension and no parameters."""
     polynomial = isl.PwQPolynomial.from_pw_aff(isl.PwMultiAff.from_map(function).get_pw_aff(0))
     program = quasi_polynomial_of(polynomial.move_dims(PARAM, 0, IN, 0, polynomial.dim(IN)))
     return np.rint(evaluated(program, [columns[name] for name in program.parameters], count)).astype(np.int64)
@@ -151,7 +151,7 @@ def lane_patterns(
 def _moved(
     points: isl.Set, address: isl.Map, ranges: Mapping[str, Ints], order: list[str], start: int, octets: int
 ) -> Ints:
-    """Return the address changes [B] along some inames, the first one slowest; `IDLE` for points outside of the set."""
+    """Return address changes [B] for all values of the inames in ``order``, last fastest; `IDLE` outside of the set."""
     grid = [axis.ravel() for axis in np.meshgrid(*(ranges[name] for name in order), indexing="ij")]
     number = len(grid[0])
     columns = {name: np.broadcast_to(values[:1], number) for name, values in ranges.items()}

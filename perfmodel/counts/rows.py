@@ -37,9 +37,9 @@ class AccessCount:
     """Accesses to one array in one direction with one lane stride.
 
     ``stride`` is the distance between neighbouring lanes' addresses [access size], 0 for ``indirect`` accesses, whose
-    address depends on data. ``footprint`` is the number of distinct cells of the array in this direction;
-    ``filled`` includes the gaps between these cells for this stride (None if the stride is below 2, or the cells are
-    unknown). Both are counted at their first use.
+    address depends on data. ``footprint`` is the number of distinct cells of the array in this direction; ``filled``
+    includes the gaps between these cells for this stride (None if the stride is below 2, or the cells are unknown).
+    ``footprint`` and ``filled`` are counted at their first use.
     """
 
     space: str

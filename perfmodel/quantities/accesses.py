@@ -39,7 +39,7 @@ class SizedAccess:
 
     @classmethod
     def of(cls, access: IssuedAccess, value: Callable[[Count], Any], sizes: Mapping[str, int]) -> SizedAccess:
-        """Return an access at some sizes, at which a function evaluates counts."""
+        """Return an access at some sizes; ``value`` evaluates a count at these sizes."""
         count = value(access.count)
         return cls(
             access, count * float(access.fresh),
@@ -122,8 +122,9 @@ def segments_touched(
 ) -> float:
     """Return the aligned segments that one access of a sub-group touches, a mean over sub-groups and executions.
 
-    The address moves by ``steps`` [B] along l.0, l.1, ..., of which a group has ``shape`` work-items. It is ``start``
-    [B] on the first lane in the first iteration; ``moves`` has for each loop and group axis its step [B] and values.
+    The address moves by ``steps`` [B] along the axes l.0, l.1, ... of a group of ``shape`` work-items. It is ``start``
+    [B] on the first lane in the first iteration; ``moves`` has the step [B] and number of values of each loop and group
+    axis.
     """
     starts = np.zeros(segment)  # how often the first lane has each offset in a segment
     starts[start % segment] = 1
@@ -168,8 +169,9 @@ class AccessMotion:
 def lines_touched(moves: Iterable[tuple[int, float]], size: int, line: int) -> float:
     """Return the distinct lines, at least 1, of an access whose address makes some moves (step, number of values).
 
-    In ascending order of their steps, moves inside the touched bytes, or inside a line, lengthen a run of bytes; larger
-    steps repeat the run.
+    The moves are taken in ascending order of their steps. A step that is at most as long as the run of touched bytes
+    lengthens the run. So does a step shorter than a line, until the run has been repeated once. Any other step repeats
+    the run.
     """
     run, runs = float(size), 1.0
     for step, values in sorted((abs(step), values) for step, values in moves if step and values > 1):

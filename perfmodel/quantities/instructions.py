@@ -109,7 +109,7 @@ def divergence(case: Case) -> Any:
 def first_instructions(case: Case) -> Any:
     """Return the instructions of a work-item before its first access to global memory, the mean over launches.
 
-    They count as in :func:`instructions`, with one for the access's address; all count if there is no such access.
+    They are counted as in :func:`instructions`, with one for the access's address. Without such an access, all count.
     """
     counts, all_of_them = case.counts, np.maximum(instructions(case) / launched(case)[0], 1)
     before = {(row.where, row.kind): case.value(row.count) for row in counts.flow.before_access.rows}

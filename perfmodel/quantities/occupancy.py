@@ -69,7 +69,7 @@ def scheduling_factor(case: Case) -> Any:
     r"""Return the ratio of places to work-groups, :math:`\lceil B_r/(B_a U) \rceil B_a U / B_r \ge 1`.
 
     Ma et al. (2014), Eq. 3: the last of several rounds leaves places empty. :math:`B_r` are the work-groups of a
-    launch; both sides of the quotient are summed over all launches.
+    launch; numerator and denominator are each summed over all launches.
     """
     places = active_groups(case) * float(case.fact("compute_units"))
     filled, requested = 0.0, 0.0

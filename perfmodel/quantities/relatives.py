@@ -1,4 +1,4 @@
-"""Related quantities and features: one's cost predicts the other's cost (:mod:`perfmodel.predicting.relatives`)."""
+"""Related quantities and features: the cost of one predicts the other's (:mod:`perfmodel.predicting.relatives`)."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def least_local_bytes(case: Case) -> Any:
 
 
 def cached_bytes(facts: DeviceFacts | None) -> float:
-    """Return the bytes of the last level, or of all second levels if larger: an array may stay there between runs."""
+    """Return the bytes of the last level or, if larger, of all second levels: an array may stay there between runs."""
     if facts is None:
         return 0.0
     last = next((float(facts.value(key)) for key in LAST_LEVEL if key in facts), 0.0)
@@ -177,11 +177,11 @@ def cold_share(touched: float, capacity: float) -> float:
 def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
     """Return the share of transactions that miss the first-level cache, and the share that misses all caches.
 
-    They are the miss_ratio of Kim et al. (2012), Eq. 4.12, which the authors read from hardware counters. `requests`
-    are the transactions of all sub-groups with global memory; a cache misses one for each line that it fetches. The
-    work-groups on a unit share the first level, all units the last one, which holds lines of the run before
-    (:func:`cold_share`). A cache of unknown size misses all. The facts ``l1_miss_ratio`` and ``l2_miss_ratio``, a share
-    of the first, replace a ratio.
+    The shares are the miss_ratio of Kim et al. (2012), Eq. 4.12, which the authors read from hardware counters.
+    `requests` are the transactions of all sub-groups with global memory; a cache misses one for each line that it
+    fetches. The work-groups on a unit share the first level, all units the last one, which holds lines of the run
+    before (:func:`cold_share`). A cache of unknown size misses all. The facts ``l1_miss_ratio`` and ``l2_miss_ratio``,
+    a share of the first level's misses, replace a ratio.
     """
     first, memory = _miss_ratios(case, np.where(requests > 0, requests, 1))
     first = case.known("l1_miss_ratio", first)
@@ -202,7 +202,7 @@ def hit_waits(case: Case, missed: Any) -> Any:
 
 
 def _miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
-    """Return the ratios of lines that the first and the last cache fetch to requests; 1 if a size is unknown."""
+    """Return the lines that the first and the last cache fetch, each divided by requests; 1 if a size is unknown."""
     line = int(transfer_bytes(case))
     near, last = case.known("l1_bytes"), next(filter(case.knows, (*LAST_LEVEL, "l2_bytes")), None)
     first: Any = 1.0

@@ -1,8 +1,8 @@
 """Bank conflicts: how often local memory repeats an access of a sub-group because lanes need different words of a bank.
 
-The factor beta of Karsin's dissertation (SPT model, chapter 3) is the serialised accesses over the sub-group accesses.
-A *touch* is a lane of a sub-group, with the distance of its address from the first lane's. Executions with the same
-touches form one *kind*.
+The factor beta of Karsin's dissertation (SPT model, chapter 3) is the number of serialised accesses per sub-group
+access. A *touch* is a lane of a sub-group and the distance of its address from the first lane's. Executions with the
+same touches form one *kind*.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Touch = tuple[int, ...]  #: the lane's local ids, and last the bytes from the fi
 def bank_conflicts(cardinalities: Cardinalities, sites: list[Site], banks: int) -> Count:
     """Return the sum over sub-group accesses of the most distinct words in one bank.
 
-    It is an upper bound if data or symbolic strides determine the words, or if there are too many kinds of executions.
+    The sum is an upper bound if data or symbolic strides determine the words, or if executions have too many kinds.
     """
     counts = (_serialised(cardinalities, domain, access, banks) for domain, access in sites)
     return sum(counts, Count.constant(0, "subgroup"))
@@ -68,7 +68,7 @@ class UnknownLanesError(Exception):
 def _touches(domain: Domain, access: Access, launch: Launch, size: int) -> Iterator[isl.Map]:
     """Yield maps from executions by a sub-group to touches.
 
-    If all sub-groups are equal boxes, one map contains them all, and their numbers are part of the execution.
+    If all sub-groups are boxes of one shape, one map contains all of them; an execution includes its sub-group.
     """
     strides = [quasi_polynomial_of(stride) for stride in access.strides]
     if access.cells is None or domain.trips is not None or any(stride.parameters for stride in strides):
@@ -129,7 +129,7 @@ def _lanes_of_sub_groups(axes: list[str], launch: Launch, size: int) -> Iterator
 
 
 def _widths(shape: tuple[int, ...], size: int) -> list[int] | None:
-    """Return the widths of a sub-group along each axis, if all sub-groups are boxes of one shape."""
+    """Return a sub-group's width along each axis if all sub-groups are boxes of one shape, else None."""
     if prod(shape) <= size:
         return list(shape)
     widths = []

@@ -1,4 +1,4 @@
-"""Distinct cells that a kernel touches, and the same cells with the gaps of strided accesses filled.
+"""Numbers of distinct cells that a kernel touches, and of these cells together with the gaps of strided accesses.
 
 Algorithm 2 of Stevens and Klöckner: F = union over instructions i and accesses j of I_j(pi_i(D_i)).
 """
@@ -33,7 +33,7 @@ def all_doubts(sites: list[Site]) -> list[str]:
 
 
 class Footprint:
-    """The cells of one array that some accesses touch; None if they depend on data and the shape is unknown."""
+    """The cells of one array that accesses touch; unknown if they depend on data and the array has no known shape."""
 
     def __init__(self, sites: list[Site], cardinalities: Cardinalities) -> None:
         self._cardinalities = cardinalities
@@ -47,7 +47,7 @@ class Footprint:
 
     @cached_property
     def _touching(self) -> tuple[tuple[isl.Set, isl.Map], ...]:
-        """The distinct pairs of instances and maps to cells."""
+        """The distinct pairs of a set of instances and its map to cells."""
         return tuple(dict.fromkeys((domain.points, access.cells) for domain, access in self._sites))
 
     def _union(self) -> isl.Set | None:
@@ -79,7 +79,7 @@ class Footprint:
     def _touching_once(self, cells: isl.Set) -> isl.Set | None:
         """Return instances in one-to-one correspondence with cells, if the cells have several floors; else None.
 
-        The instances have fewer floors: ``a[i//4*8 + i%4]`` has a cell for each i.
+        Instances have fewer floors and are easier to count. In ``a[i//4*8 + i%4]`` each i has one cell.
         """
         if all(basic.dim(DIV) < 2 for basic in cells.get_basic_sets()):
             return None
@@ -93,7 +93,7 @@ class Footprint:
         return each.domain() if each.is_injective() else None
 
     def filled(self, stride: LaneStride) -> Count | None:
-        """Return |F + {0 .. s-1}| for a lane stride ``s`` along the unit-stride axis, else the rows that F touches."""
+        """Return |F + {0 .. s-1}| for a lane stride ``s`` along the unit-stride axis, else the cells of F's rows."""
         axis = self._sample.unit_axis
         if self._cells is None or axis is None:
             return None
@@ -107,7 +107,7 @@ class Footprint:
         return self._count(rows.intersect(_box(row)).coalesce())
 
     def filled_at(self, distance: Count) -> Count | None:
-        """Return |F filled| for the accesses with a lane stride; None if no access has it."""
+        """Return :meth:`filled` for the lane stride with this distance; None if no access has such a stride."""
         strides = (stride for _, access in self._sites for stride in access.lane_stride)
         alike = (stride for stride in strides if str(Count(stride.distance, granularity="cell")) == str(distance))
         stride = next(alike, None)
@@ -119,7 +119,7 @@ class Footprint:
 
 
 def _alike(access: Access, twin: Access) -> bool:
-    """Whether equal cells of two accesses to an array are equal addresses: their sizes and layouts are equal."""
+    """Whether two accesses have equal sizes and layouts, so that equal cells of the array are equal addresses."""
     if access.cells is None or twin.cells is None:
         return access.cells is twin.cells
     return access.bits == twin.bits and len(access.strides) == len(twin.strides) and all(

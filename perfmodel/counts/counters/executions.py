@@ -1,6 +1,6 @@
 """Numbers of executed instances at each granularity, and of active work-items.
 
-A sub-group's lanes are boxes of local ids, which isl projects out exactly, factor by factor if a domain is a product.
+The lanes of a sub-group are boxes of local ids. isl projects the ids out exactly; in a product, factor by factor.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Box = tuple[tuple[int, int], ...]  # first and last local id along each axis
 class Cardinalities:
     """Counts the sets of one program and keeps the counts.
 
-    A sub-group is ``floor(linear local id / subgroup_size)``. The budget limits the work for the formula of one set or
-    sum; 1 is ``OPERATIONS`` of isl.
+    A sub-group is ``floor(linear local id / subgroup_size)``. A budget of 1 allows ``OPERATIONS`` operations of isl for
+    the formula of one set or sum.
     """
 
     def __init__(self, program: Program, subgroup_size: int, budget: float = 1.0) -> None:
@@ -93,7 +93,7 @@ class Cardinalities:
         return number.times(self.size(others))
 
     def executions(self, domain: Domain, parts: list[isl.Set]) -> Count:
-        """Return how often sub-groups execute the points of some sets; these have the domain's own group axes only."""
+        """Return how often sub-groups execute the points of some sets, which have only the group axes of the domain."""
         hard = len(parts) > ADDED and self.program.parameters
         number = cardinality.only_at_sizes(side_by_side(parts)) if hard else self._sum(parts)
         return self.wrap(number.times(self._groups(domain.launch, domain.axes)), granularity="subgroup")
@@ -119,7 +119,7 @@ class Cardinalities:
         return self.sets.count(points, self.sets.factored(points))
 
     def total(self, sets: Iterable[isl.Set]) -> Cardinality:
-        """Return the sum of the sizes of sets; equal sizes are multiplied instead of added."""
+        """Return the sum of the sizes of sets; a size that occurs n times is multiplied by n."""
         sizes: dict[str, tuple[Cardinality, int]] = {}
         terms = spent = 0
         for points in sets:
@@ -165,7 +165,7 @@ class Cardinalities:
 
 
 def repetitions(domain: Domain, launch: Launch) -> int:
-    """Return the work-items of a group for each value of the local axes that a domain has."""
+    """Return how many work-items of a group share one value of the local axes that a domain has."""
     return prod(extent for axis, extent in enumerate(launch.group_shape) if f"l.{axis}" not in domain.axes)
 
 
@@ -278,7 +278,7 @@ def _boxes(first: int, last: int, shape: tuple[int, ...]) -> list[Box]:
 
 
 def independent_of_lanes(domain: Domain, whole: FactoredSet) -> list[int]:
-    """Return the dimensions of a domain, given as a product, that no condition couples with its lanes."""
+    """Return the dimensions of a domain that no condition couples with lanes; ``whole`` is the domain as a product."""
     if not whole.separable:
         return []
     inames = enumerate(zip(domain.axes, domain.names, strict=True))
@@ -290,8 +290,8 @@ def independent_of_lanes(domain: Domain, whole: FactoredSet) -> list[int]:
 def factors_of_lanes(product: FactoredSet, domain: Domain, launch: Launch, size: int) -> Iterator[list[Factors]]:
     """Yield, for each sub-group of ``size`` lanes, the instances that it executes, as a union of products.
 
-    Boxes whose instances another box provably contains are left out. A factor is None unless its projection is provably
-    a polytope of integers.
+    A box of lanes is left out if another box provably has all its instances. A factor is None (unknown) unless its
+    projection is provably a polytope of integers.
     """
     lanes = {variable(k): int(axis[2:]) for k, axis in enumerate(domain.axes) if axis.startswith("l")}
     tied = [variable(k) for k, name in enumerate(domain.names) if name in domain.tied]
@@ -317,7 +317,7 @@ def factors_of_lanes(product: FactoredSet, domain: Domain, launch: Launch, size:
 
 
 def _contains(larger: Factors, smaller: Factors) -> bool:
-    """Whether each polytope provably contains the corresponding one."""
+    """Whether each polytope of ``larger`` provably contains the one at the same position in ``smaller``."""
     return larger == smaller or all(
         outer is not None and inner is not None and outer.equalities == inner.equalities
         and all(any(row.follows_from(tighter) for tighter in inner.inequalities) for row in outer.inequalities)
@@ -326,7 +326,7 @@ def _contains(larger: Factors, smaller: Factors) -> bool:
 
 
 def _projected(factor: Polytope, limits: Iterable[tuple[str, int, int]], removed: set[str]) -> Polytope | None:
-    """Return the projection of a factor, with some variables in limits, onto the variables that are not removed."""
+    """Limit some variables of a factor, then return its projection onto the variables not in ``removed``."""
     rows = list(factor.inequalities)
     for name, low, high in limits:
         lane = AffineForm({name: 1})

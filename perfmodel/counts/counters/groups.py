@@ -60,7 +60,7 @@ class GroupWork(FrozenValue):
 
 
 def group_works(cardinalities: Cardinalities) -> Iterator[GroupWork | None]:
-    """Yield the work of each launch's groups; None if all groups do the same work, or it has no formula."""
+    """Yield the work of each launch's groups; None if all groups do the same work, or if the work has no formula."""
     for number, launch in enumerate(cardinalities.program.launches):
         weights = Counter[Domain]()
         for statement in cardinalities.program.statements:

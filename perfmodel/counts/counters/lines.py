@@ -1,8 +1,8 @@
 """Cache lines that the accesses of a kernel touch.
 
-Lines are counted row by row in index space, since isl cannot represent the product n*i of a flattened address; each row
-begins on a line. If strides are numbers, the lines are counted as in memory. If a row may begin anywhere in a line, the
-count is an upper bound.
+Lines are counted row by row in index space, as if each row began on a line, since isl cannot represent the product n*i
+of a flattened address. If strides are numbers, the lines are counted as in memory. If a row may begin anywhere in a
+line, the count is an upper bound.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Key = tuple[int, int, int, int | None]  # launch, site, sub-group, cells per lin
 
 @dataclass(frozen=True)
 class Lines:
-    """The distinct lines that accesses to one array touch; `sizes` has no parameter or all of them."""
+    """The distinct lines that accesses to one array touch; `sizes` is empty or has all parameters."""
 
     cardinalities: Cardinalities
     sites: list[Site]
@@ -84,7 +84,7 @@ class Lines:
         return touched
 
     def _parts(self, domain: Domain, per: str) -> Iterable[tuple[int, isl.Set]]:
-        """Return the instances of each sub-group of a group, or all instances if the unit is larger."""
+        """Return the instances of each sub-group of a group; all instances if the unit is larger than a sub-group."""
         if per in ("workgroup", "launch"):
             return ((0, domain.points),)
         launch = self.cardinalities.program.launches[domain.launch]
@@ -133,7 +133,7 @@ class Places:
 def places_of(access: Access, line_bytes: int, sizes: Mapping[str, int], assumptions: isl.Set) -> Places:
     """Return the places of an access.
 
-    Axes whose strides are numbers form one row; with sizes that is the whole array. Each index of other axes is a row.
+    Axes whose strides are numbers form a row (at given sizes, the whole array). Each index of other axes is a row.
     """
     cells: isl.Map = access.cells
     part = gcd(line_bytes, access.bits // 8)  # cells of this size lie on one line each
@@ -167,7 +167,7 @@ def _known_steps(
 ) -> dict[int, int]:
     """Return the strides of the axes that form one row.
 
-    An axis is left out if its stride, and each longer one, is whole lines: separate rows are simpler to count.
+    An axis is left out if its stride and all longer strides are whole lines, as separate rows are simpler to count.
     Known strides can be combined with symbolic ones only if each known one divides all symbolic ones.
     """
     if sizes:
@@ -219,9 +219,10 @@ def _term_divisible(coefficient: Fraction, monomial: Monomial, by: int, assumpti
 def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.Set]:
     """Return sets that together have at least as many points as there are lines.
 
-    The touched points are lines if ``per_line`` is None, else cells of rows that may begin anywhere in a line. A row
-    counts as a constant number of lines; or as its lines if it began on a line, and one more; or as a line for each
-    cell; or as its lines if it began on a line, and the line after each.
+    If ``per_line`` is None, the touched points are lines. Otherwise they are cells of rows that may begin anywhere in a
+    line. If a constant bounds the lines of a row, each row counts as this number of lines. Else, if the lines of each
+    row are consecutive, a row counts as one line more than it would touch if it began on a line. Else each cell counts
+    as a line if cells are at least a line apart. In all other cases the result is :func:`lines_anywhere`.
     """
     if per_line is None:
         return [touched]
@@ -257,7 +258,7 @@ def most_lines(cells: isl.Set, per_line: int) -> int | None:
     r"""Return the most lines that the cells of one row touch, wherever in a line the row begins.
 
     Cells with a distance :math:`d` between first and last touch at most :math:`\lceil d / L \rceil + 1` lines of
-    :math:`L` cells. It is None if no constant bounds the distance, or if untouched lines lie between the cells.
+    :math:`L` cells. The result is None if no constant bounds the distance, or if untouched lines lie between the cells.
     """
     distance = _distances(cells).dim_max_val(0)
     if not distance.is_int():

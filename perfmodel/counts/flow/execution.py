@@ -1,8 +1,8 @@
 """The state of a walk through the schedule, and how a statement or a barrier changes it.
 
-The state has the longest dependence path to the value of each *cell*, an array element by its indices. A statement
-reads cells, appends its operations to the costliest of their paths, and stores the result as the path of the cells that
-it writes.
+For each *cell* (an array element, given by its indices) the state has the longest dependence path to the cell's value.
+A statement reads cells, appends its operations to the costliest of their paths, and stores the result as the path of
+the cells that it writes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class CellValue(NamedTuple):
     sources: Mapping[str, int] = MappingProxyType({})
 
     def merged(self, second: CellValue) -> CellValue:
-        """Return the value of a cell that holds one of the two."""
+        """Return the value of a cell that holds either this value or ``second``."""
         sources = dict(self.sources)
         for name, time in second.sources.items():
             sources[name] = max(time, sources.get(name, time))
@@ -154,7 +154,7 @@ class State:
         return reads[cell]
 
     def _candidates(self, variable: str, cell: Cell) -> Iterable[tuple[Cell, CellValue]]:
-        """Return a variable's cells in the order of the stores; of many cells, those whose first index may be equal."""
+        """Return a variable's cells in the order of the stores; of many, those whose first index may match."""
         cells = self.cells[variable]
         if len(cells) < MANY or not cell or cell[0] is None:
             return cells.items()
@@ -200,12 +200,12 @@ class State:
             kept.pop(variable, None)
 
     def forget_names(self, variables: frozenset[str], names: frozenset[str]) -> None:
-        """Make indices of some variables unknown where they depend on some inames."""
+        """In the cells of some variables, make each index unknown that depends on any of the inames ``names``."""
         for variable in self.cells.keys() & variables:
             self.replace(variable, _renamed(self.cells[variable], names))
 
     def cap_store_times(self, variables: Iterable[str], latest: int) -> None:
-        """Cap the store times of some variables: an iteration of a loop, or the loop, has ended."""
+        """Cap the store times of some variables at the end of a loop, or of one of its iterations."""
         for variable, cells in self._of(variables):
             self.cells[variable] = {cell: value.capped(latest) for cell, value in cells.items()}
             self._forget_reads(variable)
@@ -282,7 +282,7 @@ class Rules:
         return self._tails[operations]
 
     def operands(self, step: Step) -> list[Operand]:
-        """Return the values that a statement needs, except a read if an earlier read of the cell costs as much."""
+        """Return the values that a statement needs; repeated reads of a cell are left out unless they cost more."""
         if id(step) not in self._operands:
             operands: list[Operand] = []
             most: dict[tuple[str, Cell, Tail | None], Cost] = {}
@@ -338,7 +338,7 @@ Arcs = dict[tuple[str, str, str, str], Arc]  # by source, target, variable and l
 
 
 def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | None) -> None:
-    """Execute a statement: its result is available when the last of its operands is. ``arcs`` collects dependences."""
+    """Execute a statement: its result waits for the last of its operands. ``arcs`` collects dependences."""
     fence = state.path(FENCE)
     waits = rules.fenced or rules.in_order
     start, end = fence if waits else START, NO_OPERATIONS

@@ -49,7 +49,7 @@ class ChainRow:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """The operations of one work-item that are on its longest chain, or all of them."""
+    """Operations of one work-item: only those on its longest chain, or all operations."""
 
     rows: tuple[ChainRow, ...]
 
@@ -70,13 +70,13 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class Parallelism:
-    """All operations of a work-item over those that wait for one another."""
+    """The ratio of all operations of a work-item to the operations that wait for one another."""
 
     total: Count
     serial: Count
 
     def __call__(self, **sizes: int) -> Fraction:
-        """Return the ratio at given sizes; 1 without operations."""
+        """Return the ratio at given sizes; 1 if there are no operations."""
         serial = Fraction(self.serial(**sizes))
         return Fraction(self.total(**sizes)) / serial if serial else Fraction(1)
 
@@ -147,13 +147,13 @@ class Flow(FrozenValue):
 
     @cached_property
     def instruction_parallelism(self) -> Parallelism:
-        """Operations and accesses of a work-item over those on its critical path between barriers."""
+        """The ratio of a work-item's operations and accesses to those on its critical path between barriers."""
         total, serial = (chain.operations() + chain.accesses() for chain in (self.work, self.between_barriers))
         return Parallelism(total, serial)
 
     @cached_property
     def memory_parallelism(self) -> Parallelism:
-        """Loads from global memory over the rounds in which they can be issued: the mean number in flight.
+        """The mean number of global loads in flight: all loads divided by the rounds in which they can be issued.
 
         Two loads are in different rounds if the address of one depends on the other, or if a barrier or the end of an
         iteration of a loop that is not unrolled lies between them.
@@ -206,7 +206,7 @@ class Flow(FrozenValue):
                 self._add_loop(node, terms, runs, launched)
 
     def _add_loop(self, node: program.Loop, terms: Counter[Term], runs: int, launched: bool) -> None:
-        """Add the operations of a loop: multiplied by few constant trips, or else as operations of the loop's nest."""
+        """Add a loop's operations: multiplied by its trips if few and constant, else as operations of its nest."""
         body, span = Counter[Term](), self._trips.span(node.iname)
         short = is_short(span, runs, node.iname in self.dataflow.unrolled)
         times = span.trips if short and span is not None else FOLLOWED

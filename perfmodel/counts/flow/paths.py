@@ -38,7 +38,7 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class Prefix:
-    """The operations of a path before a loop body; the walk uses those of one iteration to decide."""
+    """The operations of a path before a loop body; the walk decides with the operations of one iteration."""
 
     number: int
     terms: Mapping[Term, int]
@@ -46,7 +46,7 @@ class Prefix:
     choices: Choices
 
     def contains(self, term: Term, more: int) -> bool:
-        """Return whether a path contains an operation that it has ``more`` times after the prefix."""
+        """Return whether a path has an operation, given that it has the operation ``more`` times after the prefix."""
         kept = self.choices.kept[self.number, term, more] = self.terms.get(term, 0) + more != 0
         return kept
 
@@ -54,7 +54,7 @@ class Prefix:
 class Path(NamedTuple):  # a tuple, because a walk makes tens of thousands
     """Operations that wait for one another, and their total cost at large sizes.
 
-    With a prefix, ``terms`` are the operations after it, and ``cost`` includes it.
+    With a prefix, ``terms`` are the operations after it, and ``cost`` includes the prefix.
     """
 
     terms: Mapping[Term, int]
@@ -113,5 +113,5 @@ def costlier(path: Path, other: Path, added: Cost = 0, added_to_other: Cost = 0)
 
 
 def longer(left: Path, right: Path) -> Path:
-    """Return the costlier path, the first of two that cost the same."""
+    """Return the costlier path; ``left`` if both cost the same."""
     return right if costlier(right, left) else left

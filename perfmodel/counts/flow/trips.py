@@ -43,8 +43,8 @@ def is_short(span: Span | None, runs: int, unrolled: bool) -> TypeGuard[Span]:
 class Trips:
     """Trip counts of the loop nests of one program, of granularity ``"chain"``.
 
-    If work-items or outer iterations differ in trips, the largest number counts. It is exact if one of them makes all
-    trips that any of them makes; else it is an upper bound: the product of each loop's largest number.
+    If work-items or outer iterations differ in trips, the largest number counts. The count is exact if one of them
+    makes all trips that any of them makes; else it is an upper bound: the product of each loop's largest trips.
     """
 
     def __init__(self, cardinalities: Cardinalities) -> None:
@@ -141,7 +141,7 @@ class Trips:
         return self.cardinalities.wrap(number, factor, exact, "chain", reasons)
 
     def _most(self, points: isl.Set, dims: int) -> Cardinality:
-        """Return the most trips along the first dimensions, or a simple bound if these take too much work."""
+        """Return the most trips along the first dimensions, or a simple upper bound if they take too much work."""
         with suppress(BudgetSpentError), limited(self.cardinalities.operations):
             return Cardinality(_longest(points, dims), dims == 1)
         return Cardinality(_bound(points, dims), False)
@@ -156,7 +156,7 @@ class Trips:
 
 
 def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tuple[isl.Set, int]:
-    """Return the points over the nest and the hardware axes and loops around it, and the number of these others."""
+    """Return the points of the nest with the axes and loops around it, and the number of these outer dimensions."""
     common = set(domains[0].names).intersection(*(domain.names for domain in domains))
     parallel = {name for domain in domains for name, axis in zip(domain.names, domain.axes, strict=True) if axis}
     outer = sorted((common - set(nest)) & (parallel | around))
@@ -173,7 +173,7 @@ def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tup
 
 
 def _one_runs_all(points: isl.Set, alone: isl.Set, dims: int) -> bool:
-    """Return whether, at some point of the other dimensions, the first ones take all values that they take at any."""
+    """Return whether the first dimensions take all their values at one single point of the other dimensions."""
     other_values = points.project_out(SET, 0, dims)
     missing = alone.flat_product(other_values).subtract(points)
     most = other_values.subtract(missing.project_out(SET, 0, dims))
@@ -191,7 +191,7 @@ def _longest(points: isl.Set, dims: int) -> isl.PwQPolynomial:
 
 
 def _bound(points: isl.Set, dims: int) -> isl.PwQPolynomial:
-    """Return the product over the first dimensions of the most values on any line, or else of their whole range."""
+    """Take, for each of the first dimensions, the most values on any line, else its whole range; return the product."""
     number = isl.PwQPolynomial("{ 1 }")
     for k in range(dims):
         lines = _lines(points, dims, k)

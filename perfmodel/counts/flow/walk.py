@@ -5,10 +5,10 @@ A loop of few constant trips is executed iteration by iteration. Of any other lo
 after a few iterations each further iteration adds the same operations.
 
 The effect of a loop body on the state is kept for later iterations. The body is executed once with a
-:class:`~perfmodel.counts.flow.paths.Prefix` in place of each path. Every path after it is then a prefix and the
-operations that the body appends. This holds for each iteration that finds the same cells, and in which the lengths of
-the prefixes lead to the same choices of longest paths. Without this a walk through nested loops would execute each body
-once for every iteration of all loops around it.
+:class:`~perfmodel.counts.flow.paths.Prefix` in place of each path. Every path after the body is then a prefix and the
+operations that the body appends. The kept effect is valid for each iteration that finds the same cells and whose prefix
+lengths lead to the same choices of longest paths. Without kept effects a walk through nested loops would execute each
+body once for every iteration of all loops around it.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Walk:
             effect.apply(self.state, paths)
 
     def _effect(self, node: program.Loop, at: Position, body: Body, paths: list[Path]) -> Effect | None:
-        """Return the effect of a body on states with such paths; None where it depends on the prefixes themselves."""
+        """Return the effect of a body on states with such paths; None if the effect depends on the prefixes."""
         state = self.state
         self.state, choices = _with_prefixes(state, body, paths)
         try:

@@ -27,7 +27,7 @@ Digits = tuple[tuple[int, Count], ...]  #: for each digit its place value, and t
 
 
 def index_functions(access: Access) -> list[isl.PwAff]:
-    """Return the index along each axis of an array as a function of the inames; nothing if it depends on data."""
+    """Return the index along each axis of an array as a function of the inames; an empty list if data determine it."""
     if access.cells is None:
         return []
     function = isl.PwMultiAff.from_map(access.cells)
@@ -35,7 +35,7 @@ def index_functions(access: Access) -> list[isl.PwAff]:
 
 
 def _indices_at(functions: Sequence[isl.PwAff], point: Mapping[int, int]) -> tuple[int, ...] | None:
-    """Return the indices where inames, by position, have some values and the others are 0; None if undefined there."""
+    """Return the indices at given values of some inames (by position) and 0 for the others; None if undefined there."""
     inames = isl.Point.zero(functions[0].get_domain_space())
     for position, value in point.items():
         inames = inames.set_coordinate_val(SET, position, isl.Val(value))
@@ -55,7 +55,7 @@ def floors(access: Access) -> Iterator[tuple[int, Fraction, int]]:
 
 
 class StepsByDigits:
-    """How far an address moves with each iname: by one, or by the place value of one of its digits."""
+    """How far an address moves when an iname rises by 1, or by the place value of one of its digits."""
 
     def __init__(self, access: Access, functions: Sequence[isl.PwAff], names: tuple[str, ...]) -> None:
         self.access, self.functions, self.names = access, functions, names

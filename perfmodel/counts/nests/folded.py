@@ -5,14 +5,14 @@ Counts are of the generated code; quantities use the remaining operations.
 - An operation on literals alone is folded: ``1.0/4.0``.
 - A quotient by a power of two is a product: ``x/2.0``. A quotient or remainder of an integer by a literal is a product
   and a shift, or one of them. Factors and divisors 1 and -1 are free; so is 0 added to an integer.
-- A power with an integer literal is products, and a division if it is negative: ``x**3`` is two products. Loopy
-  calls a function that squares in a loop, and the compiler knows the loop's trips.
+- A power with an integer literal is products, and a division if the literal is negative: ``x**3`` is two products.
+  Loopy calls a function that squares in a loop, and the compiler knows the loop's trips.
 - A vector function is its operations: ``dot`` of two float4 is four products and three sums.
 - Equal values are computed once, in an instruction or in several of one domain.
 - What a loop does not change is computed before the loop, and copies of an unrolled loop share it.
 
 Other float divisions stay, and so does adding 0 to a float: compilers keep rounding and the sign of zero. A power with
-an exponent such as 3.0 is a call. So are the sine and the cosine of one angle, one each, in PoCL's library.
+an exponent such as 3.0 is a call. The sine and the cosine of one angle are two calls in PoCL's library.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The compiler unrolls short loops, from the innermost on, and stops at the first that it keeps. A loop of varying trips
 is unrolled in steps that divide all its trip counts, with a test between steps. The rules follow from times of tiled
-contractions on a TITAN V (docs/lab/real-gpus.md). The compiler then knows which addresses of a register tile are equal,
-and accesses these once, and keeps private arrays with constant indices in registers. A private array that a remaining
-loop indexes is in memory.
+contractions on a TITAN V (docs/lab/real-gpus.md). The compiler then knows which addresses of a register tile are equal.
+It accesses equal addresses once, and keeps private arrays with constant indices in registers. A private array that a
+remaining loop indexes is in memory.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class _Issues(NestTable):
     def _tests(
         self, loops: tuple[str, ...], statements: Sequence[Statement], written: Mapping[str, LoopTrips]
     ) -> Count:
-        """Return the tests of unrolled loops of varying trips: one for each iteration of the innermost of them."""
+        """Return the tests of unrolled loops of varying trips: one for each iteration of the innermost such loop."""
         inside = set(takewhile(lambda loop: not written[loop].varying, written))
         if len(inside) == len(written):
             return Count.constant(0)
@@ -199,7 +199,7 @@ class _Issues(NestTable):
         yield from (replace(access, fresh=shares[access]) for access in accesses)
 
     def _offsets(self, access: IssuedAccess) -> np.ndarray:
-        """Return the start addresses of the copies of an access; copies behind different tests get distant ones."""
+        """Return the start addresses of an access's copies; copies behind different tests get addresses far apart."""
         offsets, distance = np.array([int(access.start(**self.sizes))]), FAR
         for move in access.moves:
             if move.written:
@@ -221,15 +221,15 @@ class _Issues(NestTable):
 
 
 def _is_tested(domain: Domain, name: str) -> bool:
-    """Return whether a test depends on an iname: the test excludes some of its values, but not always."""
+    """Return whether tests exclude values of an iname between its bounds, for some values of the other inames."""
     position = domain.names.index(name)
     return not takes_each(domain.points, position, *bounds(domain.points, position))
 
 
 def _unmoving(loops: tuple[str, ...], domain: Domain, address: Address | None, spilled: bool) -> set[str]:
-    """Return the innermost loops that do not move an address: a compiler keeps its value in a register there.
+    """Return the innermost loops that do not move an address; in these a compiler keeps the value in a register.
 
-    Data that registers do not hold (``spilled``) is loaded again around statements with several copies in the code.
+    If copies of the access differ in address, data not in registers (``spilled``) is loaded in each iteration.
     """
     if address is None:
         return set()
@@ -269,8 +269,8 @@ class LoopTrips:
 def written_loops(around: Surroundings, statements: Sequence[Statement]) -> dict[str, LoopTrips]:
     """Return the loops of a nest that a compiler unrolls, innermost first.
 
-    No loop of varying trips is unrolled around a long one of varying trips, and no long one around statements of which
-    the code has several copies.
+    Two kinds of loops are not unrolled: loops of varying trips around a long loop of varying trips, and long loops
+    around statements of which the code has several copies.
     """
     written: dict[str, LoopTrips] = {}
     loops = {*around.outer, *around.inner}
@@ -292,7 +292,7 @@ def written_loops(around: Surroundings, statements: Sequence[Statement]) -> dict
 
 
 def _stays(trips: LoopTrips, innermost: bool, statements: Sequence[Statement]) -> bool:
-    """Return whether a compiler keeps a long loop: it has many steps or idle lanes in some groups, or clears memory."""
+    """Whether a compiler keeps a long loop, as it has many steps, has idle lanes in some groups, or clears memory."""
     clears = innermost and all(
         not statement.operations and all((a.space, a.direction) == ("private", "store") for a in statement.accesses)
         for statement in statements

@@ -49,7 +49,7 @@ class Address(FrozenValue):
 
     @cached_property
     def degree(self) -> int:
-        """The largest number of parameters in a product of the start: 1 for rows of a matrix, 2 for planes of rows."""
+        """The largest number of parameters in a term of the start: 1 for rows of a matrix, 2 for planes of rows."""
         degrees = [0]
         for _, value in self.start.polynomial.get_pieces():
             names = range(value.dim(PARAM))
@@ -76,7 +76,7 @@ def address_of(access: Access, domain: Domain) -> Address | None:
 
 
 def moving_address_of(access: Access, domain: Domain) -> Address | None:
-    """Return the address of an access, with steps of data-bounded loops too; at the start, their inames are 0."""
+    """Return the address of an access, with steps of data-bounded loops too, whose inames are 0 at the start."""
     if access.moves is None:
         return address_of(access, domain)
     address = _address(access, access.moves, domain.with_loops)
@@ -107,9 +107,9 @@ def _address(access: Access, cells: isl.Map | None, points: isl.Set) -> Address 
 
 
 def _bends(cells: isl.Map, points: isl.Set) -> bool:
-    """Return whether values along each iname, through one point, show that an index with floors is not affine.
+    """Return whether sampled values along each iname, from one point, show that an index with floors is not affine.
 
-    isl takes seconds to write some of these as pieces that are affine.
+    This saves time, since isl takes seconds to write some such indices as affine pieces.
     """
     if not any(basic.dim(DIV) for basic in cells.get_basic_maps()) or points.is_empty():
         return False
@@ -158,7 +158,7 @@ class NestAccess:
     copies: Mapping[str, int]  # the inames of loops that the generated code unrolls, each with its number of values
 
     def step(self, loop: str) -> Count | None:
-        """Return the bytes between two iterations of a loop; None if unknown, 0 if it does not move the access."""
+        """Return the bytes between two iterations of a loop; None if unknown, 0 if the access stays."""
         if self.address is None or (self.address.drifts and loop not in self.address.steps):
             return None
         return self.address.step(loop)
@@ -201,7 +201,7 @@ class Nest:
 
     @property
     def entries(self) -> Count:
-        """Entries of the innermost loop; :attr:`iterations` without an inner loop."""
+        """Entries of the innermost loop; :attr:`iterations` if there is no inner loop."""
         return self.entered[-1] if self.entered else self.iterations
 
 

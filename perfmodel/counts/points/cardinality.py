@@ -79,7 +79,7 @@ class Cardinality:
 
 
 def unbounded(points: str) -> CountError:
-    """Return the error to raise for an infinite set in isl's notation, or for its function."""
+    """Return the error to raise for an infinite set; ``points`` is the set, or its counting function, as text."""
     return CountError(
         f"cannot count {points}: it has infinitely many points", "give each dimension a lower and an upper bound"
     )
@@ -161,10 +161,10 @@ class IntervalCounter:
     def _times_between(
         self, number: isl.PwQPolynomial, low: AffineForm, high: AffineForm, name: str
     ) -> isl.PwQPolynomial:
-        """Return a number times how many x have a*x + l >= 0 and h - b*x >= 0, with a or b equal to 1.
+        """Return ``number`` times the number of integers x with a*x + l >= 0 and h - b*x >= 0, where a or b is 1.
 
-        With a = 1 that is floor(h/b) + l + 1 = floor((h + b*(l + 1)) / b) or, where this is negative, none; with b = 1
-        it is the same with the two exchanged.
+        If a = 1, there are floor(h/b) + l + 1 = floor((h + b*(l + 1)) / b) such x, or 0 if this is negative. If b = 1,
+        a and b are exchanged in the formula, and so are l and h.
         """
         wide, unit = (high, low) if low[name] == 1 else (low, high)
         divisor = abs(wide[name])
@@ -174,7 +174,7 @@ class IntervalCounter:
         return number.mul(self._restricted(self._floor(span, divisor), span))
 
     def _tightest(self, rows: list[AffineForm], name: str) -> AffineForm | None:
-        """Return the row from which all others follow, under the assumptions."""
+        """Return the row from which all others follow, under the assumptions; None if there is no such row."""
         for row in rows:
             if all(other is row or self._follows(abs(row[name]) * other - abs(other[name]) * row) for other in rows):
                 return row
@@ -190,7 +190,7 @@ class IntervalCounter:
         return all(c > 0 and name in self._least for name, c in form.terms.items()) and form.at(self._least) >= 0
 
     def _restricted(self, number: isl.PwQPolynomial, form: AffineForm) -> isl.PwQPolynomial:
-        """Return the function where the form is >= 0 and zero elsewhere."""
+        """Return the function that is ``number`` where the form is >= 0, and zero elsewhere."""
         form = form.tightened()
         if self._follows(form):
             return number

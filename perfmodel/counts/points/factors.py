@@ -24,8 +24,8 @@ PRODUCTS = 4  # most products of a union that is expanded: four products have el
 def eliminated(polytope: Polytope, name: str) -> Polytope | None:
     """Return the projection along a variable; None unless it is provably a polytope.
 
-    Between ``a*x >= l`` and ``b*x <= h`` lies an integer wherever ``b*l <= a*h`` if a or b is 1, and everywhere if
-    ``a*h - b*l >= (a - 1)*(b - 1)`` (Pugh's Omega test, CACM 35(8), 1992).
+    If a or b is 1, an integer x with ``a*x >= l`` and ``b*x <= h`` exists where ``b*l <= a*h``. For any a and b it
+    exists where ``a*h - b*l >= (a - 1)*(b - 1)`` (Pugh's Omega test, CACM 35(8), 1992).
     """
     tied = [form for form in polytope.equalities if name in form]
     if tied:
@@ -51,7 +51,7 @@ def eliminated(polytope: Polytope, name: str) -> Polytope | None:
 
 
 def straightened(polytope: Polytope) -> Polytope:
-    """Return a polytope with as many points and, if one is found, with less coupled variables."""
+    """Return a polytope with as many points, whose variables are less coupled if such a polytope is found."""
     simple = without_tiles(_without_fixed(polytope))
     for name in simple.variables if len(simple.variables) > 1 else ():
         moved = _sheared(simple, name)
@@ -69,7 +69,7 @@ def _without_fixed(polytope: Polytope) -> Polytope:
 
 
 def _sheared(polytope: Polytope, name: str) -> Polytope:
-    """Return the polytope with x for x + f, if all constraints on x contain multiples of x + f only.
+    """Return the polytope with x + f replaced by x, if x occurs in constraints only as multiples of x + f.
 
     The shear (x, y) -> (x + f(y), y) has an inverse in the integers, so it keeps the number of points.
     """
@@ -86,8 +86,8 @@ def _sheared(polytope: Polytope, name: str) -> Polytope:
 def without_tiles(polytope: Polytope) -> Polytope:
     """Return a polytope with as many points, in which tile and offset are one variable.
 
-    If ``0 <= y - f < a`` and all other constraints contain ``a*x + y`` or ``x`` alone, ``z = a*x + y`` replaces both:
-    x = floor((z - f)/a) is determined, and ``x >= l`` is ``z >= a*l + f``.
+    If ``0 <= y - f < a`` and all other constraints contain ``a*x + y`` or ``x`` alone, ``z = a*x + y`` replaces x and
+    y: z determines x = floor((z - f)/a), and ``x >= l`` becomes ``z >= a*l + f``.
     """
     polytope = _without_determined(polytope)
     for offset in polytope.variables:
@@ -99,7 +99,7 @@ def without_tiles(polytope: Polytope) -> Polytope:
 
 
 def _without_determined(polytope: Polytope) -> Polytope:
-    """Remove variables with one value for each point of the others: ``0 <= f - a*x < a`` only, so x = floor(f/a)."""
+    """Remove variables that the others determine: x = floor(f/a) if ``0 <= f - a*x < a`` are its only constraints."""
     for name in polytope.variables:
         rows = [form for form in polytope.inequalities if name in form.terms]
         if len(rows) != 2 or any(name in form for form in polytope.equalities):
@@ -135,7 +135,7 @@ def _with_merged(polytope: Polytope, tile: str, offset: str) -> Polytope | None:
 def _on_merged(form: AffineForm, tile: str, offset: str, start: AffineForm, width: int) -> AffineForm | None:
     """Return an inequality in z = width*tile + offset, which gets the offset's name; None if it has other terms.
 
-    ``start`` is offset - f, from 0 to width - 1; with z for the offset it is z - f.
+    ``start`` is the form offset - f, from 0 to width - 1. As z gets the offset's name, the form then means z - f.
     """
     c, d = form[tile], form[offset]
     rest = form.without(tile).without(offset)
@@ -150,8 +150,8 @@ def _on_merged(form: AffineForm, tile: str, offset: str, start: AffineForm, widt
 def alternating(union: Sequence[Factors]) -> Iterator[tuple[int, Factors]]:
     """Yield signs and products whose points add up to the points of a union: ``|A or B| = |A| + |B| - |A and B|``.
 
-    A factor is None if it is an intersection with a factor that is None, or if the union has too many products.
-
+    A factor None is an unknown polytope. An intersection with a factor None is None. A union of more than
+    :data:`PRODUCTS` products yields only ``(1, (None,))``.
     """
     if len(union) > PRODUCTS:
         yield 1, (None,)
@@ -193,9 +193,9 @@ class Multiple:
 class FactoredSet:
     """A basic set as a product of polytopes over disjoint groups of variables; dimension k is the variable ``_vk``.
 
-    The set is empty where a condition, a form in the parameters alone, is negative. Names of multiples replace
-    parameters that the set requires to be multiples. The set is separable if each of isl's own constraints involves the
-    variables of one factor only; otherwise floors of several were eliminated.
+    The set is empty where a condition, a form in the parameters alone, is negative. If the set requires a parameter to
+    be a multiple, the name of a :class:`Multiple` replaces the parameter. The set is separable if each of isl's own
+    constraints involves the variables of one factor only; otherwise floors over several factors were eliminated.
     """
 
     basic: isl.BasicSet
@@ -272,10 +272,9 @@ def merged(groups: Iterable[set[str]], couplings: Iterable[set[str]]) -> list[se
 
 
 def _with_multiples(basic: isl.BasicSet) -> tuple[Polytope, tuple[Multiple, ...]]:
-    """Return a set as a polytope whose variables are its dimensions and its floors of these.
+    """Return a set as a polytope whose variables are the set's dimensions and the floors of dimensions.
 
-    A floor that requires a parameter to be a multiple, and the parameter, are replaced by the multiple's name.
-
+    If a floor requires a parameter to be a multiple, the multiple's name replaces both the floor and the parameter.
     """
     names = [basic.get_dim_name(PARAM, k) for k in range(basic.dim(PARAM))]
     variables = [variable(k) for k in range(basic.dim(SET))]
@@ -314,7 +313,7 @@ def _rows(matrix: isl.Mat, columns: list[str]) -> list[AffineForm]:
 def _congruence(
     equalities: Iterable[AffineForm], floor: str, parameters: set[str]
 ) -> tuple[Multiple, AffineForm] | None:
-    """Return the equality p = c + k*floor as p = r + |k|*m with 0 <= r < |k|, and floor in m."""
+    """Find an equality p = c + k*floor; return it as p = r + |k|*m with 0 <= r < |k|, and the floor as a form in m."""
     for form in equalities:
         if floor not in form or len(form.terms) != 2:
             continue

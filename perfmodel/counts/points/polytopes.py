@@ -89,7 +89,7 @@ class AffineForm:
         return AffineForm({names.get(name, name): c for name, c in self.terms.items()}, self.constant)
 
     def tightened(self) -> AffineForm:
-        """Return the form that is >= 0 at the same integers, with coefficients that share no divisor."""
+        """Return a form that is >= 0 at the same integers and whose coefficients have no common divisor."""
         divisor = gcd(*self.terms.values())
         if divisor < 2:
             return self
@@ -100,7 +100,7 @@ class AffineForm:
         return not self.terms and self.constant >= 0
 
     def follows_from(self, other: AffineForm) -> bool:
-        """Whether the form is >= 0 where another form is, since it is that form plus a non-negative constant."""
+        """Whether this form is ``other`` plus a non-negative constant; then it is >= 0 wherever ``other`` is."""
         return self.constant >= other.constant and self.terms == other.terms
 
 
@@ -283,8 +283,7 @@ class NamedFloor:
 class Polytope(FrozenValue):
     """The integer points with ``form == 0`` for all equalities and ``form >= 0`` for all inequalities.
 
-    Names that are not variables are parameters.
-
+    All other names are parameters.
     """
 
     variables: tuple[str, ...]
@@ -335,8 +334,8 @@ class Polytope(FrozenValue):
 def polytope_of(basic: isl.BasicSet, dimensions: tuple[str, ...] = ()) -> tuple[Polytope, tuple[NamedFloor, ...]]:
     """Return a polytope with as many points as a set, and its derived parameters.
 
-    Its variables have the names of `dimensions`, by default ``_v0, _v1, ...``. Floors of variables become variables
-    with determined values, and floors of parameters become derived parameters.
+    The polytope's variables have the names of `dimensions`, by default ``_v0, _v1, ...``. Floors of variables become
+    variables with determined values, and floors of parameters become derived parameters.
     """
     names = [basic.get_dim_name(PARAM, k) for k in range(basic.dim(PARAM))]
     variables = [*(dimensions or (f"_v{k}" for k in range(basic.dim(SET))))]

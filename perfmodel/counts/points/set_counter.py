@@ -127,7 +127,7 @@ class SetCounter:
     def sum_of_unions(self, whole: FactoredSet, unions: Iterable[list[Factors]]) -> Cardinality | None:
         """Return the sum of the numbers of points of unions of products, under the conditions of ``whole``.
 
-        It is None if a factor is None or not a product of intervals, or if counting points is faster.
+        The result is None if a factor is None (unknown) or not a product of intervals, or if counting points is faster.
         """
         multiplicities: Counter[tuple[Cardinality, ...]] = Counter()
         overlap = False
@@ -174,7 +174,7 @@ class SetCounter:
     def _in_hull(self, points: isl.Set) -> Cardinality | None:
         """Return the number of points of a union that fills its hull except for at most one hole; else None.
 
-        Both branches of a test together fill the hull.
+        Example: the two branches of a test together fill the hull.
         """
         if not 1 < points.n_basic_set() < PARTS:
             return None

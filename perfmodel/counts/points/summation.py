@@ -40,8 +40,7 @@ class TooHardError(Exception):
 class PartialSum:
     """A polynomial to be summed over the points of a polytope.
 
-    Derived parameters are floors of forms in other parameters, and in earlier derived ones.
-
+    Derived parameters are floors of forms in parameters and in earlier derived parameters.
     """
 
     polytope: Polytope
@@ -87,7 +86,7 @@ def _best_variable(summand: PartialSum) -> str:
 
 
 def _summed_over(name: str, summand: PartialSum) -> Iterator[PartialSum]:
-    """Yield sums that add up to a sum, without the variable or without floors of it."""
+    """Yield sums without the variable, or without floors of the variable, that add up to a given sum."""
     period = summand.value.period(name)
     if period > RESIDUES:
         raise TooHardError
@@ -114,8 +113,8 @@ def _summed_over(name: str, summand: PartialSum) -> Iterator[PartialSum]:
 def _is_tightest(best: AffineForm, other: AffineForm, name: str, strictly: bool) -> AffineForm:
     """Return the form that is >= 0 where a bound is at least as tight as another bound of the same side.
 
-    Bounds ``a*x + l >= 0`` and ``c*x + m >= 0`` (both from below or both from above) compare as ``l/|a| <= m/|c|``;
-    strictly to break ties.
+    Bounds ``a*x + l >= 0`` and ``c*x + m >= 0`` (both from below or both from above) compare as ``l/|a| <= m/|c|``; by
+    ``<`` if ``strictly``, so that one of two equal bounds is the tightest.
     """
     return abs(best[name]) * other - abs(other[name]) * best - int(strictly)
 
@@ -148,7 +147,7 @@ def without_equalities(summand: PartialSum) -> PartialSum:
 
 
 def values_of(sums: list[PartialSum]) -> Values:
-    """Return the values of sums without variables, by the conditions (in isl's notation) for them."""
+    """Return the values of sums without variables; the keys are the conditions for them, in isl's notation."""
     values: Values = {}
     for summand in sums:
         condition, value = _value_of(summand)
@@ -207,7 +206,7 @@ def _floor_text(form: AffineForm, denominator: int, texts: Mapping[str, str]) ->
 def vanishes(function: isl.PwQPolynomial) -> bool:
     """Whether a function of parameters is provably zero.
 
-    On each residue class, and for each value of a parameter with few values, all its coefficients are zero.
+    The proof: all its coefficients are zero on each residue class, and for each value of a parameter with few values.
     """
     return all(_is_zero(domain, value) for domain, value in function.get_pieces())
 

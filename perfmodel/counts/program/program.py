@@ -226,7 +226,7 @@ class Statistic(NamedTuple):
 
 
 class IndexSpan(NamedTuple):
-    """The locality of data-dependent indices: those of one work-item lie in a window of ``indices`` indices."""
+    """The locality of data-dependent indices: one work-item's indices lie in a window of ``indices`` indices."""
 
     indices: Fraction
     axes: tuple[int, ...]  # the array's axes with data-dependent indices

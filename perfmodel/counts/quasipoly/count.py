@@ -303,7 +303,7 @@ class Count:
 
 
 def given(document: Mapping[str, Any], name: str, kind: type[Any], each: type[Any] = object) -> Any:
-    """Return a part of a document; raise a DocumentError unless it, and each item of a list, has the type."""
+    """Return a part of a document; raise a DocumentError unless the part, and each item of a list, has the type."""
     part = document[name]
     if not isinstance(part, kind) or (kind is list and not all(isinstance(item, each) for item in part)):
         raise errors.DocumentError(f"has {name} = {shortened(part)}, which is of another type")

@@ -48,7 +48,7 @@ def shares(weights: Mapping[Arm, Fraction]) -> dict[Arm, tuple[Fraction, bool]]:
 
 
 def with_share(domain: Domain, share: Fraction, exact: bool, doubts: Sequence[str]) -> Domain:
-    """Return a domain with the share to count; if it is exact, ``doubts`` are no longer reasons."""
+    """Return a domain with the share to count; if the share is exact, remove ``doubts`` from its reasons."""
     reasons = tuple(reason for reason in domain.reasons if not exact or reason not in doubts)
     return replace(domain, chance=domain.chance * share, exact=not reasons, reasons=reasons)
 

@@ -281,7 +281,7 @@ class Domains:
     def at_test(self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...], shared: bool) -> Domain:
         """Return the instances at which predicates are tested, under the conditions that are tested before them.
 
-        Before predicates Loopy tests only bounds. It tests a loop's stride after them, so the points are a superset.
+        Before predicates Loopy tests only bounds; it tests the strides of loops later. So the points are a superset.
         """
         atoms = tuple(dict.fromkeys(self._atomic(conditions)))
         key = (launch, frozenset(inames), frozenset(atoms), shared)

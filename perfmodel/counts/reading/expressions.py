@@ -137,9 +137,9 @@ class Walk(Mapper):  # type: ignore[misc]
         )
 
     def copies(self, index: Any) -> Iterator[Copy]:
-        """Yield an index or a subscript, or its copies in unrolled loops where they differ.
+        """Yield the index or subscript itself or, if unrolling loops changes it, its copy for each iteration.
 
-        In ``k*x[i]`` nothing is read where k is 0.
+        Copies may differ: with k unrolled, ``k*x[i]`` reads nothing in the iteration k = 0.
         """
         copies, asked = [], self.options.include_index_arithmetic
         if not asked and not self.has_data(index):
@@ -561,7 +561,8 @@ def _factors(expr: Any) -> Iterator[Any]:
 def _computed(name: str, operands: list[Type[Any]], result: Type[Any]) -> tuple[Type[Any], str]:
     """Return the type that a function computes in, and its kind of operation.
 
-    This is the type of a complex operand, else of any operand if the result is an integer (``isnan``), else the result.
+    If an operand is complex, this is its type. Else, if the result is an integer (``isnan``), this is the type of any
+    operand; otherwise it is the type of the result.
     """
     dtype = next((operand for operand in operands if operand in COMPLEX or result.kind in "iub"), result)
     if name == "abs" and dtype.kind == "f":

@@ -3,8 +3,8 @@
 isl cannot represent a product of a parameter and a variable. A flattened index such as ``a[n*i + j]`` is therefore
 split into its digits: column j of row i, where rows have n cells.
 
-The distance of a lane is the difference between the next lane's address and its own, along local axis 0 (for the last
-lane: its own and the previous one's). An access with several distances is divided into parts of one distance each.
+The distance of a lane is the difference between the next lane's address and its own, along local axis 0 (last lane:
+between its own and the previous lane's). An access with several distances is divided into parts of one distance each.
 """
 
 from __future__ import annotations
@@ -355,7 +355,7 @@ class Lanes:
         self.position = domain.axes.index("l.0") if "l.0" in domain.axes else None
 
     def strides(self, indices: tuple[Any, ...], layout: Layout) -> tuple[LaneStride, ...]:
-        """Return the distances; none where they depend on data."""
+        """Return the distances between lanes; an empty tuple if they depend on data."""
         if self.position is None or not indices:
             return (LaneStride(quasi_polynomial(0, self.parameters), None, 0),)
         parts: list[tuple[isl.Set | None, tuple[Any, ...]]] = [(None, ())]

@@ -108,7 +108,7 @@ def refuse_unbounded(domains: Iterable[isl.Set]) -> None:
     """Raise unless every loop has finitely many iterations for each value of the parameters.
 
     Outer loops are parameters of inner domains. Loopy's main branch leaves the loop of a sequential scan in a second
-    domain; one of its domains must bound it.
+    domain; one of the two domains must bound the loop.
     """
     domains = [*domains]
     bounded = {
@@ -219,7 +219,7 @@ def _untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class BuildCheck:
-    """The cached result of a check: why the kernel cannot be built, with advice; empty if it can be."""
+    """The cached result of a check: why the kernel cannot be built, with advice; empty if it can be built."""
 
     problem: str = ""
     advice: str = ""

@@ -123,7 +123,7 @@ class Statements:
     ) -> None:
         """Add the evaluation of a test in a nest of inames, where the tests before it hold.
 
-        ``shared``: True if instructions may share the test or have one each.
+        ``shared``: True if it is unknown whether instructions share the test or have one each.
         """
         self.place, self.instruction = place, ""
         options = Options(include_index_arithmetic=self.options.include_index_arithmetic)
@@ -468,7 +468,7 @@ def _constant(extent: Any) -> int:
 
 
 def _extents(domains: Domains, instructions: frozenset[str]) -> tuple[list[Any], list[Any]] | None:
-    """Return the extents of the group axes and of the local axes; None unless one constraint gives each.
+    """Return the extents of the group axes and of the local axes; None unless one constraint determines each extent.
 
     Loopy's search for static bounds takes a third of the time of a count.
     """

@@ -44,9 +44,9 @@ class Interval(NamedTuple):
 
 
 def lines_of_run(length: float, line: int, grid: int, start: int) -> float:
-    """Return the mean number of lines L that r bytes touch: 1 + floor((s mod a + r - 1)/a) a/L.
+    """Return the mean number of lines of L bytes that r bytes touch: 1 + floor((s mod a + r - 1)/a) a/L.
 
-    The runs start at ``start`` s plus any multiple of the grid a, which divides the line.
+    A run starts at s (``start``) plus any multiple of a (``grid``); L is ``line``, a multiple of a.
     """
     return 1.0 + floor((start % grid + length - 1) / grid) * grid / line
 

@@ -1,4 +1,4 @@
-"""The lines that the loops of a launch touch, at given sizes and for caches with lines of some bytes.
+"""The lines that the loops of a launch touch, at given sizes and for a given length of lines.
 
 The *footprint* at a depth of the loop tree is the lines that all loops from there inwards touch, as boxes for each
 array. Row sums of 128 rows of 64 float32, in groups of 64 rows::
@@ -137,7 +137,7 @@ class ReferenceMotion:
         return self._sweeps[depth]
 
     def extent(self, depth: int, level: int) -> float:
-        """Return the extent of a loop in the loops from a depth inwards; it includes lanes that a guard cuts off."""
+        """Return the extent of a loop in the loops from a depth inwards; lanes that a guard cuts off count."""
         for loop in self.reference.coupled[depth] if self.reference.coupled is not None else ():
             if loop.depth == level and loop.outside:
                 return self._coupled_extent(loop)
@@ -180,7 +180,7 @@ class ReferenceMotion:
         return max(lines * min(share, 1.0), 1.0)
 
     def _lines_to_choose(self, line: int) -> float:
-        """Return the lines of an array with data-dependent indices; for an unknown shape, a cell for each work-item."""
+        """Return the lines of an array with data-dependent indices; if the shape is unknown, a cell per work-item."""
         if self.reference.span is not None:
             return max(float(-(-self.reference.span // line)), 1.0)
         moving = self.reference.window.moving if self.reference.window else ()
@@ -188,10 +188,10 @@ class ReferenceMotion:
         return max(items * self.reference.size / line, 1.0)
 
     def jump_share(self, line: int, depth: int) -> float:
-        """Return the share of lines that do not follow the line before: the first of each run.
+        """Return the share of lines that are not adjacent to the line touched before: the first line of each run.
 
-        A run continues as long as each loop starts where the loops inside it end, or as a window of data-dependent
-        indices moves on.
+        A run ends at the innermost loop whose step is longer than a line and than the bytes that the loops inside it
+        touch. If data-dependent indices lie in a moving window, only the lines of its first position count.
         """
         run = float(self.reference.size)
         if self.steps is None:
@@ -237,7 +237,7 @@ class Footprints:
         return ROUNDING * sum(lines)
 
     def jump_share(self, k: int, depth: int) -> float:
-        """Return the share of a reference's lines, from a depth inwards, that do not follow the line before."""
+        """Return the :meth:`~ReferenceMotion.jump_share` of reference k in the loops from a depth inwards."""
         return self._jump_share(k, depth if self.references[k].window else 0)
 
     def _of_loop(self, loop: int, whole: bool) -> TouchedLines:
@@ -326,7 +326,7 @@ class Footprints:
         return array if array.lines <= most else array.part(most / array.lines)
 
     def _distances(self, k: int) -> set[int]:
-        """Return the distances [B], 0 or above a line, from starts of references with the same motion."""
+        """Return 0 and the distances [B] of a line or more between starts of reference k and starts that move alike."""
         reference, steps, starts = self.references[k], self.motions[k].steps, set[int]()
         for alike, motion in zip(self.references, self.motions, strict=True):
             if (alike.array, alike.loops, motion.steps) == (reference.array, reference.loops, steps):

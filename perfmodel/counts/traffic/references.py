@@ -53,7 +53,7 @@ class CoupledLoop(Generic[Amount]):
 
 @dataclass(frozen=True)
 class Window(Generic[Amount]):
-    """Data-dependent indices: those of one work-item lie in a window, which moves with the work-items."""
+    """Data-dependent indices: one work-item's indices lie in a window, which moves from work-item to work-item."""
 
     width: Amount | None  # None if it may be all indices
     indices: Amount | None  # of the array; None if its shape is unknown
@@ -64,8 +64,8 @@ class Window(Generic[Amount]):
 class Reference(Generic[Amount]):
     """Accesses with the same motion: one box for each start.
 
-    If a guard couples loops, ``coupled`` has for each depth the loops from there inwards, smallest steps first; the
-    order decides which of two coupled loops is the shorter one. It is None if no condition couples loops.
+    If a guard couples loops, ``coupled`` has for each depth the loops from that depth inwards, smallest steps first;
+    the order decides which of two coupled loops is the shorter one. ``coupled`` is None if no condition couples loops.
     """
 
     array: str
@@ -134,7 +134,7 @@ class LoopTree:
         return tuple(gaps)
 
     def _user(self, child: int, k: int) -> int | None:
-        """Return reference k if it is below a child, or else another one there to the same array."""
+        """Return reference k if it is below a child, else a reference below the child to the same array, or None."""
         below, array = self.below(child), self.arrays[k]
         return k if k in below else next((j for j in sorted(below) if self.arrays[j] == array), None)
 
@@ -190,9 +190,9 @@ def references_of(
     cardinalities: Cardinalities, launch: int, unrolled: Container[str], order: str, lanes: int,
     spans: Mapping[str, Count],
 ) -> tuple[LaunchReferences[Count], bool]:
-    """Return the references of a launch in the order of the device, and whether all executions are exact.
+    """Return a launch's references in the device's order, and whether all executions and addresses are known exactly.
 
-    Private arrays are left out (registers). ``spans`` are the bytes of each array, if known.
+    Private arrays are left out, since they are in registers. ``spans`` has the size [B] of each array of known shape.
     """
     program = cardinalities.program
     device = list(device_kernels(program.schedule))[launch]
@@ -259,7 +259,7 @@ def _reference(
 
 
 def _tree(boxes: Sequence[_Box]) -> tuple[LoopTree, list[tuple[int, ...]]]:
-    """Return the tree of loops around boxes, which are in the order of the device, and the loops around each."""
+    """Return the tree of loops around boxes, and the loops around each box; the boxes are in the device's order."""
     numbers: dict[Path, int] = {(): 0}
     children: list[list[int]] = [[]]
     depths, below = [-1], [set(range(len(boxes)))]
@@ -334,7 +334,7 @@ class _Frames:
         return _Frame(path, tuple(loops), tuple(names), tuple(widths), tuple(scales), tuple(iterations), data_loop)
 
     def _iterations(self, domain: Domain, inside: Sequence[str], factor: Cardinality) -> Count:
-        """Return the number of values of the inames inside, in a domain, times a factor."""
+        """Return the number of combined values that the inames ``inside`` take in a domain, times a factor."""
         key = (domain, frozenset(inside), id(factor))
         if key not in self._iterations_by:
             number = factor
@@ -397,7 +397,7 @@ class _Frames:
 
 
 def _are_nested(loops_by_depth: Sequence[Sequence[CoupledLoop[Count]]], iterations: Sequence[Count]) -> bool:
-    """Return whether, at each depth, the coupled loops are the nested loops with the same iterations."""
+    """Return whether the coupled loops at each depth are simply all loops of the nest, with the nest's iterations."""
     position = DistinctCounts()
     nested = [(k, position(outside), position(inside)) for k, (outside, inside) in enumerate(pairwise(iterations))]
     return all(

@@ -45,7 +45,7 @@ HALF = 0.5  # lines that stay in at least this share of the sets count as stayin
 class ReuseDistances:
     """The lines touched between consecutive uses of a line in a loop.
 
-    A child of the loop that uses the line touches half of its lines before or after the use, as a mean over its lines.
+    A child of the loop that uses the line touches, on average over its lines, half of them before the use, half after.
     """
 
     def __init__(self, footprints: Footprints) -> None:
@@ -55,7 +55,7 @@ class ReuseDistances:
         self.held: dict[str | None, MovedLines] = {}  # lines of a cache that holds everything, by array
 
     def _between_uses(self, loop: int, k: int) -> tuple[TouchedLines, ...]:
-        """Return the lines touched between uses of a reference's lines; the last entry ends in the next iteration."""
+        """Return the lines touched between uses of a reference's lines; the last gap ends in the next iteration."""
         depth = self.tree.loops[loop].depth
         gaps = self.tree.gaps(loop, k)[:-1] if self.footprints.motions[k].steps is not None else ()
         return (*(self._in_gap(gap, loop, depth) for gap in gaps), self._in_last_gap(loop, k, depth))
@@ -110,11 +110,11 @@ class ReuseDistances:
         return TouchedLines(by_array)
 
     def _skipped_share(self, k: int, depth: int, inner: int) -> float:
-        """Return the share of an inner loop's iterations that are skipped between uses of a line.
+        """Return the share of an inner loop's iterations that are not executed between two uses of a line.
 
-        The reference, or one with another start, touched the lines of iteration ``i`` of the inner loop before: in
-        iteration ``i + m`` of an earlier outer iteration. The last use of most iterations ``i`` counts. Consecutive
-        runs share a line.
+        The lines of iteration ``i`` of the inner loop were used before, in iteration ``i + m`` of an earlier outer
+        iteration, by this reference or by one with another start. So ``m`` iterations are not executed in between. The
+        result is for the ``m`` of most iterations ``i``. It tolerates half a line, since consecutive runs share a line.
         """
         motion = self.footprints.motions[k]
         steps = motion.steps or ()
@@ -162,7 +162,7 @@ def _repeat_alike(here: BoxSets, there: BoxSets) -> bool:
 
 
 class Fetch(NamedTuple):
-    """References, a depth, and how often the lines that they touch from there inwards are fetched."""
+    """References, a depth, and how often the references' lines in the loops from there inwards are fetched."""
 
     references: tuple[int, ...]
     depth: int
@@ -210,7 +210,7 @@ class LayerConditions:
 
         Each iteration chooses a of L lines, with repetition. Of the choices, :math:`1 - e^{-a T/L}` find their line in
         a cache that T iterations fill: H. Che, Y. Tung, Z. Wang, *Hierarchical web caching systems*, IEEE JSAC 20
-        (2002), section III. Repeated choices within an iteration find it with the share inside.
+        (2002), section III. A repeated choice within an iteration finds its line with probability ``inside``.
         """
         motion, depth = self.footprints.motions[k], self.tree.loops[loop].depth
         lines = motion.window_lines(self.footprints.line)
@@ -238,7 +238,7 @@ class LayerConditions:
     def _chance_to_meet(self, box: BoxLines, other: BoxLines, depth: int) -> float:
         """Return the share of the sets with lines of a box that another box touches too.
 
-        It is known if both boxes move alike, because arrays start on pages; else all sets are equally likely.
+        The share is known if both boxes move alike, because arrays start on pages; else all sets are equally likely.
         """
         sets, line = self.cache.sets, self.cache.line_bytes
         here, there = box.box.in_sets(sets), other.box.in_sets(sets)
@@ -319,7 +319,7 @@ Lines = float | NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MovedLines:
-    """Lines between a cache and the memory behind it, over all launches; one may be both loaded and stored."""
+    """Lines between a cache and the memory behind it, over all launches; a line may be both loaded and stored."""
 
     fetched: Lines  # lines that enter the cache, for loads and stores: ``streams + jumps``
     loads: Lines  # fetched lines from which a load reads before they are evicted

@@ -116,8 +116,8 @@ class CompiledLaunch(Generic[Amount]):
     def packs_items(self) -> bool:
         """Whether a compiler that loops over the work-items of a group packs neighbours into vectors.
 
-        Without barriers it does if it has no loop and no call inside that loop, if it does not unroll that loop
-        (:data:`FEWEST_ITEMS`) or vectorise something else (:data:`MOST_ADDRESSES`), and if it does not assume that a
+        Without barriers it does so unless the loop over work-items contains a loop or a call, is unrolled
+        (:data:`FEWEST_ITEMS`), or has too many addresses (:data:`MOST_ADDRESSES`), or the compiler assumes that a
         parameter is 1.
         """
         one_loop = not self.loops and not self.barriers and self.row_items >= FEWEST_ITEMS
@@ -201,7 +201,7 @@ def _waits(chain: NestChain) -> bool:
 
 
 def _chain(chain: NestChain, nest: Nest) -> CompiledChain[Count]:
-    """Return a chain. Its loads count only if all its operations are integer: these compute the next address."""
+    """Return a chain. Its loads count only if all its operations are integer: such operations compute an address."""
     floating = [*filter(_is_floating, chain.operations)]
     operations = {f"{'' if floating else INTEGER}{row.kind}": row.count for row in floating or chain.operations}
     if chain.loads and not floating:

@@ -107,5 +107,5 @@ def busiest_over_mean(work: NDArray[np.float64], units: int, in_shares: bool) ->
 
 
 def rounds_over_mean(groups: float, units: int) -> float:
-    r"""Return the same ratio for equal groups, :math:`\lceil g/U \rceil U / g`."""
+    r"""Return :func:`busiest_over_mean` for equal groups, :math:`\lceil g/U \rceil U / g`."""
     return ceil(groups / units) * units / groups if groups else 1.0

@@ -263,7 +263,7 @@ class NestWork:
         return near and not self.serial_region and not hidden
 
     def _share_loaded_inside(self, access: compiled.CompiledAccess[float]) -> float:
-        """Return the share of a load's iterations that load it: a compiler moves an invariant load before its loop."""
+        """Return the share of iterations that execute a load: a compiler moves an invariant load before its loop."""
         share, nest = 1.0, self.nest
         if access.invariant:
             share = min(nest.entries / nest.iterations, 1.0)
@@ -272,7 +272,7 @@ class NestWork:
         return share
 
     def _splits(self, access: compiled.CompiledAccess[float]) -> bool:
-        """Return whether vectors of an access with a known address do not start where (parts of) lines start."""
+        """Return whether vectors of an access are not aligned to their length or, if shorter, to a line."""
         size = access.bits // 8
         whole = int(min(self.device.lanes_of(access.bits) * size, self.device.line))
         return (access.start or 0.0) % whole != 0 or any(step % whole for step in access.steps if abs(step) != size)
@@ -292,7 +292,7 @@ class NestWork:
             self._add_chain(chain.operations, share / self.item_lanes, sum(products))
 
     def _add_chain(self, operations: Mapping[str, float], factor: float, products: float = 0.0) -> None:
-        """Add the operations of a chain; an addition of one of the nest's ``products`` is one instruction with it."""
+        """Add the operations of a chain; an addition and one of the nest's ``products`` are fused."""
         add, multiply = operations.get("add", 0.0), operations.get("mul", 0.0)
         fused = min(add, max(multiply, products))
         self._add("chain_multiply_add", factor * fused)
@@ -315,7 +315,7 @@ def conflicting_share(arrays: int, pitch: int, cache: Cache) -> float:
 
     A runtime that loops over the work-items of a group keeps each long-lived value in an array with an element per
     work-item. Arrays of P bytes, one after another, start in :math:`S L / \gcd(P, S L)` different sets of a cache of S
-    sets of lines of L bytes. A set with more arrays than ways misses at each access to them.
+    sets of lines of L bytes. A set with more arrays than ways misses at each access to these arrays.
     """
     if not cache.sets or not arrays:
         return 0.0
