@@ -16,6 +16,7 @@ import numpy as np
 
 from perfmodel import features
 from perfmodel.counts import KernelCounts
+from perfmodel.documents import shortened
 from perfmodel.errors import OptionError, UnknownNameError
 from perfmodel.io import shipped
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume, discover
@@ -101,7 +102,7 @@ def synthesise(feature: str) -> KernelClass:
         if direction == "load":
             return _access(feature, "uniform", dtype, stride=1, used=1)
     raise UnknownNameError(
-        f"no measurement kernel can be made for '{feature}' (only for operations and global accesses with a stride)",
+        f"no measurement kernel can be made for {shortened(feature)} (only for operations and strided global accesses)",
         "write a kernel class that exercises it and pass its folder by --kernels",
     )  # fmt: skip
 

@@ -106,7 +106,7 @@ def entry_read(folder: Path, printed: str) -> None:
 
 def made(folder: Path, printed: str) -> None:
     """Check that a class made for a feature says that it isolates it."""
-    rule(printed.strip() in (folder / "feature.txt").read_text(), f"made for {printed}")
+    rule(printed.strip() in (folder / "feature.txt").read_text(errors="surrogateescape"), f"made for {printed}")
 
 
 @dataclass(frozen=True)
