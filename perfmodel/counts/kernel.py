@@ -254,7 +254,7 @@ class KernelCounts(FrozenValue):
         return total(counts, granularity)
 
     def footprint(self, array: str, direction: str | None = "load") -> Count:
-        """Return the number of distinct cells of an array that loads or stores touch, or both for direction None."""
+        """Return the number of distinct cells of an array that loads or stores touch; with direction None, both."""
         for row in self.access_table:
             if row.array == array and direction in (row.direction, None) and row.footprint is not None:
                 found = self.cells_together(row)[0] if direction is None else row.footprint
@@ -265,8 +265,7 @@ class KernelCounts(FrozenValue):
     def utilization(self, array: str, direction: str | None = "load") -> rows.Utilization:
         """Return the utilisation: touched cells over the same cells with the gaps along the unit-stride axis filled.
 
-        The largest lane stride of the array's accesses determines the gaps. Called with sizes, the result is a
-        Fraction.
+        The array's largest lane stride determines the gaps. Called with sizes, the result is a Fraction.
         """
         cells = self.footprint(array, direction)
         matching = [row for row in self.access_table if rows.matches(row, {"array": array, "direction": direction})]

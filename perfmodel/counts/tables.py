@@ -101,7 +101,7 @@ def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[Acce
 def _executions(
     domain: Domain, access: Access, cardinalities: Cardinalities
 ) -> list[tuple[LaneStride | None, Count]]:
-    """Return the executions of an access for each of its lane strides (None if it depends on data)."""
+    """Return the executions of an access for each of its lane strides (None if the stride depends on data)."""
     whole = cardinalities.count(domain)
     if len(access.lane_stride) < 2:
         return [(access.lane_stride[0] if access.lane_stride else None, whole)]

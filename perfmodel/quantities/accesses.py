@@ -123,8 +123,7 @@ def segments_touched(
     """Return the aligned segments that one access of a sub-group touches, a mean over sub-groups and executions.
 
     The address moves by ``steps`` [B] along the axes l.0, l.1, ... of a group of ``shape`` work-items. It is ``start``
-    [B] on the first lane in the first iteration; ``moves`` has the step [B] and number of values of each loop and group
-    axis.
+    [B] on the first lane in the first iteration; ``moves`` has the step [B] and number of values of each loop or axis.
     """
     starts = np.zeros(segment)  # how often the first lane has each offset in a segment
     starts[start % segment] = 1

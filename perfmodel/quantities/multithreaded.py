@@ -150,7 +150,7 @@ class _Unit:
     def _spilled(self) -> tuple[float, float]:
         """Return the accesses of sub-groups to private data in memory, and the share beyond the first-level cache.
 
-        Such data are arrays that loops index, else data that do not fit in registers.
+        Such data are the arrays that loops index; without such arrays, the data that do not fit in registers.
         """
         if self.indexed:
             number = sum(float(self.value(access.count)) for access in self.private if access.array in self.indexed)

@@ -63,7 +63,7 @@ class Footprint:
 
     @cached_property
     def count(self) -> Count:
-        """Return |F|, or the number of executed accesses as a bound if the cells are unknown."""
+        """Return |F|, or the number of executed accesses as an upper bound if the cells are unknown."""
         if self._cells is not None:
             return self._count(self._touching_once(self._cells) or self._cells)
         accesses = sum((self._cardinalities.count(domain) for domain, _ in self._sites), Count.constant(0))

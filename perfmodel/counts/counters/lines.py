@@ -219,10 +219,10 @@ def _term_divisible(coefficient: Fraction, monomial: Monomial, by: int, assumpti
 def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.Set]:
     """Return sets that together have at least as many points as there are lines.
 
-    If ``per_line`` is None, the touched points are lines. Otherwise they are cells of rows that may begin anywhere in a
-    line. If a constant bounds the lines of a row, each row counts as this number of lines. Else, if the lines of each
-    row are consecutive, a row counts as one line more than it would touch if it began on a line. Else each cell counts
-    as a line if cells are at least a line apart. In all other cases the result is :func:`lines_anywhere`.
+    If ``per_line`` is None, the points are lines. Else they are cells of rows that may begin anywhere in a line. If a
+    constant bounds the lines of a row, each row counts as this number of lines. Else, if the lines of each row are
+    consecutive, a row counts as one line more than it would touch if it began on a line. Else each cell counts as a
+    line if cells are at least a line apart. In all other cases the result is :func:`lines_anywhere`.
     """
     if per_line is None:
         return [touched]

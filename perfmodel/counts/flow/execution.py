@@ -362,7 +362,7 @@ def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | N
 
 
 def execute_barrier(scope: str, rules: Rules, state: State) -> None:
-    """Execute a barrier: it waits for the accesses to memory before it, or for all operations."""
+    """Execute a barrier: it waits for earlier accesses to memory or, if ``rules.fenced``, for all operations."""
     before = state.path(LATEST) if rules.fenced else longer(state.path(FENCE), state.path(ACCESSED))
     after = rules.plus(before, rules.tail(((scope, "barrier"),)))
     state.paths[FENCE] = state.paths[ACCESSED] = after

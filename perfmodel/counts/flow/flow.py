@@ -126,7 +126,7 @@ class Flow(FrozenValue):
 
     @cached_property
     def work(self) -> Chain:
-        """All operations of a work-item with the longest loops."""
+        """All operations of a work-item, if each of its loops makes the most trips of any work-item."""
         terms = Counter[Term]()
         self._add_work(self.cardinalities.program.schedule, terms, runs=1, launched=False)
         return self._chain(terms)

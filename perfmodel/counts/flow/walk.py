@@ -212,7 +212,7 @@ class Walk:
             self.state.wait_for(self.state.path(LATEST))
 
     def _prolonged_path(self, loop: str, path: Path, earlier: Path) -> Path:
-        """Return a path after all iterations of a loop, given the path after and before the last executed one."""
+        """Return a path after all iterations of a loop, from the paths after and before the last executed iteration."""
         if path is earlier:
             return path
         key = (loop, id(path), id(earlier))

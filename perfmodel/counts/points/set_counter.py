@@ -107,7 +107,7 @@ class SetCounter:
         return whole
 
     def count(self, points: isl.Set, whole: FactoredSet | None) -> Cardinality:
-        """Return the number of points of a set; `whole` is the set as a product, if it is one."""
+        """Return the number of points of a set; `whole` is the set as a product, or None."""
         parts = [] if whole is None else [self._by_intervals(f) for f in whole.factors]
         if whole is None or (None in parts and not whole.separable):
             return self._cached(points)

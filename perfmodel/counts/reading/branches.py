@@ -34,7 +34,7 @@ class Arm(NamedTuple):
 
 
 def shares(weights: Mapping[Arm, Fraction]) -> dict[Arm, tuple[Fraction, bool]]:
-    """Return the share of each arm's executions to count, and whether it is exact."""
+    """Return the share of each arm's executions to count, and whether the share is exact."""
     found: dict[Arm, tuple[Fraction, bool]] = {}
     alike: dict[Hashable, list[Arm]] = defaultdict(list)
     for arm in weights:

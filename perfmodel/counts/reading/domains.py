@@ -316,7 +316,7 @@ class Domains:
         return domain
 
     def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, tuple[str, ...]]:
-        """Return the projection of the loop domain onto the inames (Algorithm 1), and why it is not exact."""
+        """Return the loop domain's projection onto inames (Algorithm 1), its mean trips, and why it is not exact."""
         projector, data = self._projector(names)
         self.keys.update(dict.fromkeys(name for name in names if name in self.data_inames))
         known = [name for name in names if name in self.data_inames and name in self.statistics]

@@ -264,7 +264,7 @@ class Indexing:
 
 
 def _axis_stride(variable: Any, axis: int) -> Any:
-    """Return the distance of neighbours along an axis, in cells; it is large between parts of a separate array."""
+    """Return the distance of neighbours along an axis, in cells; it is very large along an axis of separate arrays."""
     tag = variable.dim_tags[axis]
     if isinstance(tag, SeparateArrayArrayDimTag):
         inner = zip(variable.dim_tags[axis + 1:], variable.shape[axis + 1:], strict=True)

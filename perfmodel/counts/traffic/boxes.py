@@ -154,7 +154,7 @@ def _run_and_repeats(sweeps: Sequence[Sweep], size: int, line: int) -> tuple[flo
 def _widened(
     run: float, repeats: Sequence[Repeat], starts: Sequence[int], line: int
 ) -> tuple[list[float], list[Interval]]:
-    """Return for several boxes together the numbers of runs in each direction, and the parts of a run in bytes."""
+    """Return, for the union of boxes with some starts, the runs in each direction, and the parts of a run in bytes."""
     offsets: list[set[int]] = [set() for _ in repeats]  # in repeats of each direction
     rests = set()
     for start in starts:

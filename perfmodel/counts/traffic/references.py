@@ -44,7 +44,7 @@ UNIT = Cardinality(isl.PwQPolynomial("{ 1 }"))
 
 @dataclass(frozen=True)
 class CoupledLoop(Generic[Amount]):
-    """A loop around a reference: its depth, and the iterations outside of it and in it."""
+    """A loop around a reference: its depth, and the iterations outside and inside of the loop."""
 
     depth: int
     outside: Amount

@@ -61,7 +61,7 @@ class ReuseDistances:
         return (*(self._in_gap(gap, loop, depth) for gap in gaps), self._in_last_gap(loop, k, depth))
 
     def _between_iterations(self, loop: int, k: int, depth: int) -> TouchedLines:
-        """Return the lines touched from the last use in one iteration of the loop at a depth to the next use."""
+        """Return the lines touched from a line's last use in an iteration of the loop at ``depth`` to its next use."""
         if depth == self.tree.loops[loop].depth == self.footprints.references[k].walked:
             return self.footprints.of_loop(loop, False)
         if self.footprints.motions[k].steps is None:
@@ -264,7 +264,7 @@ class LayerConditions:
                 yield from self._of_iterations(0, references, 0.0, 1.0)
 
     def _of_loop(self, loop: int, references: tuple[int, ...], least: float, most: float) -> Iterator[Fetch]:
-        """Yield the fetches of a loop into a part of the sets, between two shares; the fullest sets come first."""
+        """Yield a loop's fetches into the sets between shares ``least`` and ``most`` of all sets, fullest first."""
         depth = self.tree.loops[loop].depth
         shares = {k: min(self._shares_of(k)[depth], most) for k in references}
         if max(shares.values()) - least < LEAST <= most - least:  # the usual case
