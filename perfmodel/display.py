@@ -31,7 +31,7 @@ NONE = "-"
 
 
 def csv_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
-    """Return records as CSV with a header of names; an apostrophe keeps spreadsheets from computing a cell.
+    """Return records as CSV with a header; an apostrophe keeps spreadsheets from computing a cell like ``=1+2``.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def interval_text(interval: tuple[float, float] | None) -> str:
 
 
 def in_words(values: Mapping[str, Any]) -> str:
-    """Return names and values in one line.
+    """Return names and values in one line, as in the example.
 
     Examples
     --------
@@ -136,8 +136,8 @@ def finite(value: Any) -> Any:
 def html_table(rows: Sequence[Sequence[str]], caption: str = "", notes: Iterable[str] = (), left: int = 1) -> str:
     """Return rows of cells as an HTML table with a caption above and notes below it, everything escaped.
 
-    The first row is the heading. The middle of more than :data:`MOST_ROWS` other rows is replaced by one row.
-    The first `left` columns are aligned left.
+    The first row is the heading. If there are more than :data:`MOST_ROWS` other rows, one row replaces those in the
+    middle. The first `left` columns are aligned left.
     """
     head, *body = rows
     if len(body) > MOST_ROWS:
@@ -167,8 +167,8 @@ def data_frame(records: Iterable[Mapping[str, Any]], columns: Sequence[str] | No
 def columns_text(rows: Sequence[Sequence[str]], left: int = 1, width: int | None = None) -> str:
     """Return rows of cells in aligned columns; the first `left` columns are aligned left.
 
-    A table wider than `width` continues in blocks below each other. Each block repeats the columns at the left, or only
-    the first one where they take more than half of the width. A cell too long for its block is wrapped.
+    A table wider than `width` continues in blocks below each other. Each block repeats the `left` columns; if these
+    take more than half of the width, only the first one. A cell too long for its block is wrapped.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def _total(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _cut(cell: str, most: int) -> str:
-    """Return a cell without its middle."""
+    """Return a cell's text, shortened in the middle."""
     if len(cell) <= most:
         return cell
     head = (most - 2) // 2
@@ -237,7 +237,7 @@ def _cut(cell: str, most: int) -> str:
 
 
 def _stacked(rows: Sequence[Sequence[str]], width: int) -> str:
-    """Return rows with their last cell, wrapped, below the others."""
+    """Return rows whose last cell is wrapped and moved below the other cells."""
     lines = []
     for *cells, last in rows:
         lines += [fill("  ".join(filter(None, cells)), width), fill(last, width, initial_indent="    ",

@@ -46,7 +46,7 @@ LIMITS = Limits()
 
 
 def require(holds: bool, argument: str, value: object, allowed: str) -> None:
-    """Unless `holds`, raise an ArgumentError that shows the argument, its value or type, and the allowed values."""
+    """If `holds` is false, raise an ArgumentError with the argument, its value or type, and what is allowed."""
     if holds:
         return
     shown, kind = f"of the type {type(value).__name__}", type(value).__name__
@@ -61,7 +61,7 @@ def is_number(value: object) -> bool:
 
 
 def shortened(value: object, most: int = 80, *, quoted: bool = True) -> str:
-    """Return the ``repr`` of a value, or its text, without the middle where it is long."""
+    """Return the ``repr`` of a value, or its text; a long one without its middle."""
     try:
         text = repr(value) if quoted else str(value)
     except (ValueError, RecursionError):  # Python limits the digits of a printed integer
@@ -71,7 +71,7 @@ def shortened(value: object, most: int = 80, *, quoted: bool = True) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text for ``repr``: on one line, without the middle where it is longer than :data:`WIDTH`."""
+    """Return a text on one line for ``repr``; if it is longer than :data:`WIDTH`, without its middle."""
     return shortened(" ".join(text.split()), WIDTH, quoted=False)
 
 
@@ -206,7 +206,7 @@ class Schema:
     renewal: str  # how to make a document of this version again, for messages
 
     def check(self, document: Any) -> None:
-        """Raise a DocumentError unless a document has this schema; its ``newer`` is true for a newer version."""
+        """Raise a DocumentError if a document has another schema; ``newer`` is true if its version is newer."""
         schema = document.get("schema") if isinstance(document, dict) else None
         if schema == self.text:
             return
@@ -247,7 +247,7 @@ def read_file(path: str | Path, most: int = LIMITS.bytes) -> bytes:
 def value_of(kind: type[Value], content: bytes, schema: Schema | None = None) -> Value:
     """Return the value of a frozen dataclass or pydantic model that a JSON text describes.
 
-    Fields are checked strictly: a text is not a number. A field or schema that differs is a DocumentError.
+    Types are not converted: a text is not accepted as a number. A wrong field or schema is a DocumentError.
     """
     from pydantic import ValidationError
 

@@ -61,7 +61,7 @@ class CountError(PerfModelError, ValueError):
 
 
 class StatisticsNeededError(CountError):
-    """Trip counts (of `inames`) or probabilities (of `tests`) depend on data, and ``statistics`` lacks them."""
+    """Trip counts of `inames`, or probabilities of `tests`, depend on data and are not in ``statistics``."""
 
     inames: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
@@ -181,7 +181,7 @@ class OutOfMemoryError(PerfModelError, RuntimeError):
 
 
 class DocumentError(PerfModelError, ValueError):
-    """A document cannot be read or written; ``problem`` is a predicate. ``newer``: by a newer perfmodel."""
+    """A document cannot be read or written. ``newer`` is true if a newer perfmodel wrote it."""
 
     newer = False
 

@@ -3,15 +3,15 @@ r"""Features: numbers for one kernel at given sizes, each with a name, a unit an
 A *feature* is a sum of counts. The counts are found once for each kernel; only accesses whose stride class depends on
 the sizes are classified at each evaluation.
 
-With lane stride :math:`s` in units of the access size, utilisation :math:`u = |F| / |F_{filled}|` (distinct cells over
-cells with the gaps of the stride filled), and :math:`m = \min(s, 4)`, the class is
+With lane stride :math:`s` in units of the access size, utilisation :math:`u = |F| / |F_{filled}|` (distinct cells
+accessed, over the same cells plus the gaps of the stride), and :math:`m = \min(s, 4)`, the class is
 
 - ``uniform`` for :math:`s = 0` and ``stride1`` for :math:`s = 1`, whatever :math:`u` is;
 - ``stride<s>_<q>of<m>``, or ``strideN_<q>of4`` for :math:`s > 4`, with :math:`q = \lceil u m \rceil` clipped to
   :math:`1 \ldots m`.
 
-F are the cells that an array's accesses in one direction touch. By :class:`Classes` a family may choose the cells of
-loads and stores together, and classes of accesses to local memory.
+F is the set of cells that the loads, or the stores, of an array access. With :class:`Classes` a family may choose to
+take loads and stores together, and to have classes for local memory.
 
 Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, sections 2.1, 3.2 and 6.2.
 """
@@ -78,7 +78,7 @@ FEATURE_NAMES: tuple[str, ...] = (
 
 
 def unit(name: str) -> str:
-    """Return the unit of a feature, or raise an UnknownNameError."""
+    """Return the unit of a feature; raise an UnknownNameError for an unknown feature."""
     for pattern, found in _UNITS:
         if pattern.fullmatch(name):
             return found
@@ -103,7 +103,7 @@ pattern counts."""
 
 
 def rate(name: str) -> str:
-    """Return the name of the rate by which a feature's cost differs between devices, "" for an unknown feature."""
+    """Return the name of the rate that scales a feature's cost between devices; "" for an unknown feature."""
     return next((rate for pattern, rate in RATES_OF_FEATURES.items() if matches((pattern,), name)), "")
 
 
@@ -129,8 +129,8 @@ Values = Mapping[str, Any]
 def stride_class(stride: Number | float, footprint: Number | float = 1, filled: Number | float = 1) -> str:
     """Return the stride class of one access at one size.
 
-    The stride is the address difference of neighbouring lanes [access size]; `footprint` and `filled` are the distinct
-    cells touched, without and with gaps filled.
+    `stride` is the distance between the addresses of neighbouring lanes, in units of the access size. `footprint` is
+    the number of distinct cells that are accessed. `filled` also counts the cells in the gaps that the stride leaves.
 
     Examples
     --------
@@ -162,7 +162,7 @@ class UnclassifiedAccess:
 
 @dataclass(frozen=True)
 class FeatureSources:
-    """The counts of a kernel, and the features to which they are added."""
+    """The counts of a kernel, each with the name of the feature that it adds to."""
 
     counts: JointCounts  # each is evaluated once
     sums: tuple[tuple[str, tuple[int, ...]], ...]  # a feature, and the positions of its counts
@@ -176,11 +176,11 @@ class Classes:
     Parameters
     ----------
     utilization
-        Which accesses determine the utilisation: ``direction``, the array's accesses in one direction; ``array``, its
-        loads and stores together (Algorithm 2 of the paper).
+        Which accesses determine the utilisation of an array: ``direction``, only the loads for loads and only the
+        stores for stores; ``array``, loads and stores together (Algorithm 2 of the paper).
     local_strides
-        Whether accesses to local memory have classes, as ``local_load_32_stride2`` (section 6.2): a power of two that
-        divides the stride reduces the number of banks used by this factor.
+        Whether accesses to local memory have classes, as ``local_load_32_stride2`` (section 6.2): if a power of two
+        divides the stride, the lanes use fewer banks by this factor.
     """
 
     utilization: Literal["direction", "array"] = "direction"
@@ -191,7 +191,7 @@ PLAIN = Classes()
 
 
 def local_class(stride: Number | float) -> str:
-    """Return the class of an access to local memory for a lane stride [access size], as ``stride2`` for 6."""
+    """Return the class of an access to local memory by its lane stride [access size]: ``stride2`` for a stride of 6."""
     return f"stride{gcd(ceil(stride), MOST_BANKS)}" if stride else "uniform"
 
 
@@ -259,8 +259,9 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any], classes: Class
     """Return the values of all features of a kernel at given sizes, zero for features that are not listed.
 
     `parameters` has an integer for each size parameter, or integer arrays that broadcast; the values are then float64
-    arrays of that shape. An access counts in the class that it has at each size. ``global_minloadstore_<class>`` is the
-    smaller of the loads and stores in the class (Stevens and Klöckner, section 2.1). An unknown utilisation is full.
+    arrays of that shape. At each size, an access counts in the class that it has there. ``global_minloadstore_<class>``
+    is the smaller of the loads and stores in the class (Stevens and Klöckner, section 2.1). If the utilisation is
+    unknown, it counts as 1.
 
     A size that is missing, unknown, not a non-negative integer, above 2**53 or outside its argument's type is a
     SizeError, one that breaks the kernel's assumptions an AssumptionError.

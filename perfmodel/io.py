@@ -1,6 +1,7 @@
 """Writing of files, display of untrusted texts, and paths of shipped folders.
 
-A regular file is replaced atomically; devices and pipes are written to. Control characters are shown as escapes.
+A regular file is replaced atomically; devices and pipes are written to directly. Control characters are shown as
+escapes.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def _print(content: bytes) -> None:
 
 
 def file_part(name: str) -> str:
-    """Return a user's name as a part of a file name: without separators, and distinct for distinct names."""
+    """Return a name of the user in a form for file names, without separators; different names stay different."""
     safe = "".join(
         letter if letter.isalnum() or letter in SAFE
         else "".join(f"%{byte:02X}" for byte in letter.encode(errors="surrogatepass")) for letter in name
@@ -124,7 +125,7 @@ def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
 
 
 def check_regular(path: Path) -> None:
-    """Raise an OSError unless a path is a regular file or does not exist, since records are read from it again."""
+    """Raise an OSError if a path exists and is not a regular file: records could not be read again."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is not a regular file, from which records could be read again")
 

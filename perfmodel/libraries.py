@@ -68,7 +68,7 @@ def failure_in_library(error: Exception) -> VersionError | None:
 def failure_below(error: Exception, path: Path) -> VersionError | None:
     """Return the error of :func:`failure_in_library` for a user's file; None if the file itself is the cause.
 
-    The file is the cause if the error was raised in its folder, unless a library lacks a name.
+    The file is the cause if the error was raised in its folder, unless the error is that a library lacks a name.
     """
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
@@ -81,7 +81,7 @@ def failure_below(error: Exception, path: Path) -> VersionError | None:
 
 
 def bounded() -> list[Requirement]:
-    """Return the requirements with an upper bound, and Barvinok; none if perfmodel is not installed."""
+    """Return the requirements that have an upper bound, and Barvinok's; empty if perfmodel is not installed."""
     try:
         return [*(wanted for wanted in required() if has_upper_bound(wanted)), barvinok()]
     except metadata.PackageNotFoundError:

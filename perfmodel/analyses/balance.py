@@ -57,7 +57,7 @@ class Balance:
 
     @property
     def parallelism(self) -> float:
-        """:math:`W/D`, the mean number of nodes that can execute at once; infinite without depth."""
+        """:math:`W/D`, the mean number of nodes that can execute at once; infinite if the depth is 0."""
         return self.work / self.depth if self.depth else math.inf
 
     @property
@@ -96,7 +96,7 @@ class Balance:
     def verdict(self) -> str:
         """The bound of the computation, from the largest of the four times.
 
-        If the operations or the data of the chain of dependences take longest, there is too little parallelism.
+        If the chain of dependences (its operations or data) takes longest, there is too little parallelism.
         """
         if not (self.compute_s or self.memory_s):
             return NO_WORK

@@ -2,9 +2,9 @@ r"""An upper bound of the time that removing each inefficiency of a kernel saves
 
 Kim et al. (2012), section 4.1.3 and Eq. 4.25 to 4.30, in seconds:
 
-- :math:`T_{fp}` (4.25), the floating-point operations alone, at the kernel's ITILP, and :math:`T_{mem\_min}`
-  (4.26), the footprints at the device's bandwidth; size_of_data is interpreted as the requests of each unit.
-- :math:`B_{itilp} = W_{parallel}` less the same at ITILP_max (4.27); :math:`B_{serial} = W_{serial}` (4.28)
+- :math:`T_{fp}` (4.25), the floating-point operations alone, at the kernel's ITILP, and :math:`T_{mem\_min}` (4.26),
+  the footprints at the device's bandwidth. The paper's size_of_data is taken to be the requests of each unit.
+- :math:`B_{itilp} = W_{parallel}` minus its value at ITILP_max (4.27); :math:`B_{serial} = W_{serial}` (4.28)
 - :math:`B_{fp} = T_{comp} - T_{fp} - B_{itilp} - B_{serial}` (4.29)
 - :math:`B_{memlp} = \max(T'_{mem} - T_{mem\_min}, 0)` with :math:`T'_{mem} = T_{mem} - T_{overlap}` (4.30)
 
@@ -88,9 +88,9 @@ def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]
 
 
 def _quantities(case: Case) -> dict[str, Any]:
-    """Return the quantities of the family and of the ideals.
+    """Return the quantities of the family, and those of the ideal times.
 
-    An addition and a multiplication are one instruction, as in #insts.
+    An addition and a multiplication together count as one instruction, as in the paper's #insts.
     """
     fused = arithmetic(case) - fused_operations(case)
     return {

@@ -88,7 +88,7 @@ _BY_FEATURE = (
 
 
 def _thing(name: str, per: str) -> tuple[str, float, str]:
-    """Return what a weight is charged for, and the amount and unit of its rate; no unit if a rate has no meaning."""
+    """Return what a weight is charged for, with the amount and unit of its rate; the unit is empty without a rate."""
     if (access := _ACCESS.fullmatch(name)) is not None:
         return _access(**access.groupdict())
     if (operation := _OPERATION.fullmatch(name)) is not None:

@@ -55,7 +55,7 @@ class Share:
 
 @dataclass(frozen=True)
 class KernelTerms:
-    """The terms of a predicted time, the largest first; terms that do not add up to the time overlap."""
+    """The terms of a predicted time, the largest first. Unless they add up to the time, the terms overlap."""
 
     kernel: str
     form: str  # variant, in words

@@ -1,17 +1,18 @@
 r"""Measured kernels below the roofs of their device: Kim et al. (2012), figure 4.8 and Eq. 4.31.
 
 The roof of a kernel is the largest of its times to compute, to move data in global memory and to move data in local
-memory, each at the device's measured peak. Data that caches keep from one run to the next does not come from memory:
+memory, each at the device's measured peak. Between runs, caches keep at most C bytes, which then do not come from
+memory:
 
 .. math:: T_{memory} = \max\big((Q - C)/B,\; Q/B_{cache}\big)
 
 with the least number of bytes Q (:func:`~perfmodel.quantities.traffic.least_bytes`), the caches' size C, and the
-bandwidths B of memory and :math:`B_{cache}` of the caches. If :math:`B_{cache}` is unknown, no cache was faster than
-the memory roof, and the time is Q/B. In local memory, only data that work-items exchange must move
+bandwidths B of memory and :math:`B_{cache}` of the caches. If :math:`B_{cache}` is unknown, no measured kernel was
+faster than B, and the time is Q/B. In local memory, only data that work-items exchange must move
 (:func:`~perfmodel.quantities.traffic.least_local_bytes`).
 
-A share above 1 means that a kernel was faster than all kernels that measured the roofs (a clock boost, or a published
-peak at a lower clock), or that a predicted time is too short.
+A share above 1 means that a kernel exceeded the roof: the clock was higher than when the roof was measured or
+published, or the kernel's time was predicted, and is too short.
 """
 
 from __future__ import annotations
@@ -116,7 +117,8 @@ def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
 def ceilings(facts: DeviceFacts) -> Mapping[str, float]:
     """Return the rates of float32 below the peak that code without multiply-adds, or without vectors, cannot exceed.
 
-    They are half the peak, as a fused multiply-add counts as two operations, and the peak over the lanes of a vector.
+    Without multiply-adds, which count as two operations, the rate is half the peak. Without vectors it is the peak over
+    the number of a vector's lanes.
     Source: Kim et al. (2012), section 4.2.4.
     """
     if PEAKS[0] not in facts:
@@ -180,9 +182,9 @@ def points_at(
 
 
 def _placed(case: Case, roofs: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
-    """Return operations, bytes, the least time [s] and the lowest roof's place in :data:`BOUNDS`, of the sizes' shape.
+    """Return operations, bytes, the least time [s], and the index of the lowest roof in :data:`BOUNDS`, for each size.
 
-    If a roof is unknown, it counts as the lowest one, and the time is NaN.
+    If a roof is unknown, it is returned as the lowest roof, and the time is NaN.
     """
     single, double = float_operations(case)
     times = np.stack(np.broadcast_arrays(

@@ -49,10 +49,10 @@ UNTESTED = "groups"  # the protocol of the verdict on a folder without test kern
 class FittedDevice(FrozenValue):
     """All families fitted to one device and judged on its test kernels, which no fit has seen.
 
-    `models` and `problems` map a family's name to its fitted model, or to the reason why it could not be fitted. Of the
-    `candidates`, predictions should use the family `chosen`; "" of none. `comparisons` has this family's predicted and
-    the measured times of the test kernels; without test kernels, of the measured kernels, each predicted by a fit
-    without its group. `samples` has them for the random samples, and `phases` the duration of each task.
+    `models` has the fitted model of each family by name; `problems` the reason why a family could not be fitted.
+    `chosen` is the family of `candidates` to use for predictions; "" if there is none. `comparisons` has its predicted
+    and the measured times of the test kernels; without test kernels, those of the measured kernels, each predicted by a
+    fit without its group. `samples` has the times of the random samples, `phases` the duration of each task.
     """
 
     folder: Path
@@ -119,9 +119,9 @@ def fit_device(
 ) -> FittedDevice:  # fmt: skip
     """Fit every family, or the named ones, to a device's folder; write the weights, the recommendation and the verdict.
 
-    Files are written into `out`, by default into the folder. A family that may predict times below zero is not
-    recommended: if no other candidate is left, the linear model is fitted with weights of at least zero. `given` facts,
-    by key, replace the known facts of the device.
+    Files are written into `out`, by default into the folder. A family with negative weights may predict times below
+    zero and is not recommended. If no candidate is left, the linear model is fitted again without negative weights.
+    `given` facts, by key, replace the known facts of the device.
     """
     bar, target = progress or Silent(), out or folder
     measured, tests = recorded_folder(folder, measured_facts=False, given=given)
@@ -178,7 +178,7 @@ def _fit_families(
     wanted: Mapping[str, Family], target: Path, advance: Callable[[str], None], evaluate: Evaluate,
     options: FitOptions | None = None,
 ) -> tuple[dict[str, FittedModel], dict[str, str], dict[str, FamilyFits]]:
-    """Fit and save families; return the models, the problem of each that cannot be fitted, and the fits."""
+    """Fit and save families; return the models, the problems of families that cannot be fitted, and the fits."""
     models, problems, fits = {}, {}, {}
     for name, family in wanted.items():
         given = options or FitOptions()
@@ -245,7 +245,7 @@ Kernels: TypeAlias = Iterable[KernelClass] | None  # Kernel classes of a user; N
 
 
 def expected_phases(campaign: Campaign, device: Device, made_first: bool) -> dict[str, float]:
-    """Return about how long the phases of a calibration take on a processor with two cores [s], by their names."""
+    """Return the approximate duration [s] of each phase of a calibration on two cores, by name."""
     making_s = expected_making_s(_parts(campaign, None, None), device) if made_first else 0.0
     phases = {MAKING: making_s, **EXPECTED_S[campaign.name]}
     measured_s = sum(seconds for name, seconds in phases.items() if name not in {MAKING, FITS})
@@ -275,7 +275,7 @@ def measure_device(
     device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None,
     kernels: Kernels = None, tests: Kernels = None, made: AllMade | None = None,
 ) -> None:  # fmt: skip
-    """Measure measurement kernels, test kernels and samples, as :func:`calibrate`, with their shares of the budget."""
+    """Measure measurement kernels, test kernels and samples as :func:`calibrate`; each has a share of the budget."""
     began, budget_s = monotonic(), campaign.budget_s
     files = (folder, folder / store.TESTS_FILE, folder / store.SAMPLES_FILE)
     for index, (classes, part) in enumerate(_parts(campaign, kernels, tests)):

@@ -40,7 +40,7 @@ class Part:
 
 
 def diagnose() -> Iterator[Part]:
-    """Check every part; a part comes after the parts that it needs."""
+    """Check every part, in an order in which each part follows the parts that it needs."""
     yield python_part()
     yield from library_parts()
     yield barvinok_part()
@@ -58,7 +58,7 @@ def python_part() -> Part:
 
 
 def library_parts() -> Iterator[Part]:
-    """Check each library that setup.cfg requires: its version, and whether one with an upper bound can be imported."""
+    """Check the version of each library in setup.cfg; try to import those whose range has an upper bound."""
     return map(_library_part, libraries.required())
 
 
@@ -136,7 +136,7 @@ def device_parts() -> Iterator[Part]:
 
 
 def fact_parts(index: int) -> Iterator[Part]:
-    """Yield contradictions between facts of a device, as its weights in use have them."""
+    """Yield contradictions between facts of a device, which are read with its weights in use."""
     from perfmodel.calibration.recommended import load
     from perfmodel.errors import PerfModelError
     from perfmodel.facts.doubts import contradictions

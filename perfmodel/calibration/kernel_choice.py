@@ -72,10 +72,10 @@ _ACCESS = re.compile(
 
 
 def classes_for(wanted: Iterable[str], library: Iterable[KernelClass]) -> tuple[KernelClass, ...]:
-    """Return classes that exercise the features: the library's where it has them, else synthesised ones.
+    """Return classes that exercise the features: classes of the library if there are any, else synthesised ones.
 
-    Of a library class only the variants that isolate a wanted feature are kept. Where every wanted feature is one that
-    all kernels exercise, the library's classes of tag "overhead" are returned.
+    Of a library class only the variants that isolate a wanted feature are kept. If all kernels exercise all of the
+    wanted features, the library's classes with the tag "overhead" are returned.
     """
     library, missing = tuple(library), set(wanted)
     classes: list[KernelClass] = []
@@ -180,7 +180,7 @@ MEASUREMENT_KERNELS, TEST_KERNELS = "measurement_kernels", "test_kernels"
 
 
 def discovered(folders: Iterable[Path] | None, default: str = MEASUREMENT_KERNELS) -> tuple[KernelClass, ...]:
-    """Return the kernel classes of all folders; without folders the shipped classes, from any current folder."""
+    """Return the kernel classes in all of the folders; if none are given, the shipped classes."""
     return tuple(kernel for folder in folders or [shipped(default)] for kernel in discover(folder))
 
 
@@ -190,7 +190,7 @@ def shipped_samples() -> tuple[KernelClass, ...]:
 
 
 def chosen_campaign(quick: bool, full: bool, budget_s: float | None) -> Campaign:
-    """Return the campaign of that size, with a budget [s] where it is given."""
+    """Return the campaign of that size, with this budget [s] if it is given."""
     if quick and full:
         raise OptionError("--quick and --full were both given", "give one of them")
     return replace(QUICK if quick else FULL if full else DEFAULT, budget_s=budget_s)

@@ -1,7 +1,7 @@
 """Quantities that a kernel needs and a device's weights lack: chooses rows to measure, and fits again with them.
 
-It chooses a few cheap rows in which the quantity takes much of the time. The model itself predicts this share, with the
-cost of a related quantity.
+It chooses a few cheap rows in which the quantity takes much of the time. The model predicts this share; for the lacking
+quantity it uses the cost of a related one.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def rows_for(
     needed: Mapping[str, Sequence[str]], models: Mapping[str, FittedModel], library: Iterable[KernelClass],
     most_items: int,
 ) -> tuple[tuple[KernelClass, ...], tuple[str, ...]]:  # fmt: skip
-    """Return classes with the rows to measure, in groups of at most `most_items`, and problems of other quantities."""
+    """Return classes with rows to measure, in groups of at most `most_items`; problems of quantities without rows."""
     library, problems = sorted(library, key=lambda kernel: "context" in kernel.tags), list[str]()
     chosen: dict[tuple[str, str, int], KernelClass] = {}
     for family, names in needed.items():
@@ -121,7 +121,7 @@ def rows_for(
 def exercising(
     quantity: str, model: FittedModel, library: Iterable[KernelClass], most_items: int
 ) -> tuple[ChosenRow, ...]:
-    """Return rows in which a quantity makes up the largest part of the time, of different variants, the best first."""
+    """Return rows of different variants in which a quantity has large shares of the time, the largest share first."""
     found: list[ChosenRow] = []
     began = monotonic()
     for likely, kernel, variant in _in_order(quantity, library):
@@ -136,7 +136,7 @@ def exercising(
 
 
 def _in_order(quantity: str, library: Iterable[KernelClass]) -> list[tuple[bool, KernelClass, Variant]]:
-    """Return the variants of all classes, the most likely ones first, each with True if a hint names it."""
+    """Return the variants of all classes, the most promising first; True marks those that :data:`HINTS` names."""
     start = max((start for start in HINTS if quantity.startswith(start)), key=len, default="")
     hints, bits = HINTS.get(start, ()), quantity.rpartition("_")[2]
 
@@ -153,7 +153,7 @@ def _in_order(quantity: str, library: Iterable[KernelClass]) -> list[tuple[bool,
 def _best_row(
     quantity: str, model: FittedModel, kernel: KernelClass, variant: Variant, most_items: int
 ) -> ChosenRow | None:
-    """Return the sizes of a variant at which a quantity makes up the largest part of the time; None where it is 0."""
+    """Return the sizes at which a quantity has its largest share of a variant's time; None if the share is 0."""
     (shaped, *_) = kernel.with_variants((variant,)).variants_on(most_items, 1)
     try:
         counts = count(kernel.build(**shaped), model.fitted.subgroup_size, statistics=kernel.known_statistics(shaped))

@@ -53,13 +53,13 @@ class Recommended(BaseModel):
     verdict: str = ""  # what its weights may be used for, in words; "" where nothing has judged them
 
     def save(self, folder: Path) -> None:
-        """Write it into a folder atomically, or raise OutputError."""
+        """Write this content into a folder atomically, or raise OutputError."""
         text = json_text(self.model_dump(mode="json", by_alias=True), indent=2)
         write_whole(folder / RECOMMENDED_FILE, f"{text}\n".encode())
 
 
 def recommended_weights(folder: Path, family: str | None = None) -> Path | None:
-    """Return the weights file of a folder: of a family, else the recommended one, else the first candidate's."""
+    """Return a folder's weights file: of the given family, else of the recommended one, else of the first candidate."""
     names = CANDIDATES if family is None else (family,)
     if family is None and (choice := read_recommended(folder)):
         names = (choice.family,)
@@ -80,13 +80,13 @@ def read_recommended(folder: Path) -> Recommended | None:
 
 
 def verdict_of(weights: Path | None) -> str:
-    """Return what the weights of a file may be used for, in words; "" where nothing has judged them."""
+    """Return what the weights of a file may be used for, in words; "" if they were never judged."""
     choice = None if weights is None else read_recommended(weights.parent)
     return choice.verdict if choice and weights and choice.family == weights.stem else ""
 
 
 def candidates(facts: DeviceFacts | None) -> tuple[str, ...]:
-    """Return the families from which a device's family is chosen, without those for another order of lanes."""
+    """Return the families from which a device's family is chosen. Families for another order of lanes are left out."""
     if facts is None or "lane_order" not in facts:  # a quick campaign has too few groups to find it from times
         return CANDIDATES
     other = "bottleneck" if facts.value("lane_order") == "multithreaded" else "multithreaded"
@@ -94,12 +94,13 @@ def candidates(facts: DeviceFacts | None) -> tuple[str, ...]:
 
 
 def recommended(rivals: Iterable[fitting.FamilyFits]) -> str:
-    r"""Return the name of the family with the lowest cross-validation error; "" of none.
+    r"""Return the name of the family with the lowest cross-validation error; "" if `rivals` is empty.
 
-    `rivals` are fits of families to the same measured rows. The family has the smallest mean over kernels of the mean
-    :math:`|\log(t/p)|` over rows t, each predicted as p by a fit without any row of its group; half of it is of
-    samples, where there are some (:func:`error_of_kernels` in :mod:`perfmodel.fitting.family_fits`). Rows that some
-    family does not predict are ignored. Of equal families the first is taken.
+    `rivals` are fits of families to the same measured rows. The error of a row with the time t is :math:`|\log(t/p)|`,
+    where p is predicted by a fit without the row's group. Errors are averaged over each kernel's rows, then over
+    kernels. If there are samples, they have half of the weight (:func:`error_of_kernels` in
+    :mod:`perfmodel.fitting.family_fits`). Only rows that all families predict count. Of equal families the first is
+    taken.
     """
     every = tuple(rivals)
     unseen = {fits.family.name: _errors(fits) for fits in every}
@@ -118,7 +119,7 @@ def recommended(rivals: Iterable[fitting.FamilyFits]) -> str:
 
 
 def _errors(fits: fitting.FamilyFits) -> np.ndarray:
-    """Return errors of log time by fits without the row's group: of measured rows, then of samples; NaN: withheld."""
+    """Return each row's error of log time, by a fit without its group; NaN if withheld. Samples come last."""
     judged = np.concatenate([fits.seen, fits.sampled])
     return fitting.log_errors(fits.predict_without_group(judged).of(judged), fits.refits.table.times[judged])
 
@@ -144,7 +145,7 @@ class FoundWeights:
 
     @property
     def place(self) -> str:
-        """The same without the verdict."""
+        """Which weights these are, without their verdict."""
         return "; ".join([self._where, *self.passed_over])
 
     @property
@@ -154,12 +155,12 @@ class FoundWeights:
 
     @property
     def verdict(self) -> str:
-        """What they may be used for, in words; "" where nothing has judged them."""
+        """What these weights may be used for, in words; "" if they were never judged."""
         return verdict_of(self.path)
 
     @property
     def rank(self) -> int:
-        """The position of their verdict, the worst first."""
+        """The verdict as a number: the better the verdict, the larger the number."""
         return _WORST_FIRST.index(self.verdict) if self.verdict in _WORST_FIRST else 0
 
 
@@ -196,10 +197,10 @@ def device_in_use(selector: str | None = None) -> DeviceFacts:
 def find_weights(device: str | None = None, family: str | Family | None = None) -> FoundWeights:
     """Find the weights of the device in use, in :func:`places`; parameters are those of :func:`load`.
 
-    They belong to it if their device has its name, platform and driver, and as many compute units and as large caches.
-    The better verdict is preferred, then the earlier place. If no OpenCL device has the name `device`, the weights come
-    from the one folder whose name or device contains its words, as ``titan-v``. A WeightsError names the device and the
-    available weights, and has advice.
+    Weights belong to it if their device has the same name, platform, driver, number of compute units and size of
+    caches. Of several, the weights with the best verdict are preferred, then those in the earlier place. If no OpenCL
+    device has the name `device`, the weights come from the one folder whose name or device contains its words, as
+    ``titan-v``. A WeightsError names the device and the available weights, and has advice.
     """
     name = None if family is None else find_family(family).name
     try:
@@ -220,7 +221,7 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
 
 
 def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]:
-    """Return the weights of each folder with these words in its name or its device's slug; without words, of all."""
+    """Return the weights of all folders, or of those with these words in their name or in the slug of their device."""
     wanted, found = f"-{'-'.join((device or '').lower().split())}-", []
     for origin, folder, facts in fitted_devices():
         path, names = recommended_weights(folder, family), f"-{folder.name}- -{facts.slug}-"
@@ -329,16 +330,16 @@ def shown(path: Path) -> str:
 def load(
     path: str | Path | None = None, family: str | Family | None = None, *, device: str | None = None
 ) -> FittedModel:
-    """Read a fitted model: of a weights file, or without a path of the device in use.
+    """Read a fitted model from a weights file; without a path, the model of the device in use.
 
     Parameters
     ----------
     path
-        A file that :meth:`perfmodel.FittedModel.save` or ``perfmodel fit`` wrote. Left out, it is found
-        (:func:`find_weights`); the model's ``path`` says which file that is.
+        A file that :meth:`perfmodel.FittedModel.save` or ``perfmodel fit`` wrote. By default the file of the device in
+        use is found (:func:`find_weights`); the model's ``path`` names it.
     family
-        With a path it is needed only for a user's own family (:func:`perfmodel.predicting.model.load`). Without a path
-        it is the family that is wanted; by default the one that calibration recommends.
+        With a path, a family is needed only if it is a user's own (:func:`perfmodel.predicting.model.load`). Without a
+        path, weights of this family are found; by default of the recommended one.
     device
         Index, name or platform of the device in use, where there is no path; by default the default device.
     """
@@ -362,8 +363,8 @@ def fit(
     Parameters
     ----------
     family
-        A model family or its name. By default the first of those for the device (:func:`candidates`) that the
-        measurements allow to fit. ``perfmodel fit --all`` chooses among them by kernels that the fit has not seen.
+        A model family or its name. By default the first of the device's :func:`candidates` that can be fitted to the
+        measurements. ``perfmodel fit --all`` chooses the best candidate by kernels that the fit has not seen.
     measurements, nonnegative, options, others, samples
         As of :func:`perfmodel.predicting.model.fit`.
     """

@@ -32,12 +32,12 @@ def measured_devices(
 ) -> Iterator[Path]:  # fmt: skip
     """Probe and measure devices of a scheduler's workers, at the same time; yield the folder of each finished device.
 
-    `selectors` are resources of the workers of `client`, a ``distributed.Client``; all if empty. A folder below
-    `folders` that has measurements already is completed, as by :func:`perfmodel.calibration.calibrate.calibrate`; a
-    task that does not finish leaves it unchanged.
+    `selectors` are the resources of workers to measure, by default all; `client` is a ``distributed.Client``. If a
+    device's folder below `folders` has measurements already, the missing ones are added, as in
+    :func:`perfmodel.calibration.calibrate.calibrate`. A task that does not finish leaves the folder unchanged.
 
-    Raises SchedulerError, VersionError, UnknownDeviceError or BrokenDeviceError where a worker, its versions or its
-    device do not suit, and WorkerDiedError where a device's worker died, even if Dask started the task again.
+    Raises SchedulerError, VersionError, UnknownDeviceError or BrokenDeviceError if the scheduler, a worker's versions
+    or its device cannot be used, and WorkerDiedError if a worker died, even if Dask started its task again.
     """
     workers = _chosen(client, selectors)
     cluster.check_versions(client, sorted({address for addresses in workers.values() for address in addresses}))
@@ -107,7 +107,7 @@ def measure_files(
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
-    """Return the files of a device's folder that a campaign reads, by their names; a torn last line is left out."""
+    """Return the files of a device's folder that a campaign reads, by name; an incomplete last line is left out."""
     names = (f"{part.removesuffix('.jsonl')}{end}" for part in _STORES for end in (".jsonl", ".plan.jsonl"))
     files = {name: (folder / name).read_bytes() for name in (*names, *_OTHERS) if (folder / name).is_file()}
     lines = {name: content[: content.rfind(b"\n") + 1] for name, content in files.items() if name.endswith(".jsonl")}

@@ -110,14 +110,14 @@ def _show_model(
 
 
 def _folder_and_tests(source: Path) -> tuple[Path, str]:
-    """Return a device's folder and its file with test kernels, which the option may name."""
+    """Return a device's folder, and its file with test kernels (an option can name it)."""
     from perfmodel.store import TESTS_FILE
 
     return (source.parent, source.name) if source.suffix == ".jsonl" else (source, TESTS_FILE)
 
 
 def _protocols(names: list[str] | None) -> tuple[str, ...] | None:
-    """Return the protocols of the options; A and B over the cases of C follow C."""
+    """Return the protocols of the options. With C, also A and B over the cases of C, to compare them."""
     asked: dict[str, None] = {}
     for name in names or ():
         if name not in compare.PROTOCOLS:

@@ -69,8 +69,8 @@ def count_command(
 def _evaluated(counted: Mapping[str, KernelCounts], points: Points, needed: bool) -> tuple[Values, Errors]:
     """Return the values of each variant's features at the points, and the errors of the failed variants.
 
-    Without a size the values are empty, unless they are `needed`. A SizeError is raised, and the first error if all
-    variants fail.
+    If a size is missing, the values are empty, or a SizeError is raised if they are `needed`. If all variants fail, the
+    first error is raised.
     """
     values: dict[str, dict[str, list[float]]] = {}
     errors = dict(options.errors_of(counted))
@@ -128,7 +128,7 @@ def declared(path: Path | None) -> dict[str, dict[str, Any]]:
 
 
 def _declaration(given: Any) -> Any:
-    """Return a declaration with its operations by type and kind; `count` checks the rest."""
+    """Return a declaration with its operations by type and kind; `count` checks the other fields."""
     if not isinstance(given, dict) or not isinstance(given.get("operations", {}), dict):
         return given
     named = given.get("operations", {})

@@ -39,8 +39,8 @@ def measure_command(
 ) -> None:  # fmt: skip
     """Measure the kernels that the store does not hold yet; if interrupted, run it again: it continues.
 
-    On a processor with two cores it takes about 90 seconds with --quick, 3 minutes without and 40 with --full, with
-    --class samples about a minute: the random samples that ship, into the folder's samples.jsonl.
+    On a processor with two cores it takes about 3 minutes, 90 seconds with --quick, and 40 minutes with --full. With
+    --class samples it measures perfmodel's random samples into the folder's samples.jsonl, in about a minute.
     """
     from perfmodel.kernels.samples import TAG
     from perfmodel.opencl import find
@@ -89,7 +89,7 @@ def measure_command(
 class _Need:
     """The unmeasured features that a kernel file needs, kernel classes that exercise them, and the store for the rows.
 
-    `lacking` has the features by the families whose weights lack them; the family `used` predicts.
+    `lacking` has, for each family, the features that its weights lack. Predictions use the family `used`.
     """
 
     kernels: tuple[KernelClass, ...]
@@ -104,7 +104,7 @@ def _needed(
     kernels: tuple[KernelClass, ...], device: Device, file: Path, at: dict[str, int], statistics: Mapping[str, float],
     store: Path | None,
 ) -> _Need:  # fmt: skip
-    """Return what the kernels of a file need and the weights lack: the weights in a store, by default those in use.
+    """Return the features that a file's kernels need and that weights lack: the store's, by default those in use.
 
     Without weights, return the features that no row of the store exercises.
     """

@@ -49,7 +49,7 @@ def size_lists(options: Iterable[str] | None) -> dict[str, tuple[int, ...]]:
 
 
 def size_points(options: Iterable[str] | None, paired: bool = False) -> tuple[dict[str, int], ...]:
-    """Return all combinations of the sizes in ``-p`` options, or with `paired` the first sizes, the second ones ...
+    """Return all combinations of sizes in ``-p`` options. With `paired`, the k-th point has the k-th size of each name.
 
     Examples
     --------

@@ -122,7 +122,7 @@ class ModelOptions:
     device: DeviceName = None
 
     def load(self, with_json: bool = False) -> predicting.FittedModel:
-        """Return the model, and print which weights it has, with ``--json`` only if `with_json`."""
+        """Return the model, and print which weights it has (with ``--json`` only if `with_json` is true)."""
         message = partial(output.message, with_json=with_json)
         return calibration.recommended.model_in_use(self.weights, None, self.device, message)
 
@@ -211,7 +211,7 @@ def errors_of(counted: Mapping[str, KernelCounts]) -> Mapping[str, PerfModelErro
 
 @contextmanager
 def about(name: str, variants: Collection[str]) -> Iterator[None]:
-    """Raise an error in a block as a VariantError with the variant's name, if there are several variants."""
+    """If there are several variants, raise an error of the block as a VariantError with the variant's name."""
     try:
         yield
     except PerfModelError as error:

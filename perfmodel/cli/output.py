@@ -75,7 +75,7 @@ def using(asked: CommandSettings) -> Iterator[None]:
 
 
 def table_width() -> int | None:
-    """Return the width of the terminal, or ``COLUMNS`` where it is set; None for a file or a pipe, which get all."""
+    """Return the width of the terminal, or ``COLUMNS`` if set; None (no limit) for output to a file or a pipe."""
     if not (os.environ.get("COLUMNS", "").isdecimal() or (sys.stdout is not None and sys.stdout.isatty())):
         return None
     return max(get_terminal_size().columns, NARROWEST)
@@ -104,13 +104,13 @@ def counting(shown: bool = True) -> Iterator[None]:
 
 
 def message(text: str, with_json: bool = False) -> None:
-    """Print a message on standard error: not with ``--quiet``, and with ``--json`` only if `with_json`."""
+    """Print a message on standard error; nothing with ``--quiet``, or with ``--json`` unless `with_json` is true."""
     if (with_json or not settings().json) and not settings().quiet:
         typer.echo(f"perfmodel: {visible(text)}", err=True)
 
 
 def announce(text: str) -> None:
-    """Print beforehand what the command does: not with ``--quiet``, and on standard error with ``--json``."""
+    """Print what the command will do (with ``--json`` on standard error); print nothing with ``--quiet``."""
     if not settings().quiet:
         typer.echo(visible(text), err=settings().json)
 
@@ -146,7 +146,7 @@ def as_notes() -> Iterator[None]:
 
 
 def refusal_text(error: PerfModelError) -> str:
-    r"""Return an error as one line, and two more lines where its text underlines something.
+    r"""Return an error as one line. If it points into a text, two more lines show the text and the place.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def print_refusal(error: PerfModelError) -> None:
 
 
 def show(document: Callable[[], Any], text: Callable[[], str], csv: Callable[[], str] | None = None) -> None:
-    """Print a result as one document (with ``--json``), as CSV if given, or as text; only that form is computed."""
+    """Print a result: `csv` if it is given, else the document with ``--json``, else the text. Only one is computed."""
     if csv is not None:
         print(visible(csv()), end="")
     elif settings().json:
@@ -197,7 +197,7 @@ def print_text(text: str, file: TextIO | None = None) -> None:
 
 
 def one_output(**files: Path | None) -> None:
-    """Refuse options that send two results to standard output: ``--json``, and files, by the names of their options."""
+    """Refuse two results on standard output: ``--json``, and `files`, named by their options, may each be one."""
     taken = ["--json"] * settings().json
     taken += [f"--{name} -" for name, file in files.items() if file is not None and is_standard_output(file)]
     if len(taken) > 1:

@@ -55,10 +55,7 @@ class PredictionOptions:
     jobs: options.Jobs = None
 
     def model(self, facts: str | None = None, judged: bool = False) -> predicting.FittedModel:
-        """Find the model, with other facts of its device, or transferred to another device.
-
-        With `judged` standard error shows the verdict of the weights too.
-        """
+        """Find the model; options may replace its device's facts or transfer it. `judged` prints its verdict too."""
         recommended, device = calibration.recommended, options.facts_of(facts)
         if device is None or options.is_facts_file(str(facts)):
             model = recommended.model_in_use(self.weights, self.family, self.device, output.message, judged)
@@ -91,7 +88,7 @@ class _Request(FrozenValue):
 
     @cached_property
     def file(self) -> KernelFile:
-        """The kernel file with the requested variants; an error if a run needs data that only statistics describe."""
+        """The kernel file with the requested variants. Anchor runs are refused if only statistics describe its data."""
         from perfmodel.kernels.files import load_kernel_file
 
         loaded = load_kernel_file(self.asked.kernel).only(self.asked.variant or None)
@@ -242,7 +239,7 @@ def _show_prediction(request: _Request, *, ranked: bool, why: bool = False) -> N
 def _variant_lines(
     request: _Request, variant: predicting.RankedVariant, point: analyses.roofline.KernelPoint | None, shared: set[str]
 ) -> Iterator[str]:
-    """Yield the time of a variant, its rates, notes that are not `shared`, and its terms."""
+    """Yield lines on a variant: its time, its rates, the notes that other variants do not share, and its terms."""
     yield f"{variant.name}: {output.time_text(variant, request.level)}"
     if variant.device_s is not None:
         yield f"by the device's clock: {display.seconds_text(variant.device_s)}"

@@ -114,7 +114,7 @@ def _function(name: str) -> Callable[..., None]:
 
 
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that prints a user's error in one line and ends with a status."""
+    """Return the command, but an error that a user can cause is printed in one line and sets the status."""
     called = flattened(command)
 
     @wraps(called)

@@ -1,4 +1,4 @@
-"""Commands that run kernels in a supervised child process, which a kernel may end."""
+"""Run commands in a supervised child process, since a kernel may crash the process that runs it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ SCRATCH = "PERFMODEL_SCRATCH"
 def supervise_command(context: typer.Context) -> None:
     """Run this command in a supervised child process, and end with its status; return in the child.
 
-    The context holds the command that starts this program again. It holds none where a test or a program calls the
-    application in its own process; no child is started then.
+    The context holds the command that starts this program again. If a test or a program calls the application directly,
+    the context holds no command, and no child is started.
     """
     if context.obj and not measuring.supervised.follow_supervisor():
         raise typer.Exit(measuring.supervised.supervise(context.obj, partial(typer.echo, err=True)))
 
 
 def supervised_store(context: typer.Context, keep: Path | None) -> Path | None:
-    """Run this command in a child process, as :func:`supervise_command`; return the store of its records in the child.
+    """In a child process (:func:`supervise_command`), return the store to which the command adds its records.
 
     Without ``--keep`` the store is a temporary folder; if the child dies, a new child continues from it.
     """

@@ -72,7 +72,7 @@ def time_command(
 
 
 def _lines(timing: tuning.timing.Timing, kernel: Path, problem: str, keep: Path | None) -> list[str]:
-    """Return the result as text; `problem` is the reason for no model."""
+    """Return the result as text; `problem` is the reason why there is no model."""
     model, device = timing.model, timing.trials.device
     points = [point.without(timing.left_out) for point in timing.points]
     if not any(point.ran for point in points):
@@ -177,7 +177,7 @@ def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
 def output_lines(
     points: Sequence[tuning.timing.TimedPoint], outputs: Sequence[tuning.agreement.Agreement]
 ) -> Iterator[str]:
-    """Return the comparison of outputs if there are several variants; :func:`note_lines` has the wrong ones."""
+    """Return the comparison of outputs if there are several variants; :func:`note_lines` names the wrong outputs."""
     places: dict[str, list[str]] = {}
     for point, agreement in zip(points, outputs, strict=True):
         wrong = {f"{name}: {agreement.difference(name)}" for name in agreement.wrong}

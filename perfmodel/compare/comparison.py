@@ -151,7 +151,7 @@ def in_order(rows: Iterable[Comparison]) -> Comparisons:
 
 
 def volume(parameters: Mapping[str, int]) -> tuple[int, str]:
-    """Return the key that orders sizes: the product of all parameters, then their text."""
+    """Return a key to sort sizes: by the product of all parameters; equal products by their text."""
     return math.prod(parameters.values()), in_words(parameters)
 
 

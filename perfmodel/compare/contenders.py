@@ -42,7 +42,7 @@ LEVEL = 0.9  # of the intervals without test kernels
 
 @dataclass(frozen=True, repr=False)
 class Contender(FrozenValue):
-    """The figures of a family on a device, on the cases that all families predict."""
+    """The figures of a family on a device, over the cases that all compared families predict."""
 
     family: str
     device: str
@@ -89,7 +89,7 @@ class Contender(FrozenValue):
 
 
 class Contenders(tuple[Contender, ...]):
-    """Families on the same cases: a tuple that is shown as a table, the best by the strictest protocol first."""
+    """Families judged on the same cases. The tuple is shown as a table, the best by the strictest protocol first."""
 
     __slots__ = ()
 
@@ -108,7 +108,7 @@ class Contenders(tuple[Contender, ...]):
 
     @property
     def header(self) -> tuple[str, ...]:
-        """The headings of :attr:`Contender.cells`: errors by each protocol, the other figures by the first protocol."""
+        """The headings of :attr:`Contender.cells`: errors of each protocol, and other figures of the first protocol."""
         protocols = self.judged[0].protocols if self.judged else COMPARED
         by_first = (f"{name}, {protocols[0]}" for name in ("factor - 1", "regret", "tau"))
         return ("family", *(f"error, {protocol}" for protocol in protocols), *by_first, "weights")
@@ -150,7 +150,7 @@ def compare_families(
     measured: Measurements, tests: Measurements | None, families: Iterable[Family], options: FitOptions | None = None,
     samples: Measurements | None = None,
 ) -> Iterator[Contender]:
-    """Fit and judge families, each on all cases that it predicts; :func:`on_common_cases` keeps the common cases.
+    """Fit families and judge each on all cases that it predicts (:func:`on_common_cases` keeps the common ones).
 
     A family that cannot be fitted becomes a contender with a problem. Random `samples` are used as in a device's fit.
     """
@@ -160,7 +160,7 @@ def compare_families(
 
 
 def contender_of(fits: FamilyFits) -> Contender:
-    """Judge a family on all tests that it predicts (:func:`compare_families`); without tests also its intervals."""
+    """Judge a family on all tests that it predicts (:func:`compare_families`); if there are none, its intervals too."""
     name, device = fits.family.name, fits.measured.device
     try:
         if fits.tests is None:
@@ -176,7 +176,7 @@ def contender_of(fits: FamilyFits) -> Contender:
 
 
 def timed(fits: FamilyFits, cases: Measurements) -> tuple[int, float, float]:
-    """Return the number of fitted weights, and the seconds of one fit (without features) and of one prediction."""
+    """Return the number of fitted weights, and how long one fit (features given) and one prediction take [s]."""
     known, table = fits.refits.table.known, fits.refits.table.select(fits.seen)
     begin = perf_counter()
     fitted = fit_to_design(table, fits.family, fits.options)
@@ -187,7 +187,7 @@ def timed(fits: FamilyFits, cases: Measurements) -> tuple[int, float, float]:
 
 
 def on_common_cases(contenders: Iterable[Contender]) -> Contenders:
-    """Leave out the cases for which any contender withheld its prediction, for each protocol and device."""
+    """For each protocol and device, leave out the cases for which at least one contender has no prediction."""
     every = tuple(contenders)
     common = []
     for contender in every:
@@ -207,7 +207,8 @@ def contenders(
     """Fit families, all by default, to a folder's measurements and judge them on the same cases.
 
     A family with a weight that can be derived from the measurements (a roof, a latency) is judged twice: with the
-    weight fitted, and as ``<name> (measured)`` with the derived weight. `made` has existing fits to the folder by name.
+    weight fitted, and as ``<name> (measured)`` with the derived weight. `made` has fits to the folder that exist
+    already, by family.
     """
     chosen, options = [find_family(name) for name in names or families()], FitOptions(fit_facts=True)
     first, bar = next(iter(made.values()), None), progress or Silent()

@@ -3,18 +3,18 @@ r"""The figures that a model is judged by: errors of times, and the cost of its 
 With measured times :math:`t` and predicted ones :math:`p`:
 
 - ``error``: geometric mean of :math:`|p - t|/t`;
-- ``factor``: geometric mean of :math:`\max(p/t, t/p) - 1`, which a lucky hit hardly improves and which is infinite if a
-  prediction is not positive;
+- ``factor``: geometric mean of :math:`\max(p/t, t/p) - 1`, infinite if a prediction is not positive; ``mean_factor``:
+  geometric mean of :math:`\max(p/t, t/p)`, which one accurate prediction hardly improves;
 - ``median`` and ``p90``: quantiles of :math:`|p - t|/t`.
 
 Errors below 0.1 % count as 0.1 %. Withheld predictions are counted and have no error. A *choice* is between the
-measured variants of one kernel at the same sizes: ``regret`` is the ratio of measured times of the variant predicted
-fastest to the fastest one (geometric mean). ``top1`` is the share of choices in which both are the same, and ``tau``
-the mean of Kendall's tau-b between the two orders. Among variants with equal predictions, one is chosen at random. On
-average, a random choice among :math:`n` variants has a tau of 0, the regret ``random_regret`` (the geometric mean of
-all measured times over the best one) and the top1 ``random_top1`` (the mean of :math:`1/n`). A model must be better.
-
-From these figures, :func:`judge` decides whether a model is usable to time, to rank, for both, or for neither.
+measured variants of one kernel at the same sizes: ``regret`` is the measured time of the variant predicted fastest over
+the shortest measured time (geometric mean over choices). ``top1`` is the share of choices in which the variant
+predicted fastest is the fastest. ``tau`` is the mean of Kendall's tau-b between measured and predicted order. Among
+variants with equal predictions, one is chosen at random. On average, a random choice among :math:`n` variants has a tau
+of 0, the regret ``random_regret`` (the geometric mean of all measured times over the best one) and the top1
+``random_top1`` (the mean of :math:`1/n`). A model must be better than this. :func:`judge` decides from these figures
+whether a model is usable to predict times, to rank variants, or both.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from perfmodel.fitting import geometric_mean_error
 
 @dataclass(frozen=True)
 class Choice:
-    """Alternatives for one job: their measured and predicted times, in the same order [s]."""
+    """Measured and predicted times [s] of the variants to choose from, in the same order."""
 
     measured: tuple[float, ...]
     predicted: tuple[float, ...]
@@ -61,12 +61,12 @@ class Choice:
 
     @property
     def top1(self) -> float:
-        """Share of :attr:`chosen` that are as fast as the best one [1]."""
+        """Share of :attr:`chosen` whose measured time equals the shortest one [1]."""
         return _mean([float(self.measured[place] == min(self.measured)) for place in self.chosen])
 
     @property
     def random_regret(self) -> float:
-        """Geometric mean of the measured times over the best one: the regret of a random choice on average [1]."""
+        """Geometric mean of all measured times, over the shortest one: the average regret of a random choice [1]."""
         return self._regret(range(len(self.measured)))
 
     def _regret(self, places: Iterable[int]) -> float:
@@ -75,7 +75,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures over a set of cases (:mod:`perfmodel.compare.figures`), all [1]; NaN if no case has them."""
+    """Figures over a set of cases (:mod:`perfmodel.compare.figures`), all [1]; a figure is NaN if no case gives it."""
 
     cases: int  # that were measured
     withheld: int  # without a prediction
@@ -154,7 +154,7 @@ LEAST_CHOICES = 3  # to rank
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a model is usable to time (its seconds are good enough) and to rank (its choices are good enough)."""
+    """Whether a model is usable to time (its errors are small enough) and to rank (its choices are good enough)."""
 
     to_time: bool
     to_rank: bool

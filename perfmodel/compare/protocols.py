@@ -1,9 +1,9 @@
 """Protocols by which models are judged: which kernels are in the fit, and which are predicted.
 
 :data:`PROTOCOLS` describes each of them. ``sizes`` leaves out the smallest size of each measured kernel, then the
-second smallest, and so on. ``C`` uses :mod:`perfmodel.fitting.anchored`. ``groups``, ``kernels`` and ``variants`` need
-no test kernels, and use eight folds (:func:`perfmodel.fitting.family_fits.dealt`). Features are evaluated once for each
-row, whatever the number of fits.
+second smallest, and so on. ``C`` judges predictions scaled by one run (:mod:`perfmodel.fitting.anchored`). ``groups``,
+``kernels`` and ``variants`` need no test kernels, and use eight folds (:func:`perfmodel.fitting.family_fits.dealt`).
+Features are evaluated once for each row, whatever the number of fits.
 """
 
 from __future__ import annotations
@@ -97,12 +97,11 @@ def evaluate(
     measured, tests
         Measurement kernels and test kernels on one device.
     level
-        Probability of the intervals, which use the scores of the other groups; None for no intervals, which saves one
-        fit for each group.
+        Probability of the intervals. None computes no intervals, which saves one fit for each group.
     protocols
         Which of :data:`PROTOCOLS`; by default A, B and sizes, and without tests groups, kernels and variants.
     folds
-        Number of folds for groups, kernels and variants: by default 8, or with tests one fold for each group.
+        Number of folds of the protocols groups, kernels and variants: by default 8; with tests, one for each group.
     samples
         Measured random samples, which intervals and fitted facts use too.
     """
@@ -142,7 +141,7 @@ def evaluate_fits(
 def _half_widths(
     fits: FamilyFits, rows: tuple[Measurement, ...], unseen: Unseen, scores: Mapping[str, Conformal], level: float
 ) -> Floats:
-    """Return half the width of each row's interval of log time, from the scores of other groups."""
+    """Return half the width of each row's interval of log time; it uses the scores of the other groups only."""
     by_weight, groups = fits.by_weight(unseen), np.array([row.group for row in rows])
     widths = np.full(len(rows), np.nan)
     for group in sorted(set(groups)):
@@ -171,7 +170,7 @@ def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], 
 
 
 def _labels(rows: tuple[Measurement, ...], protocol: str) -> Sequence[Hashable]:
-    """Return the label of each row. Rows with equal labels are left out together; None for a kernel's only variant."""
+    """Return each row's label. Rows of one label are left out together; a kernel's only variant has the label None."""
     if protocol == "groups":
         return [row.group for row in rows]
     if protocol == "kernels":
@@ -182,7 +181,7 @@ def _labels(rows: tuple[Measurement, ...], protocol: str) -> Sequence[Hashable]:
 
 
 def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:
-    """Return the rank of each row's size, by the product of its parameters, within its variant; None for one size."""
+    """Return the rank of each row's size (product of parameters) among its variant's; None for an only size."""
     sizes: dict[str, set[tuple[int, str]]] = {}
     places = [(f"{row.kernel} {in_words(row.variant)}", volume(row.parameters)) for row in rows]
     for kernel, size in places:

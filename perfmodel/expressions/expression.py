@@ -55,7 +55,7 @@ class Expression(FrozenValue):
     def jacobian(
         self, features: Mapping[str, Any], weights: Sequence[float] | npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        r"""Return the derivatives by the weights, shape (\*features' shape, n_weights); one-sided at a kink."""
+        r"""Return the derivatives by the weights, shape (\*features' shape, n_weights); one side's at a kink."""
         given = [np.asarray(features.get(name, 0.0), dtype=np.float64) for name in self.features]
         shape = np.broadcast_shapes(*(value.shape for value in given))
         result = np.zeros((*shape, len(self.weights)))
@@ -65,7 +65,7 @@ class Expression(FrozenValue):
         return result
 
     def slopes(self, features: Mapping[str, Any], weights: Sequence[float]) -> tuple[Any, ...]:
-        """Return the derivatives by each weight: floats where all features are numbers, which is much quicker."""
+        """Return the derivatives by each weight: floats if all features are numbers (much quicker), else arrays."""
         given = [features.get(name, 0.0) for name in self.features]
         if not _any_array(given):
             return tuple(self._compiled(True, True)(given, weights))
@@ -81,7 +81,7 @@ class Expression(FrozenValue):
 
 @dataclass(frozen=True)
 class Expressions(FrozenValue):
-    """Expressions that are evaluated together, with the values of weights by name; common steps are computed once."""
+    """Expressions that are evaluated together, with given values of the weights; common steps are computed once."""
 
     expressions: tuple[Expression, ...]
     weights: Mapping[str, float]
@@ -120,9 +120,9 @@ def parse(
 ) -> Expression:  # fmt: skip
     """Check an expression and return it.
 
-    It may use `names` of a kernel other than features; `parts`, texts of named steps, each of which may use earlier
-    steps; `sums` of features; and `constants` that replace names or weights, such as facts of a device. A weight
-    without `bounds` is not negative.
+    Besides features, the expression may use the quantities in `names`; the steps in `parts`, whose texts may use
+    earlier steps; and the `sums` of features. `constants`, such as facts of a device, replace names or weights by
+    numbers. A weight without `bounds` is not negative.
 
     Raises
     ------

@@ -19,9 +19,10 @@ EVERYTHING: Interval = (-math.inf, math.inf)
 class Function:
     """A function that an expression may call, of floats and of NumPy arrays.
 
-    `arguments` is their number; with `more` it is the least number, and they are combined from left to right, two at a
-    time. `derivatives` has for each argument the function from arguments to the derivative, as expressions; a function
-    that jumps has none, and its arguments must not contain a weight. `interval` returns the range of the value.
+    `arguments` is the number of arguments. With `more`, that is the least number, and arguments are combined two at a
+    time, from the left. `derivatives` has the derivative by each argument, as a function of the arguments' expressions.
+    It is None for a function with jumps; its arguments must not contain a weight. `interval` returns the range of the
+    value.
     """
 
     arguments: int
@@ -45,7 +46,7 @@ def smooth_max(a: Any, b: Any, sharpness: Any) -> Any:
 
 
 def _sorted(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the larger of two arrays, and the ratio of the smaller to the larger."""
+    """Return the larger of two values, element by element, and the ratio of the smaller to the larger."""
     a, b = np.maximum(a, 0.0), np.maximum(b, 0.0)
     high = np.maximum(a, b)
     return high, np.where(high > 0, np.minimum(a, b) / np.where(high > 0, high, 1.0), 0.0)
@@ -76,7 +77,7 @@ def _smooth_max_of_floats(a: float, b: float, sharpness: float) -> float:
 
 
 def _guarded(function: Callable[[float], float], at_pole: float) -> Callable[[float], float]:
-    """Return a function of the math module that returns NumPy's results instead of raising errors."""
+    """Return a function of :mod:`math` without errors: as in NumPy, it returns inf, NaN, or `at_pole` at 0."""
 
     def value(x: float) -> float:
         try:
@@ -110,7 +111,7 @@ def _abs_interval(x: Interval) -> Interval:
 
 
 def _chosen(first: Any, second: Any) -> tuple[Callable[..., Any], ...]:
-    """Return the derivatives of a function that returns its first argument where the comparison `first` is true."""
+    """Return the derivatives of ``max`` or ``min``: by the first argument 1 where ``a first b`` holds, else 0."""
     return (
         lambda a, b: If(Comparison(a, first, b), 1, 0),
         lambda a, b: If(Comparison(a, second, b), 1, 0),

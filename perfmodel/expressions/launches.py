@@ -29,7 +29,7 @@ def quantity_of(name: str) -> str:
 
 
 def each_launch(names: Collection[str], values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the values of each launch by plain names: all values for the first launch, only `names` for the others."""
+    """Yield the values of each launch, without ``@k`` in their names: all for the first launch, then only `names`."""
     yield values
     for number in count(2):
         of_launch = {name: values[there] for name in names if (there := in_launch(name, number)) in values}
@@ -40,13 +40,13 @@ def each_launch(names: Collection[str], values: Mapping[str, Any]) -> Iterator[M
 
 @dataclass(frozen=True)
 class LaunchSum(Expression):
-    """The sum of an expression over launches. The launches of a row end with the last one that has a nonzero value."""
+    """The sum of an expression over launches. After the first launch, rows with only zeros in a launch lack it."""
 
     one: Expression
 
     @classmethod
     def of(cls, one: Expression, names: Collection[str]) -> Expression:
-        """Return the sum over the launches in `names`; for a single launch the expression itself."""
+        """Return the sum of `one` over the launches in `names`; if there is only one launch, return `one` itself."""
         most = max((int(name.partition(MARK)[2] or 1) for name in names), default=1)
         if most == 1:
             return one
@@ -71,7 +71,7 @@ class LaunchSum(Expression):
         return total
 
     def _later(self, features: Mapping[str, Any]) -> Iterator[tuple[npt.NDArray[np.int64], dict[str, Any]]]:
-        """Yield for each launch after the first the rows that have it, and its columns there."""
+        """For each launch after the first, yield the rows that have this launch, and their columns of it."""
         _, *later = each_launch(self.one.features, features)
         for columns in later:
             rows = np.flatnonzero(np.any([column != 0 for column in columns.values()], axis=0))

@@ -50,8 +50,8 @@ class Subexpression:
 class Parser:
     """Parser of one text into a subexpression.
 
-    `terms` are the values of names; `known` returns whether another name is a feature. After parsing, `sign_lost_at` is
-    the first node that can be negative although its parts cannot be negative.
+    `terms` has the subexpression of each defined name; `known` returns whether another name is a feature. After
+    parsing, `sign_lost_at` is the first node that can be negative although its parts cannot.
     """
 
     text: str
@@ -228,7 +228,7 @@ class Parser:
         return prim.Comparison(left.tree, _COMPARISONS[type(node.ops[0])], right.tree)
 
     def _watched(self, node: ast.expr, made: Subexpression, *parts: Subexpression) -> Subexpression:
-        """Return the term, after setting :attr:`sign_lost_at`."""
+        """Return the term; set :attr:`sign_lost_at` if it is the first one that can become negative."""
         if self.sign_lost_at is None and made.range[0] < 0 <= min((part.range[0] for part in parts), default=0):
             self.sign_lost_at = node
         return made

@@ -207,7 +207,7 @@ class Writer(CachedMapper):  # type: ignore[misc]
 def function_of(
     trees: Sequence[Any], features: Sequence[str], weights: Sequence[str], library: Mapping[str, Callable[..., Any]]
 ) -> Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]]:  # fmt: skip
-    """Return the function that computes the trees from feature values and weights, both in order."""
+    """Return a function that computes the trees from feature values and weights, each in the given order."""
     names = {name: f"x{i}" for i, name in enumerate(features)}
     names.update({name: f"w{i}" for i, name in enumerate(weights)})
     writer = Writer(names)

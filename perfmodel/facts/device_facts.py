@@ -96,7 +96,7 @@ class DeviceFacts(FrozenValue):
 
     @property
     def recorded(self) -> str:
-        """Who recorded the times of the device, and what is uncertain about them; "" if perfmodel measured them."""
+        """Who recorded the device's times, and what is uncertain about these times; "" if perfmodel measured them."""
         return self.fact("recorded").source if "recorded" in self and self.value("recorded") else ""
 
     @property
@@ -118,7 +118,7 @@ class DeviceFacts(FrozenValue):
         return self.fact(key).value
 
     def known(self, key: str, otherwise: Any = None) -> Any:
-        """Return the value of one fact, or `otherwise` where it is not known."""
+        """Return the value of one fact, or `otherwise` if the fact is not known."""
         return self.fact(key).value if key in self else otherwise
 
     def __iter__(self) -> Iterator[str]:
@@ -161,7 +161,7 @@ def _words(text: str) -> list[str]:
 
 
 def differences(known: DeviceFacts, used: DeviceFacts) -> tuple[str, ...]:
-    """Return how a known device differs from the device in use; a part that either of them lacks is left out.
+    """Return how a known device differs from the device in use; a fact is compared only if both have it.
 
     >>> differences(DeviceFacts("H200", "NVIDIA CUDA", "570.1", ()), DeviceFacts("H200", "NVIDIA CUDA", "580.2", ()))
     ("driver '570.1', here '580.2'",)
@@ -173,11 +173,11 @@ def differences(known: DeviceFacts, used: DeviceFacts) -> tuple[str, ...]:
 
 
 def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
-    """Return by key the facts that are assumed for a device, because it lacks them.
+    """Return, by key, values to assume for facts that a device lacks.
 
     No device reports these facts and no kernel measures them. ``max_groups_per_unit`` is 1 on a CPU, else
-    :data:`GROUPS_OF_A_GPU`. ``max_items_per_unit`` is the number of items of the largest work-group, on a GPU times
-    :data:`ITEMS_OVER_GROUP`. Nothing is assumed for a device without ``device_type``.
+    :data:`GROUPS_OF_A_GPU`. ``max_items_per_unit`` is the number of work-items of the largest work-group; on a GPU it
+    is multiplied by :data:`ITEMS_OVER_GROUP`. Nothing is assumed for a device without ``device_type``.
     """
     known = dict(facts.facts)
     if "device_type" not in known:

@@ -1,8 +1,8 @@
 """A device with the facts of its probes, and doubts about these facts: impossible times and contradictions.
 
-A visit with impossible times was disturbed: it is measured again, and its times are not used. Two facts of one property
-contradict each other if they differ by a factor of :data:`CONTRADICTING` or more. One of them is assumed to be right;
-the interval of a prediction that depends on it covers both.
+A visit with impossible times was disturbed by other programs: its times are not used, and it is repeated. Two facts of
+one property contradict each other if they differ by a factor of :data:`CONTRADICTING` or more. One fact is assumed to
+be right. If a prediction depends on it, the prediction's interval covers both values.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def _units(what: str, bounds: tuple[float, float], run: ProbeRun) -> Iterator[st
 
 
 def _lanes(run: ProbeRun) -> Iterator[str]:
-    """Check the ratios of times: more lanes to fewer lanes, and lanes of two kinds to lanes of one kind."""
+    """Describe impossible ratios of times: of more lanes to fewer, and of lanes of two kinds to lanes of one kind."""
     curve = times([run], "block", "lanes", dtype="float32")
     alone = sorted((int(lanes), seconds) for (block, lanes), seconds in curve.items() if block == lanes)
     for (few, quick), (many, slow) in combinations(alone, 2):
@@ -178,7 +178,7 @@ class _Witness:
 
 
 def contradictions(facts: DeviceFacts) -> tuple[ContradictingFacts, ...]:
-    """Return the contradictions between facts of a device, without those whose assumed fact a user wrote.
+    """Return the contradictions between facts of a device; a fact that the user wrote is not doubted.
 
     For caches, pages and lanes of vectors, the probes' values are compared with the system's. The measured peak of
     operations is compared with the upper bound from units, lanes and clock; the measured bandwidth is compared with the
@@ -188,7 +188,7 @@ def contradictions(facts: DeviceFacts) -> tuple[ContradictingFacts, ...]:
 
 
 def doubted_facts(facts: DeviceFacts) -> Iterator[tuple[ContradictingFacts, Fact]]:
-    """Yield each contradiction, with the fact that has the other value in place of the assumed one."""
+    """Yield each contradiction, with a fact that has the rejected value under the assumed fact's key."""
     for each in contradictions(facts):
         value = int(each.other) if each.other.is_integer() else each.other
         yield each, Fact(value, KEYS[each.key].unit, f"in doubt: of {each.what} {', '.join(each.statements)}")
@@ -234,7 +234,7 @@ def _properties(facts: DeviceFacts) -> Iterator[_Property]:
 
 
 def _rates(facts: DeviceFacts) -> Iterator[_Property]:
-    """Yield measured rates with the bounds that they exceed."""
+    """Yield each measured rate that exceeds a bound, with the bound."""
     known = dict.fromkeys(("clock_hz", "clock_mhz", "compute_units", "vector_lanes", "memory_load_s"), "")
     numbers = {witness.key: witness.value for witness in _witnesses(facts, **known)}
     units, clock = numbers.get("compute_units", 0.0), numbers.get("clock_hz", 1e6 * numbers.get("clock_mhz", 0.0))

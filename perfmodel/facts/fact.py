@@ -1,7 +1,7 @@
 """One fact of a device; the keys of facts with their units and meanings; checks of documents.
 
-A fact that OpenCL reports (:mod:`perfmodel.opencl.device`) is in the list only if a model uses it. A user's own family
-may use other keys.
+Of the facts that OpenCL reports (:mod:`perfmodel.opencl.device`), the list has only those that models use. A user's own
+family may use other keys.
 """
 
 from __future__ import annotations

@@ -9,12 +9,12 @@ and y the logarithms of the footprint and of the time to the base 2:
 1. Each point is replaced by the median of itself and its neighbours. Where the curve falls, adjacent points are pooled
 to their median (isotonic regression in the absolute error). 2. The *slope* at x is the rise from x - 1/4 to x + 1/4.
 Its peaks of at least :data:`STEEP` are steps, if between two peaks the slope falls below half of the lower peak. The
-plateau between two steps is where the slope is least. 3. The capacity is the largest measured footprint at which y has
-risen by at most half of the difference between the plateau before the step and the plateau after it. A total rise of
-less than :data:`LEAST_RISE` is not a step.
+plateau between two steps is where the slope is least. 3. The capacity is the largest measured footprint whose y is at
+most halfway between the plateau before the step and the plateau after it. A total rise of less than :data:`LEAST_RISE`
+is not a step.
 
 *Lanes* run two loops, one after the other: some lanes make all trips in the first loop, the others make all trips in
-the second. If lanes run in step, a block with lanes of both kinds takes twice as long as a block with one kind.
+the second. If a block's lanes run in lockstep, a block with both kinds takes twice as long as a block with one kind.
 
 *Barriers*. b barriers of one group of G work-items take :math:`t(b, G) = t_0(G) + b (\alpha + \beta G)`, with
 :math:`\alpha` the fact ``barrier_group_s`` and :math:`\beta` ``barrier_s``.
@@ -62,7 +62,7 @@ Setting: TypeAlias = int | float | str
 
 @dataclass(frozen=True)
 class Point:
-    """Runs of one configuration of a probe; one without work gives the cost of the launch."""
+    """The runs of one configuration of a probe. A configuration without work gives the cost of the launch."""
 
     at: Mapping[str, Setting]  # the settings by name: a footprint in bytes, a number of barriers
     work: float  # units of work in one run: loads, iterations
@@ -172,7 +172,7 @@ def cache_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 def page_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     """Return ``page_bytes`` and ``tlb_pages``, if the curve has a step at the number of pages that the TLB covers.
 
-    The curve is the time of loads from a line of each page, minus the time that caches add for as many lines.
+    The curve is the time of loads that each use another page, minus the time that as many lines cost in caches.
     """
     curve = times(newest(runs, PAGES), "pages", "lines")
     packed, spread = ({int(n): s for (n, lines), s in curve.items() if lines == kind} for kind in ("packed", "spread"))
@@ -187,7 +187,7 @@ def page_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 
 
 def last_level_fact(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
-    """Return ``last_level_bytes`` [B], if reading again takes longer above a size that exceeds the second levels."""
+    """Return ``last_level_bytes`` [B], if repeated reading slows down at a footprint above all second-level caches."""
     runs = tuple(runs)
     curve, levels = times(newest(runs, STREAM), "bytes", "units"), capacities(runs)
     second = max((float(units) for _, units in curve), default=0.0) * (levels[1].last if len(levels) > 1 else 0.0)
@@ -199,7 +199,7 @@ def last_level_fact(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 
 
 def _line_bytes(runs: tuple[ProbeRun, ...]) -> int:
-    """Return the first-level cache's line [B]: the least distance at which the second load of a pair misses too."""
+    """Return the line size of the first-level cache [B]: the least distance at which both loads of a pair miss."""
     pairs = times(newest(runs, LINE), "apart")
     if len(pairs) < 3:
         return 0
@@ -212,9 +212,10 @@ def _line_bytes(runs: tuple[ProbeRun, ...]) -> int:
 def _ways(runs: tuple[ProbeRun, ...], levels: tuple[CurveStep, ...], line: int) -> dict[str, Fact]:
     """Return the ways of the first two caches, from chases over lines at strides of powers of two.
 
-    Lines at a large stride share a set. The ways are the most lines with a load time below the middle between this
-    level and the next, at the stride with the fewest. Strides of many pages may give fewer lines, since these share a
-    set of a TLB. So two strides must agree, and a power of two of sets must give a capacity in the step.
+    Lines at a large stride share a set. For each stride, the lines that fit are the most lines whose load time is below
+    the middle between this level and the next. The ways are the smallest of these numbers. Lines that are many pages
+    apart may also share a set of the TLB, and then fewer fit. So two strides must agree, and the ways times a power of
+    two must give a capacity in the step.
     """
     facts: dict[str, Fact] = {}
     for name, step in zip(LEVELS[:2], levels, strict=False):
@@ -228,7 +229,7 @@ def _ways(runs: tuple[ProbeRun, ...], levels: tuple[CurveStep, ...], line: int) 
 
 
 def _fewest_lines(runs: tuple[ProbeRun, ...], bound_s: float) -> Mapping[int, int]:
-    """Return by the stride [B] the largest number of lines whose loads take less than a time."""
+    """Return for each stride [B] the largest number of lines whose loads take less than a given time."""
     curve = times(newest(runs, CONFLICTS), "stride", "lines")
     fewest = {}
     for stride in sorted({int(key[0]) for key in curve}):
@@ -309,7 +310,7 @@ def _middle(slope: Floats, at: int, grid: Floats) -> float:
 
 
 def in_step(runs: Iterable[ProbeRun], dtype: str) -> int:
-    """Return the lanes that run in step; 0 unless the ratios fall from about 2 to about 1, or are all about 1."""
+    """Return how many lanes run in lockstep; 0 (unclear) unless ratios fall from 2 to 1 once, or are all about 1."""
     curve = times(newest(runs, LANES), "block", "lanes", dtype=dtype)
     widest = max((int(key[1]) for key in curve), default=0)
     same = curve.get((widest, widest))
@@ -349,7 +350,7 @@ def _waiting(width: int) -> str:
 
 
 def _growth(runs: tuple[ProbeRun, ...], width: int) -> tuple[int, int, float] | None:
-    """Return two numbers of lanes, the second four to eight times the first, and the ratio of their times."""
+    """Return two numbers of lanes, the second of which is 4 to 8 times the first, and the ratio of their times."""
     curve = times(newest(runs, LANES), "block", "lanes", dtype="float32")
     alone = {int(lanes): seconds for (block, lanes), seconds in curve.items() if block == lanes}
     pairs = [(few, many) for few in sorted(alone) for many in sorted(alone) if width <= few and 4 <= many / few <= 8]
@@ -361,7 +362,7 @@ def _growth(runs: tuple[ProbeRun, ...], width: int) -> tuple[int, int, float] | 
 
 
 def vector_gain(runs: Iterable[ProbeRun], dtype: str) -> float:
-    """Return the speedup of an operation in a chain without a loop over a chain in a loop; 0 if not measured."""
+    """Return how many times as fast a chain of operations is without a loop as with one; 0 if not measured."""
     curve = times(newest(runs, NESTS), "nest", "operations", dtype=dtype)
     slopes = {}
     for nest in ("straight", "looped"):
@@ -373,7 +374,7 @@ def vector_gain(runs: Iterable[ProbeRun], dtype: str) -> float:
 
 
 def barrier_slopes(runs: Iterable[ProbeRun]) -> dict[int, float]:
-    """Return the time of one more barrier [s] by the work-items of the group; zero if it is not clear."""
+    """Return the time of an additional barrier [s], for each number of work-items in the group; 0 if unclear."""
     curve = times(newest(runs, BARRIERS), "items", "barriers")
     slopes = {}
     for items in sorted({int(key[0]) for key in curve}):

@@ -1,12 +1,12 @@
 r"""The time of a device for one unit of work, from its facts alone. Weights of models are multiples of such a time.
 
 A weight w of one device becomes :math:`w \, r'/r` on another, where r and r' are the times of the two devices for one
-unit: an instruction that takes 1.3 issue slots on one device takes 1.3 on the other. Rates *of a unit* are for
-quantities of the busiest compute unit. They assume that all units are busy and share the bandwidths of caches and
-memory equally. The other rates are for quantities of the whole launch.
+unit: an instruction that takes 1.3 issue slots on one device takes 1.3 on the other, too. Rates *of a unit* are for
+quantities of the busiest compute unit. Such a rate assumes that all units are busy, with equal shares of the bandwidth
+of caches and memory. The other rates are for quantities of the whole launch.
 
-Latencies, bandwidths of caches and the time of a launch are often unknown. If a device lacks such a fact, the model
-assumes that caches and latencies take the same number of cycles on both devices, and launches the same time.
+Latencies, bandwidths of caches and the time of a launch are often unknown. If a device lacks such a fact, both devices
+are assumed to have the same latencies and cache bandwidths in clock cycles, and the same time of a launch.
 """
 
 from __future__ import annotations
@@ -82,6 +82,6 @@ RATES: Mapping[str, Rate] = MappingProxyType(
 
 
 def known_rate(name: str, *devices: DeviceFacts) -> str:
-    """Return the name of a rate, or of its replacement where a device lacks a fact."""
+    """Return the name of a rate; if a device lacks a fact for it, the name of the rate that replaces it."""
     other = RATES[name].otherwise
     return other if other and any(RATES[name].lacking(device) for device in devices) else name

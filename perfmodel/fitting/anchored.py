@@ -2,15 +2,15 @@ r"""Errors of predictions that one run of the same kernel scales.
 
 The *anchor* of a kernel's variant is its smallest measured size; its measured time is :math:`t_a`, its predicted time
 :math:`p_a`. The prediction p at another size becomes :math:`p \, (t_a / p_a)^b`. :math:`t_a` is the minimum of one
-visit, since an anchor is visited once. b is the share of the anchor's error that other sizes have too (the rest is
-noise, and errors of the anchor's size alone). For groups k of :math:`N_k` rows with the measured times t:
+visit, as a user's anchor is visited once. b is the share of the anchor's error that other sizes have too. (The rest is
+noise, or the anchor's alone.) For groups k of :math:`N_k` rows with the measured times t:
 
 .. math:: b = \arg\min_{0 \le b \le 1}
     \sum_k \frac{1}{N_k} \sum_{i \in k} \Big|\log\frac{t_i}{p_i} - b \log\frac{t_{a,i}}{p_{a,i}}\Big|
 
-The scores of such predictions, each with the b of the other groups, are conformal (:mod:`perfmodel.fitting.conformal`).
-Their scatter between variants is estimated as in :mod:`perfmodel.fitting.selection`. At the anchor's size the
-prediction is the measured time, and its only error is noise.
+Intervals of such predictions are conformal (:mod:`perfmodel.fitting.conformal`); the score of each group uses the b of
+the other groups. Their scatter between variants is estimated as in :mod:`perfmodel.fitting.selection`. At the anchor's
+size the prediction is the measured time, and its only error is noise.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ class Anchored(BaseModel):
 
 
 def anchor_rows(rows: Sequence[Measurement], unseen: Unseen, carried: float = 1.0) -> tuple[Rows, Unseen]:
-    """Return the numbers of the rows that have an anchor and are not anchors, and their anchored predictions.
+    """Return the indices of the rows that have another row as anchor, and their anchored predictions.
 
-    `carried` is b. A prediction is NaN if the fit withheld the row or its anchor, or if the anchor's is not positive.
+    `carried` is b. A prediction is NaN if the fit withheld the row or its anchor, or if the anchor's time is not
+    positive.
     """
     anchors = anchors_of(rows)
     others = np.flatnonzero((anchors >= 0) & (anchors != np.arange(len(rows))))
@@ -58,7 +59,7 @@ def anchor_rows(rows: Sequence[Measurement], unseen: Unseen, carried: float = 1.
 
 
 def anchors_of(rows: Sequence[Measurement]) -> Rows:
-    """Return for each row the number of its anchor, the row with the smallest product of sizes; -1 for one size."""
+    """Return each row's anchor, the index of the row with the smallest product of sizes; -1 for a single size."""
     def text(values: Mapping[str, Any]) -> str:
         return repr(sorted(values.items()))
 
@@ -108,9 +109,10 @@ def anchored_errors(
 
 
 def carried_share(anchors: Floats, errors: Floats, groups: npt.NDArray[np.str_], used: Flags) -> float:
-    """Return b, the weighted median of the ratio of a row's error to its anchor's error, in log time; 1 without rows.
+    """Return b, the weighted median of the ratios of a row's error to its anchor's error, in log time; 1 without rows.
 
-    A ratio has the weight of its anchor's error over the rows of its group. All arrays have the shape (n_rows,).
+    A ratio's weight is the anchor's absolute error over the number of rows in the group. Arrays have the shape
+    (n_rows,).
     """
     used = used & (anchors != 0)
     if not used.any():

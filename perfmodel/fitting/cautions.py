@@ -20,7 +20,7 @@ SHARE = 0.01  # features that make up less than this share of a predicted time g
 class FarOutside:
     """A predicted time [s] (`feature` is empty), or the value of a feature, that is far outside the measured range.
 
-    For an array of sizes, `sizes` has the number of sizes where this holds, and the number of all sizes. `values` and
+    For an array of sizes, `sizes` has the number of sizes that are outside, and the number of all sizes. `values` and
     `measured` are the smallest and the largest value.
     """
 
@@ -42,8 +42,8 @@ class FarOutside:
 class FromRelative:
     """A quantity whose cost is the cost of a relative, times the ratio of the two costs on `devices` other devices.
 
-    `spread` is the factor by which the ratio may be wrong at the prediction's level. `exercised` is true if measured
-    kernels have the quantity, but its fitted cost is zero.
+    `spread` is the factor by which the ratio may be wrong, at the level of the prediction's interval. `exercised` is
+    true if measured kernels have the quantity but its fitted cost was zero, which is doubtful.
     """
 
     quantity: str

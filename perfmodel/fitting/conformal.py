@@ -1,11 +1,11 @@
 r"""Conformal intervals: how far a measured time may be from its prediction.
 
 The error of a measured row is :math:`r = |\log(t/p)|` where a fit without the row's group of kernels predicts :math:`p`
-(protocol B). The rows are measurement kernels, test kernels if there are any, and random samples. Samples form as many
-groups as the other rows, so they have half of the weight. The score is :math:`s = r/\sigma` with the scale
-:math:`\sigma` of :mod:`perfmodel.fitting.local_scale`, computed from the rows of the other groups. At level :math:`1 -
-\alpha` the interval of a new prediction with scale :math:`\sigma` is :math:`[p e^{-q \sigma}, p e^{q \sigma}]` with
-:math:`q` the :math:`1 - \alpha` quantile of
+(protocol B). The rows are measurement kernels, test kernels if there are any, and random samples. The samples are dealt
+into as many groups as the other rows have, so half of the weight is theirs. The score is :math:`s = r/\sigma` with the
+scale :math:`\sigma` of :mod:`perfmodel.fitting.local_scale`, computed from the rows of the other groups. At level
+:math:`1 - \alpha` the interval of a new prediction with scale :math:`\sigma` is :math:`[p e^{-q \sigma}, p e^{q
+\sigma}]` with :math:`q` the :math:`1 - \alpha` quantile of
 
 .. math:: \frac{1}{K} \sum_{k=1}^{K} \frac{1}{N_k} \sum_{i=1}^{N_k} \delta_{s_{ki}}
 
@@ -46,9 +46,9 @@ ROUNDING = 1e-12  # rounding error of sums of shares
 class Unseen:
     """Predictions of rows [s], shape (n_rows,), by fits that have not seen them; NaN where withheld.
 
-    `needs` has for each row the features that no row of its fit exercises. `by_weight` has the seconds due to each
-    weight, shape (n_rows, n_weights). `lack` is the lack of support in the fit, and `private` is the private data of a
-    work-item [B].
+    `needs` has, for each row, those of its features that no row of the fit exercises. `by_weight` has the seconds due
+    to each weight, shape (n_rows, n_weights). `lack` is the lack of support in the fit, and `private` is the private
+    data of a work-item [B].
     """
 
     seconds: Floats
@@ -84,7 +84,7 @@ class Quantiles:
     highest: float = 0.0
 
     def at(self, level: float) -> float:
-        """Return q, the score at a level; infinite above the highest one."""
+        """Return q, the score at a level; infinite above the highest level with bounds."""
         check_level(level)
         if level > self.highest + ROUNDING:
             return math.inf
@@ -94,9 +94,9 @@ class Quantiles:
 class Conformal(BaseModel):
     r"""Errors :math:`r = |\log(t/p)|` of measured rows, each by a fit without its own group, and their scales.
 
-    `withheld` is the number of rows without a score: only their own group exercises one of their features, or the
-    prediction is not positive. `scales` are :math:`\sigma` of each row, from the rows of the other groups, and `scale`
-    has the parameters for new predictions; both are None where all scales are 1.
+    `withheld` is the number of rows without a score: no other group exercises one of their features, or the predicted
+    time is not positive. `scales` has each row's :math:`\sigma`, from the rows of the other groups; `scale` has the
+    parameters for new predictions. Both are None if all scales are 1.
     """
 
     model_config = STRICT
@@ -168,8 +168,8 @@ def calibrate(
 ) -> Conformal:
     """Return the scores of rows from measured times [s], groups, and predictions by fits without the row's group.
 
-    With `support` of each weight in the fit to all rows, in the order of ``unseen.by_weight``, the scores have scales,
-    unless one width for all predictions is better.
+    `support` is the support of each weight in the fit to all rows, in the order of ``unseen.by_weight``. If it is
+    given, scores have scales, unless a single width for all predictions is better.
     """
     known = unseen.known & (unseen.seconds > 0)
     scores = np.abs(np.log(np.asarray(times, dtype=np.float64)[known] / unseen.seconds[known]))

@@ -1,4 +1,4 @@
-"""From measurements to the matrix that a family is fitted to, and from it to the family's weights."""
+"""Makes from measurements the matrix to which a family is fitted, and from this matrix the family's weights."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Design:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Name of each column, in the order of the expression; sorted for a plain sum."""
+        """The name of each column, in their order in the expression; for a plain sum, sorted."""
         return self.model.features
 
     def select(self, rows: Rows) -> Design:
@@ -165,7 +165,7 @@ def build_design(
 
 
 def agreement_weights(measurements: Measurements) -> Floats:
-    r"""Return the weight of each row: 1, or :math:`(\alpha/d)^2` where visits differ by :math:`d > \alpha`."""
+    r"""Return each row's weight in the fit: 1, or :math:`(\alpha/d)^2` if its visits differ by :math:`d > \alpha`."""
     differences = np.array([row.disagreement for row in measurements], dtype=np.float64)
     return np.asarray((AGREEMENT / np.fmax(differences, AGREEMENT)) ** 2)
 
@@ -241,7 +241,7 @@ class DesignFit:
 def single_threaded() -> AbstractContextManager[Any]:
     """Return a context in which BLAS and LAPACK use one thread.
 
-    The number of threads changes the last bits of sums; and threads on busy cores wait far longer than the work takes.
+    The last bits of sums depend on the number of threads, and on busy cores threads wait far longer than they compute.
     """
     limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limits

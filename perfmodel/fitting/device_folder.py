@@ -27,7 +27,7 @@ def measured_folder(
 def recorded_folder(
     folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
 ) -> tuple[Measurements, Measurements | None]:
-    """Return what measured_folder returns, but None for the test kernels if the folder has no such file."""
+    """Return the same as measured_folder; but if the folder has no file with test kernels, None in their place."""
     if (folder / tests).is_file():
         return measured_folder(folder, measured_facts, given, tests)
     return _measured(folder, measured_facts, given), None
@@ -46,7 +46,7 @@ def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -
 
 
 def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
-    """Return the test kernels in a file of the folder, with the facts of the measurements; there may be no rows."""
+    """Return the test kernels in a file of the folder, perhaps none, with the facts of the measurements."""
     tests = store.read(folder / file)
     if tests.rows and tests.device != measured.device:
         raise other_device(folder / file, f"'{tests.device}'", f"'{measured.device}'")

@@ -39,7 +39,7 @@ class Evaluated:
     values: Mapping[FamilyKey, Mapping[RowKey, RowValues]]
 
     def __call__(self, measurements: Measurements, family: Family) -> Sequence[RowValues]:
-        """Return the values of each row; where one is missing, all are evaluated again."""
+        """Return the values of each row; if one row has none, evaluate all rows again."""
         known = self.values.get(_family_key(family, measurements.facts), {})
         keys = [_row_key(row) for row in measurements]
         if any(key not in known for key in keys):
@@ -50,7 +50,7 @@ class Evaluated:
 def evaluate_together(
     measurements: Measurements, families: Iterable[Family], rows: Iterable[Measurement] | None = None
 ) -> Evaluated:
-    """Evaluate families at some rows of measurements (by default at all), with all facts that their fits may choose."""
+    """Evaluate families at some rows (by default all), for each candidate of the facts that their fits choose."""
     values: dict[FamilyKey, dict[RowKey, RowValues]] = defaultdict(dict)
     tried = [(family, facts) for family in families for facts in _facts_to_try(measurements, family)]
     for counts, row in read_in_turn(measurements, measurements if rows is None else rows):
@@ -131,7 +131,7 @@ def _family_key(family: Family, facts: DeviceFacts | None) -> FamilyKey:
 
 
 def _chosen(family: Family) -> list[str]:
-    """Return the facts that a family's fit chooses, without facts that are weights."""
+    """Return the facts that a family's fit chooses, except facts that replace weights."""
     given = {weight.fact for weight in family.weights}
     return [key for key in family.choices if key not in given]
 

@@ -110,8 +110,8 @@ class Refits:
 def dealt(labels: Sequence[Hashable], folds: int | None) -> list[int | None]:
     """Return the fold of each row; rows of one label share a fold, and a row with the label None has none.
 
-    Labels are dealt by their number of rows, largest first (equal ones in the order of their text), each to the fold
-    with the fewest rows so far. Without a number of folds, each label is its own fold.
+    Labels with the most rows are dealt first (labels with equally many, by their text), each to the fold with the
+    fewest rows so far. If no number of folds is given, each label has a fold of its own.
     """
     if folds is not None and not (isinstance(folds, int) and folds >= 2):
         raise OptionError(f"folds is {folds!r}", "give a whole number from 2 up; with 8 each fit lacks 1/8 of the rows")
@@ -139,9 +139,9 @@ def with_chosen_facts(
 ) -> Measurements:  # fmt: skip
     """Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
 
-    Facts are chosen one after the other, in the family's order: the candidate with the smallest error of kernels, while
-    facts not yet chosen have their first candidate. A fit without a row's group predicts the row (in `folds` folds),
-    and the fit to all rows predicts `samples`. Known facts are kept.
+    Facts are chosen one after the other, in the family's order. Of each fact, the candidate with the smallest error of
+    kernels is taken; facts not yet chosen have their first candidate. For the error, each row is predicted by a fit
+    without its group (in `folds` folds), and `samples` by the fit to all rows. Known facts are kept.
     """
     facts = measurements.facts
     choices = {key: values for key, values in family.choices.items() if facts is None or key not in facts}
@@ -185,10 +185,10 @@ def log_errors(unseen: Unseen, times: Floats) -> Floats:
 
 
 def error_of_kernels(errors: Floats, kernels: Sequence[str], measured: int) -> float:
-    """Return the mean over kernels of the mean error of a kernel's rows, without NaN; NaN if all errors are.
+    """Average the errors of each kernel's rows, then over kernels. NaN errors are ignored; NaN if there are no others.
 
-    Rows after the first `measured` ones are samples. With samples, the result is the mean of both parts, since a new
-    kernel may resemble measurement kernels or samples.
+    Rows after the first `measured` ones are samples. If there are samples, the result is the mean of the samples' error
+    and the others': a new kernel may resemble either.
     """
     by_kernel: tuple[dict[str, list[float]], ...] = defaultdict(list), defaultdict(list)
     for i, (error, kernel) in enumerate(zip(errors.tolist(), kernels, strict=True)):
@@ -199,7 +199,7 @@ def error_of_kernels(errors: Floats, kernels: Sequence[str], measured: int) -> f
 
 
 def with_facts(measurements: Measurements, values: Mapping[str, FactValue]) -> Measurements:
-    """Return measurements with facts that a fit chose, or tries."""
+    """Return measurements with these values of facts, which a fit has chosen or is trying."""
     chosen = {key: Fact(value, "", SOURCE) for key, value in values.items()}
     return measurements.with_facts(measurements.known_facts.updated(chosen))
 
@@ -208,9 +208,9 @@ def with_facts(measurements: Measurements, values: Mapping[str, FactValue]) -> M
 class FamilyFits(FrozenValue):
     """All fits of a family to rows of a device's measurements, each made when it is first needed.
 
-    Fits use the rows `measured`. The rows of `tests` and `samples` widen intervals, and samples help to choose facts.
-    `folds` is the number of folds of cross-validation; by default each group is a fold. `evaluate` returns the values
-    of rows, as :class:`perfmodel.fitting.evaluated.Evaluated` does.
+    Fits use the rows `measured`. Errors on `tests` and `samples` also determine the intervals, and samples help to
+    choose facts. `folds` is the number of folds of cross-validation; by default each group is a fold. `evaluate`
+    returns the values of rows, as :class:`perfmodel.fitting.evaluated.Evaluated` does.
     """
 
     measured: Measurements
@@ -314,7 +314,7 @@ class FamilyFits(FrozenValue):
 
     @cached_property
     def scatter(self) -> Scatter | None:
-        """Errors between variants of one measured kernel at the same sizes; None where no kernel has two variants."""
+        """Scatter of errors between a kernel's variants at the same sizes; None if no kernel has two variants."""
         count = len(self.seen)
         seconds = self._without_group.seconds[:count]
         return estimate_scatter(cells_of(self.rows[:count], self.refits.table.times, seconds))

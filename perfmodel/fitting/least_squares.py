@@ -27,9 +27,9 @@ class Solution:
     """A least-squares solution, shape (n,), and how well it is determined.
 
     `rank` and `condition` describe the matrix with scaled columns; `confounded` are groups of columns that the rows
-    cannot distinguish. `inverse` is the derivative of the solution by the right-hand side, shape (n, m); for a number
-    held at zero (not `free`), it is the derivative if only its bound were released. `freedom` is the number of rows
-    minus the trace of the matrix that maps measured to fitted values.
+    cannot distinguish. `inverse` is the derivative of the solution by the right-hand side, shape (n, m). A number at
+    its bound of zero is not `free`; its derivative is the one that it would have if only this bound were released.
+    `freedom` is the number of rows minus the trace of the matrix that maps measured to fitted values.
     """
 
     x: Floats
@@ -100,7 +100,7 @@ def _refined(matrix: Floats, rhs: Floats, q: Floats, r: Floats, x: Floats) -> Fl
 
 
 def _released(held: Floats, free: Floats, inverse: Floats) -> Floats:
-    """Return for each held column the derivative of its number if only its bound were released."""
+    """Return, for each number held at zero, the derivative that it would have if only its bound were released."""
     rest = held - free @ (inverse @ held)
     size = np.sum(rest**2, axis=0)
     known = size > 1e-20
@@ -119,7 +119,7 @@ def _null_groups(null_space: Floats) -> Groups:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fit:
-    r"""Weights of a model, shape (n,), and how well they are determined; by default there are no weights.
+    r"""Weights of a model, shape (n,), and how well they are determined.
 
     Standard errors are infinite where the rows do not determine a weight;
     :data:`perfmodel.fitting.weights_file.MEANING` explains the marks. Rank and condition describe the relative
@@ -235,7 +235,7 @@ def diagnosis(weights: Floats, slopes: Floats, residuals: Floats, moves: Flags, 
     """Return the attributes of a fit that describe how well its weights are determined.
 
     `slopes` are the derivatives of fitted values by the weights, shape (n_rows, n). They and the residuals include the
-    row weights. `moves` marks weights that change a fitted value, `held` marks weights at a bound.
+    row weights. `moves` marks the weights on which a fitted value depends, `held` the weights at a bound.
     """
     free = moves & ~held
     groups: Groups = ()

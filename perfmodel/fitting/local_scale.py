@@ -1,4 +1,4 @@
-r"""The scale of conformal scores: how wrong a prediction is compared with others.
+r"""The scale of conformal scores: how large the error of a prediction is expected to be, compared with others.
 
 Errors of log time are divided by this scale (:mod:`perfmodel.fitting.conformal`):
 
@@ -7,8 +7,8 @@ Errors of log time are divided by this scale (:mod:`perfmodel.fitting.conformal`
 - The *share* of weight j in a predicted time T is :math:`e_j = |w_j \, \partial T / \partial w_j| / \sum_l |w_l \,
   \partial T / \partial w_l|`.
 - The *support* of a weight is the number of groups of kernels that determine it: :math:`h_j = \sum_k \frac{1}{N_k}
-  \sum_{i \in k} e_{ij}^2`. The *lack of support* of a prediction is :math:`l = (\sum_j e_j^2/(h_j + 0.3))^{1/2}`: its
-  leverage, with groups as observations of the weights' logarithms and without off-diagonal terms.
+  \sum_{i \in k} e_{ij}^2`. The *lack of support* of a prediction is :math:`l = (\sum_j e_j^2/(h_j + 0.3))^{1/2}`. It is
+  large if weights with large shares have little support (an approximate leverage).
 - *Private data*: :math:`v = \min(1, \text{bytes of a work-item}/1024)`. No model knows whether a compiler keeps private
   arrays in registers.
 
@@ -17,10 +17,10 @@ The slopes b minimise
 .. math:: \log \frac{1}{K} \sum_k \frac{1}{N_k} \sum_{i \in k} \frac{r_i}{\sigma_i}
     + \frac{1}{K} \sum_k \frac{1}{N_k} \sum_{i \in k} \log \sigma_i + \frac{\lambda}{2 K} |b|^2
 
-This is the convex negative log likelihood of errors with an exponential distribution of mean :math:`\propto \sigma_i`,
-plus a ridge that acts like :math:`\lambda` groups with equal scales. The constant c makes the mean of :math:`\log
-\sigma` over groups zero. For each group, one Newton step gives the slopes without it. With these slopes, the first two
-terms choose the ridge, or one width for all.
+The first two terms are the negative log likelihood of errors with an exponential distribution whose mean is
+proportional to :math:`\sigma_i`. The third term is a ridge that pulls all scales towards one value. The constant c
+makes the mean of :math:`\log \sigma` over groups zero. One Newton step gives the slopes of a fit without a group. By
+the first two terms with these slopes, the ridge is chosen, or a single scale for all predictions.
 
 Sources: J. Lei et al., *Distribution-free predictive inference for regression*, JASA 113 (2018), section 5.2; D. C.
 Hoaglin, R. E. Welsch, *The hat matrix in regression and ANOVA*, The American Statistician 32 (1978); K. R. Rad, A.
@@ -49,7 +49,7 @@ LEAST_ERROR = 1e-3  # smaller errors count as this one, as in every other figure
 
 
 def shares_of(by_weight: Floats) -> Floats:
-    """Return the share of each weight in each row; zero where the row is zero or not finite."""
+    """Return the share of each weight in each row's time; 0 if the time is zero or not finite."""
     parts = np.abs(by_weight)
     total = parts.sum(axis=1, keepdims=True)
     known = np.isfinite(total) & (total > 0)
@@ -63,7 +63,7 @@ def support_of(by_weight: Floats, groups: Sequence[str]) -> Floats:
 
 
 def lack_of_support(by_weight: Floats, support: Floats) -> Floats:
-    """Return the lack of support of rows, shape (n_rows,), in a fit whose weights have that support."""
+    """Return the lack of support of rows, shape (n_rows,), in a fit with this `support` of each weight."""
     shares = shares_of(by_weight)
     lack: Floats = np.sqrt((shares**2 / (support + LEAST_SUPPORT)).sum(axis=1))
     lack[~shares.any(axis=1)] = LEAST_SUPPORT**-0.5
@@ -84,7 +84,7 @@ class WeightScale(BaseModel):
 
 
 class LocalScale(BaseModel):
-    """The parameters of the scale: the constant c, the slopes :math:`b_l` and :math:`b_v`, and those of each weight."""
+    """The parameters of the scale: the constant c, the slopes :math:`b_l` and :math:`b_v`, and a slope per weight."""
 
     model_config = STRICT
     constant: Finite
@@ -174,7 +174,7 @@ def fit_local_scale(
 
 
 def _fit_slopes(columns: Floats, errors: Floats, means: Floats, ridge: float) -> tuple[Floats, Floats, float]:
-    """Return slopes, the scales of rows by slopes without their group, and the loss of these scales."""
+    """Return slopes; the scale of each row by slopes fitted without its group; and the loss of these scales."""
     groups, count = means.shape[0], columns.shape[1]
     penalty, of_row = ridge / groups, np.mean(means, axis=0)
     slopes, typical = np.zeros(count), of_row @ columns
@@ -194,7 +194,7 @@ def _fit_slopes(columns: Floats, errors: Floats, means: Floats, ridge: float) ->
 
 
 def _without_groups(columns: Floats, errors: Floats, means: Floats, slopes: Floats, penalty: float) -> Floats:
-    """Return the log of each row's scale, by slopes without the row's group: one Newton step from the others."""
+    """Return the log of each row's scale by slopes fitted without its group: one Newton step from the common slopes."""
     groups, count = means.shape[0], columns.shape[1]
     raised, typical = errors * np.exp(-columns @ slopes), means @ columns
     sums, firsts = means @ raised, means @ (columns * raised[:, None])

@@ -26,7 +26,7 @@ class WeightBounds:
     upper: Floats
 
     def clipped(self, point: Floats) -> Floats:
-        """Return the point, moved inside the bounds by a thousandth of their distance."""
+        """Return the point, moved so that it is at least a thousandth of their distance inside the bounds."""
         width = self.upper - self.lower
         margin = np.where(np.isfinite(width), 1e-3 * width, 0.0)
         return np.asarray(np.clip(point, self.lower + margin, self.upper - margin))
@@ -37,9 +37,9 @@ def start_points(
 ) -> Iterator[Floats]:
     """Yield `count` starting points: first one at which all terms take a similar time, then variations of it.
 
-    `slopes` returns the derivatives of the relative times by the weights; `given` has the known starting values, NaN
-    for the others. A variation multiplies each weight by ten to the power of a uniform number between -1.5 and 1.5; the
-    power is a tenth of that where the starting value is known.
+    `slopes` returns the derivatives of the relative times by the weights. `given` has the known starting values, and
+    NaN for unknown ones. A variation multiplies each weight by :math:`10^x` with x uniform between -1.5 and 1.5, or
+    between -0.15 and 0.15 if the starting value is known.
     """
     known = np.isfinite(given)
     middle = balanced(slopes, given, bounds)
@@ -89,7 +89,7 @@ class Problem:
         return self.model.jacobian(self.features, weights) * (self.roots / self.times)[:, None]
 
     def solve(self, start: Floats, effort: tuple[float, int] = POLISH) -> OptimizeResult | None:
-        """Minimise from a starting point, in weights divided by it; return None if the squares there are not finite."""
+        """Minimise from a starting point, which also scales the weights; None if its residuals are not finite."""
         gain, evaluations = effort
         scale = np.where(start != 0, np.abs(start), 1.0)
         with np.errstate(all="ignore"):
@@ -151,7 +151,7 @@ def fit_nonlinear(
 
 
 def _moved_to_bounds(problem: Problem, run: OptimizeResult) -> OptimizeResult:
-    """Move weights that are close to a bound onto it, if the fit is then not worse."""
+    """Move weights that are close to a bound onto the bound, unless this makes the fit worse."""
     weights, moved = run.weights, run.weights.copy()
     slopes = np.abs(problem.slopes(weights)).max(axis=0)
     for bound in (problem.bounds.lower, problem.bounds.upper):

@@ -7,9 +7,9 @@ With :math:`M` the smooth maximum of the last pass, :math:`\sum_r R_r (R_r/M)^{s
 pass of the search is a non-negative least-squares problem. Rows are divided by :math:`\sqrt{t\,T}`, T of the last pass,
 so that the residual :math:`(t - T)/\sqrt{t\,T} = 2 \sinh(\tfrac{1}{2} \log(t/T))` treats a time twice as long and one
 half as long alike. Huber's weights limit the influence of outliers (P. J. Huber, *Robust Estimation of a Location
-Parameter*, 1964). Gauss-Newton steps in log time, also non-negative least squares, continue from the best pass. A
-resource whose weights are zero has no slope and stays at zero. So the steps start again, with each weight raised to a
-share of the largest value that the times allow.
+Parameter*, 1964). Gauss-Newton steps in log time, also non-negative least squares, continue from the best pass. If all
+weights of a resource are zero, its derivative is zero, and the steps cannot change these weights. So the steps are
+repeated from a point where each weight has at least a share of the largest value that the times allow.
 """
 
 from __future__ import annotations

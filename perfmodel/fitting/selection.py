@@ -174,7 +174,7 @@ def cells_of(rows: Sequence[Measurement], times: Floats, predicted: Floats) -> t
 
 
 def estimate_scatter(cells: Sequence[VariantErrors]) -> Scatter | None:
-    """Return the scatter of errors inside cells; None without cells. For cells of one group, errors are normal."""
+    """Return the scatter of errors inside cells; None without cells. If all cells are of one group, it is normal."""
     if not cells:
         return None
     groups = sorted({cell.group for cell in cells})
@@ -196,7 +196,7 @@ def scale(cells: Iterable[VariantErrors], freedom: int | None) -> float:
 
 
 def _score(cells: Sequence[VariantErrors], groups: Iterable[str], freedom: int | None) -> float:
-    """Return the mean log probability of the truly fastest variant, with the scale of the other groups' cells."""
+    """Return the mean log probability of the fastest variants; each group's is computed with the others' scale."""
     by_kernel: dict[str, list[float]] = {}
     for group in groups:
         deviation = scale([cell for cell in cells if cell.group != group], freedom)

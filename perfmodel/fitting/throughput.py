@@ -6,8 +6,8 @@ work-item (instruction-level parallelism). Relative least squares fit
 .. math:: T = T_0 + A \max(1/B, L/M)
 
 to the times T. A is the number of operations of the busiest core, and M is the multiplicity of
-:mod:`perfmodel.models.synchronous_parallel_throughput`. The fit tries each multiplicity as the limit above which
-bandwidth bounds the time.
+:mod:`perfmodel.models.synchronous_parallel_throughput`. The fit tries each measured multiplicity as the limit: above it
+bandwidth bounds the time, below it latency.
 
 A roof (Williams, Waterman and Patterson, 2009) is the highest rate of a measured row or sample, from the median of the
 row's times. Rows with a flag are left out:
@@ -72,7 +72,7 @@ class Throughput:
 
     The bandwidth is the peak rate of the whole device [operations/s; words/s for memory], `r_squared` is the share of
     the squared relative deviations from a constant time that the regression explains. `oversubscription` is true if
-    more work-items on a core hide the latency. `note` names a number that is only a bound.
+    more work-items on a core hide the latency. `note` says which of the numbers is only a bound, if one is.
     """
 
     operation: str
@@ -177,7 +177,7 @@ def _quantities(measurements: Measurements, row: Measurement, hides: bool) -> di
 
 
 def _bent_line(rows: _Rows) -> _Line | None:
-    """Return the best regression over all multiplicities above which bandwidth may be the bound, if any."""
+    """Return the best regression over all limits of the multiplicity; None if there is no solution."""
     multiplicity = rows.amounts / rows.waits
     lines = [_line(rows, multiplicity, bend) for bend in (*np.unique(multiplicity), np.inf)]
     return min((line for line in lines if line is not None), key=lambda line: line.squares, default=None)
@@ -284,7 +284,7 @@ CHASED: Mapping[str, str] = {"l2_latency_s": "l2_load_s", "memory_latency_s": "m
 
 
 def chased_facts(facts: DeviceFacts) -> dict[str, Fact]:
-    """Return the latencies of the second-level cache and of memory that a pointer chase has measured."""
+    """Return the latencies of memory and of the second-level cache, if a pointer chase has measured them."""
     known = dict(facts.facts)
     return {key: known[plateau] for key, plateau in CHASED.items() if plateau in known}
 
@@ -304,8 +304,8 @@ def with_measured_facts(
     """Return measurements of one device, and add the facts that follow from them.
 
     Facts of the device or of ``facts.yaml`` replace measured ones, and a measured roof replaces the regression's
-    result. So does the pointer chase's latency of memory, if the given `family` uses no latency that only the
-    regression gives. Facts that cannot be derived are left out. With `samples`, roofs use these too.
+    result. If the given `family` uses no latency that only the regression gives, the pointer chase's latencies replace
+    the regression's. Facts that cannot be derived are left out. With `samples`, roofs use these too.
     """
     if not len(measurements):
         return measurements

@@ -34,10 +34,10 @@ WEIGHTS = Schema(SCHEMA, "fit the measurements again (perfmodel fit --from FOLDE
 class FitOptions(BaseModel):
     """Options of a fit.
 
-    `nonnegative`: whether negative weights of a linear family are excluded (weights of an expression have bounds).
-    `fit_facts`: whether a weight is fitted if its fact is unknown; otherwise the family is refused. `starts` and
-    `seed`: of the starting points, for families with an expression. `clock`: whose times are fitted, the ``device``'s
-    if it measured all rows, or the ``host``'s.
+    `nonnegative`: whether the weights of a linear family must not be negative (an expression has its own bounds).
+    `fit_facts`: whether to fit a weight whose fact is unknown, instead of refusing the family. `starts` and `seed`: of
+    the starting points, for families with an expression. `clock`: ``host`` fits the times by the host's clock;
+    ``device`` fits the device's, if all rows have them.
     """
 
     model_config = STRICT
@@ -97,7 +97,7 @@ def geometric_mean_error(errors: npt.ArrayLike) -> float:
 
 
 class Residuals(BaseModel):
-    """Relative errors of the fit on its own rows: geometric mean (floored), median, largest."""
+    """Relative errors of the fit on its own rows: geometric mean (each at least 0.1 %), median, largest."""
 
     model_config = STRICT
     geometric_mean: Finite
@@ -109,8 +109,8 @@ class FittedWeights(BaseModel):
     """The weights of a family on a device: the content of a weights file.
 
     `rows` and `measurements` are the number of fitted rows and their SHA-256. `launch_s` is the difference between the
-    clocks of host and device [s]; None where weights are fitted to the host's times. `features` are the names of all
-    weights, to detect a missing one. A user's own family has a `definition`
+    clocks of host and device [s]; None where weights are fitted to the host's times. `features` has the names of all
+    weights, so that a missing weight is detected. A user's own family has a `definition`
     (:attr:`perfmodel.models.Family.definition`), and the SHA-256 of its file; in a file, its path is relative to the
     folder of the weights. `facts` are the device's facts that the fit used, a document ``perfmodel.device/1``.
     `transferred_from` is the device that the weights were fitted on, if facts transferred them

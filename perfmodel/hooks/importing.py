@@ -131,7 +131,7 @@ def _in_file(path: Path, build: Build, **variant: Any) -> TranslationUnit:
 
 
 def _naming_parameter(units: Collection[str], results: TunerResults) -> str:
-    """Return the parameter of the results whose values are names of variants."""
+    """Return the name of the parameter whose values are names of variants."""
     pairs = (pair for result in results.results for pair in result.configuration.items())
     names = {name for name, value in pairs if str(value) in units}
     if len(names) == 1:
@@ -173,9 +173,9 @@ def import_results(
 ) -> Imported:  # fmt: skip
     """Add the results in another tuner's file to a store of measurements.
 
-    The kernel of a valid result is built and counted, so that models can be fitted and compared; a failed result
-    becomes a record with its status. Times are the tuner's, in seconds; Kernel Tuner measures them by the device's
-    clock, without the launch. Results that the store holds are not added again.
+    For each valid result the kernel is built and counted, so that models can be fitted and compared. A failed result
+    becomes a record with a status. Times are the tuner's, in seconds; Kernel Tuner measures them by the device's clock,
+    without the launch. Results that the store holds are not added again.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def _planned(
     results: TunerResults, source: KernelSource, sizes: Mapping[str, int], facts: DeviceFacts,
     known: Collection[tuple[object, ...]],
 ) -> tuple[list[_Planned], list[str], int]:  # fmt: skip
-    """Return the results to add, sentences on refused ones, and the number of known ones."""
+    """Return the results to add, a sentence on each refused one, and how many the store holds already."""
     planned, refused, again = [], list(results.refused), 0
     for result in results.results:
         try:
@@ -263,7 +263,7 @@ def _planned(
 def _outcomes(
     planned: Sequence[_Planned], counted: Iterable[tuple[str, Any]]
 ) -> Iterator[tuple[_Planned, KernelCounts | PerfModelError | None]]:
-    """Yield each planned record with its kernel's counts, the error that refuses it, or None for a failure."""
+    """Yield each planned record with its kernel's counts; with an error if it is refused; with None if it failed."""
     ran = defaultdict[str, list[_Planned]](list)
     for one in planned:
         if one.row.status == "ok":

@@ -1,7 +1,7 @@
 """Predictions for Kernel Tuner: a restriction of the space, a search order, and the code of each configuration.
 
-They use Kernel Tuner's public interface (version 1.5): ``restrictions`` takes a function of the parameters,
-``strategy`` an ``OptAlgWrapper``, ``kernel_source`` and ``problem_size`` functions of the parameters.
+They are passed to arguments of Kernel Tuner's public interface (version 1.5): functions of the parameters to
+``restrictions``, ``kernel_source`` and ``problem_size``, and an ``OptAlgWrapper`` to ``strategy``.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ def made_arguments(
 class Guide(FrozenValue):
     """Predictions of all configurations of a space, for Kernel Tuner.
 
-    At its first use it raises SpaceError if no configuration is allowed or fits on the device, or one that is allowed
-    cannot be built or counted.
+    The first use raises SpaceError if no configuration is allowed or fits on the device, or if an allowed one cannot be
+    built or counted.
     """
 
     build: Build  #: ``build(**configuration)`` returns the transformed kernel.
@@ -229,8 +229,8 @@ class Guide(FrozenValue):
         """Return the arguments of ``kernel_tuner.tune_kernel`` that describe the kernels and their space.
 
         Each configuration has the code that Loopy generates for it, launched as Loopy does. `arguments` are arrays by
-        name; others are made, with contents in [0.5, 2). `scalars` are the other arguments without sizes. Call this for
-        each run, because Kernel Tuner changes the values.
+        name; other arrays are filled with numbers in [0.5, 2). `scalars` are the scalar arguments except sizes. Call
+        this for each run, because Kernel Tuner changes the values.
         """
         fastest, _ = self.ranked[0]
         first = self._code(fastest)
@@ -283,7 +283,7 @@ class Guide(FrozenValue):
         return {name: configuration[name] for name in self.space}
 
     def _with_blocks(self, configuration: dict[str, Any]) -> dict[str, Any]:
-        """Return a configuration with the shape of its work-groups; raise SpaceError if its parameters give another."""
+        """Add the shape of its work-groups to a configuration; raise SpaceError if its own parameters contradict it."""
         shape = three_axes(self.counts(configuration).launch.group_shape)
         names = self._block_names
         whole = {**configuration, **{n: width for n, width in zip(names, shape, strict=False) if n not in self.space}}

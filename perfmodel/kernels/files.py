@@ -209,7 +209,7 @@ def _checked_arguments(path: Path, function: Callable[..., Any]) -> Callable[...
 
 
 def _called(path: Path, function: Callable[..., Any], /, **given: Any) -> Any:
-    """Call a function of a user's file with the arguments that it has parameters for, or with all for ``**``."""
+    """Call a function of a user's file with those arguments that it has parameters for; with ``**``, with all."""
     with surroundings(path):
         wanted = inspect.signature(function).parameters
         every = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in wanted.values())

@@ -24,7 +24,7 @@ Parameters: TypeAlias = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Ladder:
-    """Sizes from small to large: rung t is ``at(p + step*t)``, with p chosen for each device."""
+    """Sizes from small to large. Rung t has the sizes ``at(p + step*t)``; p is chosen for each device."""
 
     at: Callable[[int], tuple[Parameters, ...]]  #: from an exponent to the parameter sets of one rung
     start: int  #: the smallest exponent to try
@@ -50,10 +50,11 @@ WORK_GROUPS: Mapping[tuple[int, str], tuple[WorkGroup, ...]] = MappingProxyType(
 
 
 def work_groups(dimensions: int, max_work_group_size: int) -> tuple[WorkGroup, ...]:
-    """Return the work-group shapes for a device with this limit [work-items], the paper's where they fit.
+    """Return the work-group shapes for a device with this limit [work-items]: the paper's shapes if they fit.
 
-    The medium sets are for devices that allow 512 work-items, the small sets for 256 (as the paper's R9 Fury). Below
-    that, the shape is the largest power of two. Without dimensions it is the empty shape of a class that sets its own.
+    The medium sets are for devices that allow 512 work-items, the small sets for 256 (as the paper's R9 Fury). For
+    lower limits, the shape is the largest power of two that is allowed. For 0 dimensions the shape is empty: the class
+    sets its own.
 
     >>> work_groups(2, 64)
     ((8, 8),)
@@ -140,8 +141,7 @@ class KernelClass:
     def variants_on(self, max_work_group_size: int, shapes: int = 3) -> tuple[Variant, ...]:
         """Return the variants with their ``work_group``, for a device with this limit [work-items].
 
-        Each variant has at most `shapes` work-group shapes; with one, it is the group of 256 work-items for which the
-        paper reports its results.
+        Each variant has at most `shapes` work-group shapes. A single shape has 256 work-items, as the paper's results.
         """
         groups = work_groups(self.dimensions, max_work_group_size)
         if shapes < len(groups):

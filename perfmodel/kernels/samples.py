@@ -1,4 +1,4 @@
-"""Random kernels that ship with their generated code and counts, on which fits are judged.
+"""Random kernels on which fits are judged; they ship with their generated code and counts.
 
 Loopy does not schedule them or generate code again, so a calibration can measure many.
 """
@@ -96,7 +96,7 @@ def _same(kept: KeptKernel) -> Any:
 
 
 def _grown(smallest: Parameters, grow: list[str], rung: int) -> tuple[Parameters, ...]:
-    """Return the sizes of a rung: from rung to rung, the next :data:`RUNG` size parameters in turn are doubled."""
+    """Return the sizes of a rung. Each rung doubles :data:`RUNG` size parameters, the next ones in turn."""
     sizes = dict(smallest)
     for step in range(RUNG * rung):
         sizes[grow[step % len(grow)]] *= 2

@@ -59,7 +59,7 @@ class Space(FrozenValue):
 
     @cached_property
     def configurations(self) -> tuple[Configuration, ...]:
-        """The configurations that satisfy all restrictions; the last parameter varies first.
+        """The configurations that satisfy all restrictions; the last parameter varies fastest.
 
         A restriction is called as soon as its parameters, and all parameters of earlier restrictions, have values.
         """
@@ -92,7 +92,7 @@ class Space(FrozenValue):
     def coordinates(self) -> NDArray[np.float64]:
         """The position of each variant in the space, shape (n_variants, n_coordinates), with distances of at most 1.
 
-        A number is at its rank, scaled to [0, 1]; other values are corners at distance 1 from each other.
+        A number's coordinate is its rank, scaled to [0, 1]. Other values have the distance 1 from each other.
         """
         columns: list[list[float]] = []
         for name, values in self.values.items():
@@ -155,7 +155,7 @@ def _checked_values(given: Mapping[Any, Any]) -> dict[str, tuple[Any, ...]]:
 
 
 def _twice(values: Sequence[Any]) -> tuple[Any] | None:
-    """Return the first value that occurs twice, in a tuple; None if there is none."""
+    """Return a tuple of the first value that occurs twice; None if no value does."""
     try:
         count = Counter(values)
         return next(((value,) for value in values if count[value] > 1), None)

@@ -142,7 +142,7 @@ class Bench:
                 np.testing.assert_allclose(after[name], array, rtol=subject.kernel.tolerance, err_msg=name)
 
     def _filling(self, subject: Subject, array: subjects.ArrayArgument) -> Any:
-        """Return the contents of an array, or one block for each element type, to be repeated."""
+        """Return an array's contents, or a block that is repeated; there is one block for each element type."""
         draw = subject.kernel.contents.get(array.name)
         if draw is not None:
             return subjects.host_array(array, self.campaign.seed, draw)

@@ -67,7 +67,7 @@ class Campaign:
 
     @property
     def enough(self) -> tuple[float, int]:
-        """Time [s] and number of runs after which a visit ends early."""
+        """The time [s] and the number of runs after which a visit ends early (both must be reached)."""
         return (float("inf") if self.enough_s is None else self.enough_s, self.dropped + 1)
 
     def visit_s(self, run_s: float) -> float:
@@ -85,7 +85,7 @@ class Campaign:
 
 
 def places(count: int, wanted: int) -> tuple[int, ...]:
-    """Return evenly spaced places among `count`, at most `wanted`: the first, the last, then those between."""
+    """Return at most `wanted` evenly spaced indices below `count`: the first, the last, then those between."""
     wanted = min(count, wanted)
     evenly = [*dict.fromkeys(round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted))]
     return (*evenly[:1], *evenly[1:][-1:], *evenly[1:-1])
@@ -175,7 +175,7 @@ def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_siz
 
 
 def ordered(configurations: Iterable[Configuration], campaign: Campaign) -> list[Configuration]:
-    """Shuffle by the campaign's seed, so that drift does not look like a feature.
+    """Shuffle by the campaign's seed, so that a drift of the times over the campaign is not correlated with a feature.
 
     With a budget the classes take turns, and within each class its variants: if the budget ends early, every class has
     been measured in part.

@@ -34,7 +34,7 @@ VARIABLE = "PERFMODEL_WAIT_S"  # environment variable that replaces WAIT_S [s], 
 
 
 def lock_path(facts: DeviceFacts) -> Path:
-    """Return the lock file of a device, in a folder of the user; all drivers of the CPU share one, equal cards too."""
+    """Return a device's lock file, in a folder of the user; drivers of one CPU share a file, as do equal cards."""
     name = "cpu" if facts.known("device_type") == "cpu" else facts.slug
     user = str(os.getuid()) if hasattr(os, "getuid") else "user"
     return Path(gettempdir()) / f"perfmodel-{user}" / f"{name}.lock"
@@ -118,14 +118,14 @@ def others(before: MachineTimes, after: MachineTimes) -> float:
 
 
 class LoadWatch:
-    """Follows the load of a machine while it measures, and reports a load once."""
+    """Watches the load by other processes during measurements, and reports it once."""
 
     def __init__(self, report: Callable[[str], None] | None = None) -> None:
         self._report, self._last = report, reading()
         self.cores: float | None = None  # used by other processes at the last look
 
     def look(self) -> float | None:
-        """Return how many cores other processes used since the last look; for a moment after a look, its value."""
+        """Return how many cores other processes used since the last look; directly after a look, its value again."""
         now = reading()
         if now.at_s - self._last.at_s < WINDOW_S:
             return self.cores
@@ -146,7 +146,7 @@ class LoadWatch:
 
 
 def wait_until_quiet(report: Callable[[str], None]) -> bool:
-    """Wait while others load the machine, at most :data:`WAIT_S`, and `report` that; return whether it is quiet."""
+    """Wait, at most :data:`WAIT_S`, while other processes load the machine; `report` this; return if it is quiet."""
     given, most_s = os.environ.get(VARIABLE) or str(WAIT_S), -1.0
     with suppress(ValueError):
         most_s = float(given)

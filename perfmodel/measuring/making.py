@@ -1,7 +1,7 @@
 """Variants made in several processes before anything is timed: coded, counted, compiled, checked.
 
-Making a variant takes ten times as long as a visit, and timing needs a quiet machine. The campaign itself makes and
-records a variant that fails here or ends its process.
+Making a variant takes ten times as long as a visit, and timing needs a quiet machine. If a variant fails here or ends
+its process, the campaign makes it again and records the failure.
 """
 
 from __future__ import annotations

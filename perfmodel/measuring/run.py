@@ -102,9 +102,10 @@ def _left_out(session: Session, left: list[Configuration], unplanned: list[Team]
 class Session:
     """State of one call of :func:`perfmodel.measuring.measure`.
 
-    `rows` are the current records of the store by key, without impossible times, which are measured again; `deaths` are
-    records of configurations that ended their process; if they lack code, only this campaign's, since the cause may
-    be fixed meanwhile. `start_s` is the start by this process's clock, minus the time of earlier processes [s].
+    `rows` are the current records of the store by key; those with impossible times are left out and measured again.
+    `deaths` are the records of configurations that ended their process. Without code, only those of this campaign
+    count: the cause may be fixed by now. `start_s` is the start by this process's clock, minus the time of earlier
+    processes [s].
     """
 
     bench: Bench
@@ -145,7 +146,7 @@ class Session:
         return sum(self._lacks(c) * c.expected_s(campaign) for c in configurations) >= self.left_s
 
     def configuration(self, subject: Subject, parameters: Parameters, seconds: float) -> Configuration:
-        """Make a configuration; it takes over the record of other code with the same counts."""
+        """Make a configuration; if other code with equal counts has a record, the configuration takes it over."""
         made = self.timekeeper.configuration(subject, parameters, seconds)
         known = self._by_driver.get(_with_options(made.key))
         if known is not None and known.counts_hash and made.key not in self.rows:
@@ -206,7 +207,7 @@ class Session:
         return max(0, self.bench.campaign.visits - made) if row.status == "ok" else 0
 
     def _disagrees(self, configuration: Configuration) -> bool:
-        """Whether visits disagree and more are allowed."""
+        """Whether the visits disagree and the campaign allows another."""
         row = self.rows.get(configuration.key)
         if row is None or row.status != "ok" or not row.disagrees:
             return False
@@ -214,7 +215,7 @@ class Session:
 
 
 def _with_options(key: Key) -> Key:
-    """Return a key with the compiler's options instead of the code's hash."""
+    """Return a key in which the hash of the compiler's options replaces the hash of the code."""
     return (*key[:-1], options_of(key[-1]))
 
 
@@ -239,7 +240,7 @@ def plan_configurations(
 
 
 def _plan_team(session: Session, team: Team, plans: dict[str, Plan]) -> list[Configuration]:
-    """Choose sizes for a team; a variant that fails is recorded, and the rest of the team is planned without it."""
+    """Choose sizes for a team. A variant that fails is recorded, and sizes are chosen for the others."""
     while team:
         try:
             for subject in team:  # the supervisor's record of a death has no hash of the code
@@ -258,7 +259,7 @@ def _plan_team(session: Session, team: Team, plans: dict[str, Plan]) -> list[Con
 
 
 def _plan(session: Session, team: Team, plans: dict[str, Plan]) -> Plan:
-    """Return the team's plan from the file; a new one is made and appended."""
+    """Return the team's plan from the file; if there is none, make a plan and append it."""
     key, timekeeper = sizes.plan_key(session.bench, team), session.timekeeper
     if key not in plans:
         for subject in team:
@@ -272,7 +273,7 @@ def _plan(session: Session, team: Team, plans: dict[str, Plan]) -> Plan:
 
 
 def _try(session: Session, subject: Subject, recorded: Subject, work: Callable[[Subject], object]) -> None:
-    """Work on a variant, unless that ended its process earlier; raise PlanError."""
+    """Work on a variant; raise PlanError if this ended an earlier process, or fails."""
     record = session.timekeeper.failed(recorded, NO_END)
     if death := session.deaths.get(record.key):
         raise PlanError(subject, FailedError("runtime", death.message), death)

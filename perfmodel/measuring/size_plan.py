@@ -64,7 +64,7 @@ def _try_rung(
     sizes: Ladder, exponent: int, run_trial: Callable[[Parameters], Trial], fits: Callable[[Parameters], bool],
     campaign: Campaign,
 ) -> Rung:  # fmt: skip
-    """Run trials at one rung, or only at the longest short sets if it is sorted; none if one exceeds the memory."""
+    """Run trials at a rung; if it is sorted, only at its longest short sets. Empty if one does not fit in memory."""
     rung: Rung = []
     for point in sizes.at(exponent)[: campaign.points]:
         if not fits(point):

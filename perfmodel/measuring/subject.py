@@ -37,7 +37,7 @@ class FailedError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class GeneratedCode:
-    """The code that Loopy generates for a translation unit; its pickle has the code, which may depend on hash seeds."""
+    """Loopy's code for a translation unit. Pickles contain the code, as another process might generate other code."""
 
     t_unit: TranslationUnit
 
@@ -232,7 +232,7 @@ def fits(arrays: tuple[ArrayArgument, ...], most_octets: float, largest_octets: 
 
 
 def contents(dtype: np.dtype[Any], seed: int) -> Any:
-    """Return a block of random numbers in [0.5, 2), which neither are denormal nor overflow soon."""
+    """Return random numbers in [0.5, 2): none is denormal, and sums or products do not overflow soon."""
     return np.random.default_rng(seed).uniform(0.5, 2.0, BLOCK).astype(dtype)
 
 

@@ -42,7 +42,7 @@ Report: TypeAlias = tuple[Path, Measurement]  # a store, and the record to appen
 
 @dataclass
 class _Child:
-    """Reports of a child, its status (negative: a signal), and whether it was interrupted."""
+    """A child's reports, its exit status (-n: ended by signal n), and whether it was interrupted."""
 
     status: int = 0
     interrupted: bool = False
@@ -66,10 +66,10 @@ class _Child:
 def supervise(command: Sequence[str], notify: Callable[[str], None]) -> int:
     """Run a command that measures, again after each crash, and return its exit status.
 
-    The command calls :func:`follow_supervisor`; `notify` receives a message at each new start. The configuration
-    under way is tried once more, since an earlier one may have damaged memory. If the process dies there twice in a
-    row, it is recorded as failed (``runtime``). After a death between configurations the command starts again too, but
-    not after two in a row. So every start measures or records something, and the number of starts is finite.
+    The command calls :func:`follow_supervisor`; `notify` receives a message at each new start. The configuration under
+    way is tried once more, since an earlier one may have damaged memory. If the process dies there twice in a row, it
+    is recorded as failed (``runtime``). If it dies between configurations, the command starts again too, but not after
+    a second such death. So every start measures or records something, and the number of starts is finite.
     """
     start_s, retried, between = monotonic(), None, False
     starts: dict[str, int] = {}
@@ -160,7 +160,7 @@ def spent_s() -> float:
 def recorded_before(path: Path) -> tuple[Measurement, ...]:
     """Return the records that earlier processes of this supervised command appended to a store, in their order.
 
-    The first call only reports the size of the store: times of records are not reliable, clocks may be set back.
+    The first call only reports the size of the store. (The times in records do not help: clocks may be set back.)
     """
     if PIPE not in os.environ:
         return ()

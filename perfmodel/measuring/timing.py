@@ -75,7 +75,7 @@ class CompiledCode:
 
 
 class _Kernels:
-    """The kernels of a program by name, new at each access: launches of one kernel differ in their arguments."""
+    """The kernels of a program by name. Each access returns a new object: launches differ in their arguments."""
 
     def __init__(self, program: Any) -> None:
         self.__program = program
@@ -85,10 +85,10 @@ class _Kernels:
 
 
 class _Temporary(cl.Buffer):  # type: ignore[misc]
-    """Memory that the host function releases before the launches that it recorded have run."""
+    """Memory that stays allocated when the host function releases it, since its recorded launches run later."""
 
     def release(self) -> None:
-        """Keep it."""
+        """Keep the memory."""
 
 
 @dataclass
@@ -171,7 +171,7 @@ def sample(
     """Run the launches of one call of a kernel, each time on an idle in-order queue with profiling; note the times.
 
     No run begins once the earlier runs took longer than `timeout_s` [s]. `enough` has a time [s] and a number of runs:
-    this many runs suffice once they took longer.
+    the visit ends after this many runs if they took this time.
     """
     host: list[float] = []
     device: list[float] = []
@@ -212,7 +212,7 @@ def flags(samples: Samples, campaign: Campaign, overhead_s: float, least_s: floa
 
 
 def clocks_disagree(samples: Samples, dropped: int, overhead_s: float) -> bool:
-    """Whether a run took the device longer than the host, or the host much longer: minima h > 2 d + 10 overheads."""
+    """Whether a device time exceeds its host time, or the least host time exceeds 2 device times + 10 overheads."""
     host, device = samples.host_s[dropped:], samples.device_s[dropped:]
     if not device:
         return False

@@ -7,11 +7,11 @@ functions), *issue* (instructions, vector or scalar), *near* (lines of the first
 second and last level); o is the cost of launches, groups and barriers. No weight is negative. The quantities q come
 from :mod:`perfmodel.quantities.bottleneck`, which counts them in each nest of loops between barriers.
 
-Three facts describe the device as a whole: the order in which it runs the lanes of a group (``lane_order``); whether
-lanes that are neighbours access a local array whose rows are not a power of two long as a vector or element by element
-(``odd_pitch_access``); and the sharpness s (``resource_sharpness``): at 1 resources add up, and they overlap more the
-larger it is. If these facts are unknown, the fit chooses those with the lowest cross-validation error over groups of
-measurement kernels.
+Three facts describe the device as a whole: the order in which it runs the lanes of a group (``lane_order``); how
+neighbouring lanes access a local array with rows whose length is not a power of two (``odd_pitch_access``), as a vector
+or element by element; and the sharpness s (``resource_sharpness``): at 1 the times of resources add up, and the larger
+s is, the more they overlap. If these facts are unknown, the fit chooses those with the lowest cross-validation error
+over groups of measurement kernels.
 
 Sources: the bound by the busiest resource: S. Williams, A. Waterman, D. Patterson, *Roofline*, 2009, section
 4; resources fitted from run times alone: N. Derumigny et al., *PALMED*, 2022 (arXiv 2012.11473); layer conditions for

@@ -47,10 +47,9 @@ class Weight:
     fact
         Key of the device's fact that gives the number. The weight is fitted only if the fact is unknown.
     words, counted
-        For reports: what one unit of it is charged for, or what the number is; and the unit of its rate, as in
-        ``line``.
+        For reports: what the weight is charged for, or what the number means; and what its rate counts, as in ``line``.
     scale
-        Name of the rate (:data:`perfmodel.facts.rates.RATES`) of which it is a multiple on all devices, for transfers.
+        For transfers: name of the rate (:data:`perfmodel.facts.rates.RATES`) that the weight is a multiple of.
     """
 
     name: str
@@ -218,7 +217,7 @@ class Family(FrozenValue):
 
 
 def _own_weights(text: str, given: tuple[Weight, ...] = ()) -> tuple[Weight, ...]:
-    """Check an expression over features and return its weights in order of appearance.
+    """Check an expression over features, and return its weights in order of appearance.
 
     The unit of a weight that is not given follows from the expression. The fit finds its start, except for exponents,
     which start at 1. The sharpness of a ``smooth_max`` is between 1 (the sum) and 64.
@@ -321,7 +320,7 @@ class RunTime(FrozenValue):
 
     @cached_property
     def charged(self) -> frozenset[str]:
-        """Features and quantities in the expression that measurements must exercise: no weight has their name."""
+        """Features and quantities that measurements must exercise although no weight has their name."""
         free = () if self.family.resources else self.family.units
         return frozenset(self._whole[0].features) - {*free} - {*self.weights}
 

@@ -1,16 +1,17 @@
 r"""The MWP-CWP model of Hong and Kim, as Wang and Lou (2017) print it: without and with an L2 cache, and section 2.2's.
 
-A compute unit runs N warps (sub-groups) at a time. MWP of them can wait for memory at once, and CWP can compute while
-one waits; the larger of the two decides which equation holds. In seconds, where the paper counts cycles (so the clock
-of Eq. 7 cancels), with rounds = #Rep, the model without a cache (``mwp_cwp``) has three cases:
+A compute unit runs N warps (sub-groups) at a time. MWP is the number of warps that can access memory at the same time.
+CWP is the number of warps that can compute while one warp waits for memory, plus one. MWP and CWP decide which equation
+holds. Times are in seconds, so the clock of Eq. 7 cancels. The model without a cache (``mwp_cwp``) has three cases;
+each T is repeated #Rep times:
 
-- Eq. 4, where neither is below N (too few warps): :math:`T = Mem + Comp + Comp/\#Mem\_insts \cdot (MWP - 1)`
+- Eq. 4, where MWP = CWP = N (too few warps): :math:`T = Mem + Comp + Comp/\#Mem\_insts \cdot (MWP - 1)`
 - Eq. 1, where CWP is at least MWP, or computing takes longer than memory:
   :math:`T = Mem \cdot N/MWP + Comp/\#Mem\_insts \cdot (MWP - 1)`
 - Eq. 2, else: :math:`T = Mem_L + Comp \cdot N`
 
-With an L2 cache (``mwp_cwp_l2``) only the first of the periods in which a unit's warps wait goes to memory. In all
-later ones the cache hits (section 2.4); they take :math:`h = Mem\_L2\_cache\_hit / Mem\_L2\_cache\_miss` of its time:
+With an L2 cache (``mwp_cwp_l2``), MWP warps wait together in each of N/MWP periods. The first period waits for memory;
+all later ones hit the cache (section 2.4) and take :math:`h = Mem\_L2\_cache\_hit / Mem\_L2\_cache\_miss` of its time:
 
 - Eq. 20 for 4, the later of the last and the first warp: :math:`T = \max(First (MWP - 1) + Mem\,h,\; Mem + Comp)`
 - Eq. 21 for 1: :math:`T = Mem + Mem\,h \max(N/MWP - 1, 0) + Comp/\#Mem\_insts (MWP - 1)`
@@ -81,7 +82,7 @@ def warp_quantities(case: Case) -> dict[str, Any]:
 
 
 def cached_warp_quantities(case: Case) -> dict[str, Any]:
-    """Return :func:`warp_quantities`, First_comp_period_insts, and the shares of later accesses that miss L2 or hit."""
+    """Add to :func:`warp_quantities` First_comp_period_insts and the shares of later accesses that miss or hit L2."""
     miss = float(case.known("l2_miss_ratio", 0.0))
     return {**warp_quantities(case), "first_insts": first_instructions(case), "misses": miss, "hits": 1 - miss}
 
@@ -101,7 +102,7 @@ AS_PRINTED = f"{BY_SECTION_2_2} or compute > memory"
 
 
 def _family(name: str, source: str, few: str, memory: str, many: str, computing: str, cached: bool) -> Family:
-    """Return the model with an equation for few warps, one where ``memory`` holds, and one where computing decides."""
+    """Return the model with three equations: `few` warps, `many` if the condition `memory` holds, else `computing`."""
     enough = f"where({memory}, {many}, {computing})"
     chosen = f"where({MWP} >= warps and {CWP} >= warps, {few}, {enough})"
     cache = Weight("w_l2_latency", "s/operation", start=1e-7, lower=1e-11, fact="l2_latency_s",

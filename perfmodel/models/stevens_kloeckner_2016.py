@@ -7,9 +7,9 @@ with the properties :math:`p_i` of section 2 of the paper:
 - 2.1 Data motion: global accesses by size, direction and amortised stride fraction, whose numerator counts all accesses
   to an array (Algorithm 2); for each of these types the minimum of loads and stores; local loads by size. (Local stores
   are not a property.)
-- 2.2 Arithmetic: additions and subtractions, multiplications, divisions, exponentiations and other
-  special functions on floating-point operands, by type. Minimum and maximum are special functions
-  there and have a weight of their own here. Integer arithmetic is left out.
+- 2.2 Arithmetic: additions and subtractions, multiplications, divisions, exponentiations and other special functions on
+  floating-point operands, by type. Minimum and maximum are special functions in the paper; here they have a weight of
+  their own. Integer arithmetic is left out.
 - 2.3 Synchronisation: barriers; each counts once per work-item.
 - 2.4 Overhead: a constant for a launch, and the number of work-groups.
 

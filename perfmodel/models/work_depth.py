@@ -33,7 +33,7 @@ from perfmodel.quantities.traffic import global_bytes
 
 
 def quantities(case: Case) -> dict[str, Any]:
-    """Return work, depth, bytes to be moved, cores and launches; and Brent's steps of Eq. 2.1."""
+    """Return work, depth, bytes to be moved, cores and launches, and the steps of Eq. 2.1, D + (W - D)/p."""
     nodes, depth, p = work(case), critical_path(case), cores(case)
     return {
         "steps": depth + np.maximum(nodes - depth, 0.0) / p,

@@ -126,7 +126,7 @@ def _handles() -> list[Any]:
 
 
 def system_caches(folder: Path = SYSTEM) -> dict[str, Fact]:
-    """Return ``l1_told_bytes`` [B] and ``l1_told_ways`` to ``l3_told_ways`` as far as Linux reports them.
+    """Return ``l1_told_bytes`` [B], and ``l1_told_ways`` to ``l3_told_ways``, as far as Linux reports them.
 
     Caches of instructions are left out. Values inside a virtual machine may be wrong.
     """

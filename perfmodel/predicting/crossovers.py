@@ -24,7 +24,7 @@ WINDOW = 1 << 16  # number of sizes at each end of a range that are tested again
 
 
 class Effort(NamedTuple):
-    """The most sizes that are all compared, the sizes of a grid for a larger range, and the sizes predicted at once."""
+    """How many sizes are all compared, how many a grid has for a larger range, and how many are predicted at once."""
 
     exhaustive: int
     grid: int
@@ -53,8 +53,8 @@ def crossover(
     Times are predicted at all sizes of the range that both variants allow. For more than 131072 sizes, they are
     predicted at 16384 sizes in geometric steps (both numbers are 512 for a family with resources, such as
     ``bottleneck``), and gaps between neighbours with different winners are bisected. So each change is found exactly,
-    unless two changes are between neighbours of the grid. Allowed sizes must repeat after at most 65536 sizes. Where
-    the times are equal, the variant that led before keeps the lead; at the lowest size the first variant leads.
+    unless several changes lie between two neighbours of the grid. Allowed sizes must repeat after at most 65536 sizes.
+    Where the times are equal, the variant that led before keeps the lead; at the lowest size the first variant leads.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def leads_between(
     rankings: Sequence[Ranking], parameter: str, variants: Mapping[str, KernelCounts], model: FittedModel,
     allow_unmeasured: bool = False
 ) -> tuple[Lead, ...]:  # fmt: skip
-    """Return the leads also between ranked sizes; only at ranked sizes if other parameters vary or none is allowed."""
+    """Return the leads over the whole range of ranked sizes; at these alone if several parameters vary."""
     fixed, *others = ({**ranking.sizes, parameter: 0} for ranking in rankings)
     low, high = rankings[0].sizes[parameter], rankings[-1].sizes[parameter]
     if any(other != fixed for other in others):

@@ -60,8 +60,9 @@ class FittedModel(FrozenValue):
     clock
         The clock of its predictions (:meth:`by_clock`).
     strict
-        Whether a quantity that no measurement exercised is refused. Else its cost is taken from a relative
-        (:mod:`perfmodel.predicting.relatives`): `related` are such weights, by their names.
+        Whether kernels with a quantity that no measurement exercised are refused. If not, the quantity's cost is
+        estimated from the cost of a relative (:mod:`perfmodel.predicting.relatives`); `related` has the estimated
+        weights, by name.
     anchor
         A run of the kernel that it predicts, which scales the predictions (:meth:`anchored_by`).
     """
@@ -170,7 +171,7 @@ class FittedModel(FrozenValue):
         return replace(self, clock=clock)
 
     def to_be_anchored(self) -> FittedModel:
-        """Return the model with the intervals of anchored predictions, if its weights have them."""
+        """Return the model with the intervals of anchored predictions; unchanged if its weights lack them."""
         errors = self.fitted.anchored
         update = {"conformal": errors.conformal if errors else None}
         return replace(self, fitted=self.fitted.model_copy(update=update))
@@ -195,11 +196,12 @@ class FittedModel(FrozenValue):
         level
             Probability with which the interval should contain the measured time.
         allow_unmeasured
-            Whether features that no measurement exercised, and that have no relative, may be counted as free.
+            Whether features that no measurement exercised, and that have no relative, count as free, at no cost.
+            Otherwise a kernel that needs them is refused.
         strict
-            Whether features that no measurement exercised are refused even if they have a relative. Else their cost is
-            the cost of the nearest relative, times the ratio of both costs on other devices. The scatter of these
-            ratios widens the interval, and a caution names both features.
+            Whether a kernel is refused if it needs features that no measurement exercised, even if they have a
+            relative. If not, the cost of such a feature is the relative's cost, times the ratio of both costs on other
+            devices. The scatter of these ratios widens the interval, and a caution names both features.
 
         Raises
         ------
@@ -282,7 +284,7 @@ class FittedModel(FrozenValue):
         return self._unmeasured(self._values(counts, sizes))
 
     def share_of(self, quantity: str, counts: KernelCounts, sizes: Mapping[str, Any]) -> tuple[float, float]:
-        """Return the share of a quantity in a kernel's predicted time [1], and the time [s]; 0 and 0 without it.
+        """Return the share of a quantity in a kernel's predicted time [1], and that time [s]; both are 0 without it.
 
         The share is due to the quantity's weight, or to a relative's weight if its own is not determined.
         """
@@ -303,7 +305,7 @@ class FittedModel(FrozenValue):
 
     @cached_property
     def _refusing(self) -> FittedModel:
-        """The strict model, kept with its cached values from one prediction to the next."""
+        """The same model, but strict: it refuses unmeasured features even if they have relatives."""
         return replace(self, strict=True)
 
     def _unmeasured(self, values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -314,7 +316,7 @@ class FittedModel(FrozenValue):
 
     @cached_property
     def _is_free(self) -> Callable[[str], bool]:
-        """Whether the family uses a feature that has no weight; each answer is cached."""
+        """A function of a name: whether it is a feature that the family uses and that has no weight."""
         weights, takes, needs = self.weights, self.family.takes, self._never_exercised
         return lru_cache(None)(lambda name: name not in weights and (takes(name) or name in needs))
 
@@ -325,7 +327,7 @@ class FittedModel(FrozenValue):
         return self._run_time.charged - {*measured.features} if measured else frozenset()
 
     def _half_width(self, case: Case, values: Mapping[str, Any], q: float) -> Any:
-        """Return h of the interval from p/exp(h) to p exp(h); an infinite float if it is unbounded."""
+        """Return h, where the interval is from p/exp(h) to p exp(h); infinite if the interval is unbounded."""
         conformal, private = self.fitted.conformal, float(case.counts.launch.private_bytes)
         return conformal and conformal.half_width(q, self._by_weight(values) if conformal.scale else {}, private)
 
@@ -361,7 +363,7 @@ class FittedModel(FrozenValue):
             yield from measured.far_outside(seconds, self.weights, values)
 
     def _wide(self, case: Case, values: Mapping[str, Any], half_width: Any, q: float | None) -> Iterator[Caution]:
-        """Yield the reason for the widest interval, if it is wide."""
+        """Yield a caution with the reason if an interval is wide; of several sizes, for the widest interval."""
         scale = self.fitted.conformal and self.fitted.conformal.scale
         if not scale or not q or q == math.inf:
             return
@@ -393,7 +395,7 @@ class FittedModel(FrozenValue):
         return tuple((each, self.with_facts({each.key: other})) for each, other in doubted_facts(self.facts))
 
     def _with_relatives(self, values: Mapping[str, Any], missing: tuple[str, ...]) -> FittedModel:
-        """Return the model with weights of relatives for missing quantities, and for quantities that cannot be free."""
+        """Return the model with costs from relatives for quantities without a weight or with a doubtful zero."""
         if self.strict or self.related:
             return self
         names = (*missing, *(name for name in self._doubted_free if np.any(values.get(name, 0.0))))
@@ -401,7 +403,7 @@ class FittedModel(FrozenValue):
 
     @cached_method
     def _extended(self, names: tuple[str, ...]) -> FittedModel:
-        """Return the model with weights of relatives for those quantities that have relatives."""
+        """Return the model with a weight for each of these quantities that has a measured relative."""
         related = {self._weight_of(name): weight for name in names if (weight := self._related(name))}
         added = {
             name: FittedWeight(value=weight.value, unit=self.family.weight_unit(name))
@@ -415,7 +417,7 @@ class FittedModel(FrozenValue):
         return f"w_{quantity}" if self.family.is_quantity(quantity) else quantity
 
     def _related(self, quantity: str) -> RelatedWeight | None:
-        """Return the weight of a quantity from its nearest relative, if it has one."""
+        """Return a quantity's weight, estimated from its nearest relative; None without a relative."""
         table = relatives.ratios().get(self.family.name)
         kind = str(self.facts.value("device_type")) if self.facts and "device_type" in self.facts else "cpu"
         known = self._reliable_weights
@@ -431,7 +433,7 @@ class FittedModel(FrozenValue):
 
     @cached_property
     def _doubted_free(self) -> frozenset[str]:
-        """Quantities that take longer than an instruction on every device, but whose fitted cost is zero."""
+        """Quantities whose fitted cost of zero is doubtful: they take longer than an instruction everywhere."""
         weights = self.fitted.weights.items()
         free = {name.removeprefix("w_") for name, w in weights if w.value == 0 and "at bound" in w.marks}
         return frozenset(name for name in free if matches(NEVER_FREE, name) and self.family.resources)
@@ -439,10 +441,10 @@ class FittedModel(FrozenValue):
     def _widened(
         self, interval: tuple[Any, Any] | None, values: Mapping[str, Any], seconds: Any, half_width: Any, level: float
     ) -> tuple[tuple[Any, Any] | None, tuple[FromRelative, ...]]:
-        r"""Return an interval widened by the scatter of the ratios to relatives, and the relatives that matter.
+        r"""Return an interval that also covers errors of the costs from relatives, and the relatives that matter.
 
-        :math:`T_q` is the time if the cost of q is wrong by its spread, and h is the half width without relatives.
-        Either side has the half width :math:`(h^2 + \sum_q \log^2(T_q/T))^{1/2}`.
+        :math:`T_q` is the time if the cost of q is wrong by its spread, and h is the half width without relatives. In
+        log time, the new half width is :math:`(h^2 + \sum_q \log^2(T_q/T))^{1/2}`.
         """
         if not self.related:
             return interval, ()
@@ -495,8 +497,7 @@ def fit(
     options, nonnegative
         Options of the fit; ``nonnegative=True`` overrides the options.
     others
-        Measured kernels that the fit does not use, such as test kernels: their errors add groups of kernels to the
-        intervals.
+        Measured kernels that the fit does not use, such as test kernels. Intervals are computed from their errors too.
     samples
         Measured random samples, which the fit does not use either. They have half of the weight in intervals, and they
         help to choose facts.

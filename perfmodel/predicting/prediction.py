@@ -99,7 +99,7 @@ class Prediction:
 
     @property
     def adds_up(self) -> bool:
-        """Whether the terms add up to the time; else they overlap."""
+        """Whether the terms add up to the time; if not, they overlap."""
         return bool(np.allclose(sum(self.terms.values()), self.seconds, rtol=ADDS_UP, atol=0.0))
 
     def at_each_size(self) -> Iterator[Prediction]:

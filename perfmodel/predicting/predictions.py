@@ -71,8 +71,8 @@ def together(points: Sequence[Mapping[str, int]]) -> dict[str, Any]:
 class Predicted:
     """One variant at all sizes: numbers, or arrays of shape (n_sizes,), NaN where the kernel's assumptions do not hold.
 
-    `problem` explains why predictions are missing. `broken` is the error of the last sizes that were predicted together
-    and of which no size is allowed. `counts` are kept if they were made in this process.
+    `problem` explains why predictions are missing. Sizes are predicted in parts; `broken` is the error of the last part
+    of which no size is allowed. `counts` are kept if they were made in this process.
     """
 
     prediction: Prediction
@@ -115,7 +115,7 @@ class Predictions(FrozenValue):
         return {name: variant.counts for name, variant in self.variants.items() if variant.counts is not None}
 
     def required(self) -> Predictions:
-        """Return self if any variant has a prediction at any size; else raise the reason, or the first error."""
+        """Return self; raise an error if no variant has a prediction at any size."""
         if not any(variant.allowed.any() for variant in self.variants.values()):
             broken = (variant.broken for variant in self.variants.values() if variant.broken is not None)
             for error in (*broken, *self.errors.values()):
@@ -127,9 +127,10 @@ class Predictions(FrozenValue):
 class Predicting:
     """How variants of a kernel are counted and predicted.
 
-    `anchors` are a run of each variant by name, which scales its prediction. A variant with an error in `skipped` is
-    left out; other errors are raised. `jobs` and `progress` are as in :func:`perfmodel.count_all`. ``jobs=None`` uses
-    this process, where a variant's own function may raise any error. `options` are passed to :func:`perfmodel.count`.
+    `anchors` has, by name, a run of each variant that scales the variant's predictions. A variant with an error in
+    `skipped` is left out; other errors are raised. `jobs` and `progress` are as in :func:`perfmodel.count_all`.
+    ``jobs=None`` uses this process, where a variant's own function may raise any error. `options` are passed to
+    :func:`perfmodel.count`.
 
     Examples
     --------
@@ -226,7 +227,7 @@ class Predicting:
 
 @dataclass(frozen=True)
 class _Task:
-    """Counts and predicts a variant; with `rows`, so many sizes at once and no terms. `here`: it keeps the counts."""
+    """Counts and predicts a variant. `rows`: so many sizes at once, without terms. `here`: the counts are kept."""
 
     asked: Predicting
     sizes: Sizes
@@ -290,8 +291,8 @@ def scatter_of(
 ) -> Scatter | None:
     r"""Return the scatter of a model's errors between variants of one kernel, if its weights have it.
 
-    Its scale is the scale of groups that a fit left out, times the geometric mean of the predictions' scales
-    :math:`\sigma` (:mod:`perfmodel.fitting.local_scale`) if that mean is above 1.
+    It was estimated from groups of kernels that fits left out. It is multiplied by the geometric mean of the scales
+    :math:`\sigma` (:mod:`perfmodel.fitting.local_scale`) of `predictions` if that is above 1.
     """
     if anchored:
         scatter, model = model.fitted.anchored.scatter if model.fitted.anchored else None, model.to_be_anchored()

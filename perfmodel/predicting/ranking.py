@@ -34,10 +34,10 @@ COLUMNS = ("variant", "seconds", "low_s", "high_s", "fastest", "tied", "to_measu
 
 @dataclass(frozen=True, repr=False)
 class RankedVariant:
-    """A variant of a kernel with its prediction at one size, and its ties, which are None where they are unknown.
+    """A variant of a kernel with its prediction and its ties at one size. Unknown values of ties are None.
 
-    `fastest` is the probability that it is the fastest of all [1], `tied` whether it is tied with the one predicted
-    fastest, and `to_measure` whether it is in the smallest set that contains the fastest with the given probability.
+    `fastest` is the probability that this variant is the fastest of all [1]. `tied` is true if it may be as fast as the
+    variant predicted fastest. `to_measure` is true if it should be measured to find the fastest (:func:`with_ties`).
     """
 
     name: str
@@ -57,7 +57,7 @@ class RankedVariant:
 
     @property
     def device_s(self) -> float | None:
-        """The time without the launch, where that is a term [s]; else None."""
+        """The time without the launch [s]; None if the launch is not a term of the prediction."""
         launch = self.terms.get(HOST_LAUNCH)
         return None if launch is None else self.seconds - launch
 
@@ -76,7 +76,7 @@ class Ranking(tuple[RankedVariant, ...]):
     """Variants of a kernel, the one predicted fastest first: a tuple that shows itself as a table.
 
     `errors` has the errors of variants that cannot be ranked, by name (:func:`perfmodel.rank` with `jobs`). `sizes` are
-    the size parameters, and `broken` are the variants whose assumptions these sizes break.
+    the size parameters. `broken` names the variants that do not allow these sizes by their assumptions.
     """
 
     errors: Mapping[str, PerfModelError]
@@ -101,7 +101,7 @@ class Ranking(tuple[RankedVariant, ...]):
 
     @property
     def table(self) -> list[tuple[str, ...]]:
-        """A heading and a row of text for each variant, with the probability to be the fastest and ties if known."""
+        """A row of headings, and a row of text for each variant; with probabilities and ties if they are known."""
         known = any(variant.fastest is not None for variant in self)
         rows = [("variant", "seconds", "times the best", *(("fastest", "tie") if known else ()), "interval")]
         for variant in self:
@@ -134,7 +134,7 @@ def rank(
     level: float = 0.9, allow_unmeasured: bool = False, anchors: Mapping[str, Anchor] | None = None,
     jobs: int | None = None, progress: Progress | bool | None = None, strict: bool = False, **more_sizes: int
 ) -> Ranking:  # fmt: skip
-    """Return variants of a kernel, the one predicted fastest first; with ties, if weights have the scatter of errors.
+    """Rank variants of a kernel by predicted time, the fastest first; with ties, if weights have the scatter of errors.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def rank(
     sizes, **more_sizes
         The size parameters, integers.
     level
-        Probability of intervals, and that the variants to measure contain the fastest.
+        Probability with which an interval contains the measured time, and the variants to measure contain the fastest.
     anchors
         A run of each variant by name, which scales its prediction (:func:`perfmodel.tuning.anchor_variants`).
     jobs, progress

@@ -7,11 +7,11 @@ distribution with :math:`\nu = \nu_0 + n - 1` degrees of freedom, the mean :math
 
 .. math:: s \sqrt{1 + 1/n}, \qquad s^2 = \frac{\nu_0 s_0^2 + \sum_d (r_d - \bar r)^2}{\nu}
 
-where :math:`s_0^2` counts as :math:`\nu_0` devices: it is the variance of the ratios of all pairs in the group of the
-two, each pair around its own mean. If only devices of the other type have both, the variance between the types is
-added: the mean square of the differences of a pair's means. If no device has both, the mean is 0, and the variance is
-:math:`s_0^2` plus the mean square of the mean ratios of the group, or of pairs that differ only in the width of their
-types. Of the relatives in the nearest group the one with the narrowest distribution is used.
+where :math:`s_0^2` counts as :math:`\nu_0` devices. It is the variance of the ratios of all pairs in the group of a and
+b, each pair around its own mean. If only devices of the other type (CPU or GPU) have both, a variance between types is
+added: the mean square of the differences of pairs' means. If no device has both, the mean is 0, and the variance is
+:math:`s_0^2` plus the mean square of the pairs' mean ratios in the group, or of pairs that differ only in the width of
+data types. Of the relatives in the nearest group the one with the narrowest distribution is used.
 
 Source: the predictive distribution of a normal sample with a scaled inverse chi-squared prior of the variance: A.
 Gelman et al., *Bayesian Data Analysis*, third edition, 2013, sections 2.6 and 3.2.
@@ -144,7 +144,7 @@ class Ratios(FrozenValue):
 
     @cached_property
     def _within(self) -> Mapping[Group, float]:
-        """The variance of a pair's log ratios between devices of a type, by group; of all pairs for an empty group."""
+        """By group, the variance of pairs' log ratios between devices of a type. The group "" has all pairs."""
         return self._of_groups(lambda logs: (sum((log - fmean(logs)) ** 2 for log in logs), len(logs) - 1))
 
     @cached_property
@@ -161,7 +161,7 @@ class Ratios(FrozenValue):
         return fmean(mean**2 for mean in means) if means else 1.0
 
     def _of_groups(self, squares_of: Callable[[list[float]], tuple[float, int]]) -> dict[Group, float]:
-        """Return the sum of squares over the sum of their numbers, for the pairs in each group."""
+        """Return for each group the mean square: its pairs' sums of squares over the sum of their numbers."""
         sums = dict.fromkeys((*GROUPS, ()), (0.0, 0))
         for pairs in self._every.values():
             for (name, other), logs in pairs.items():

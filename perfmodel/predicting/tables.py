@@ -30,8 +30,8 @@ def table(
     """Predict each variant at each size, as one pandas table, or as a Parquet file at `path` (needs pyarrow).
 
     The table has a row for each variant and size, variant by variant, with ``variant``, the sizes, ``seconds``,
-    ``low_s``, ``high_s`` [s] and ``problem``: why a prediction is missing (its times are NaN), else empty. Bounds are
-    NaN also if the model has no intervals. Raise the first error if nothing can be predicted; then no file is written.
+    ``low_s``, ``high_s`` [s] and ``problem``: why a prediction is missing (its times are NaN), else empty. If the model
+    has no intervals, bounds are NaN. Raise the first error if nothing can be predicted; then no file is written.
 
     Parameters
     ----------

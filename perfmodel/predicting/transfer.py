@@ -2,8 +2,8 @@ r"""Weights for a device without measurements, from the weights of another devic
 
 A weight w in seconds per unit is a multiple of a rate r of its device (:data:`perfmodel.facts.rates.RATES`), such as
 the time of a clock cycle. The multiple belongs to the model, so on a device with the rate r' it is :math:`w' = w r'/r`.
-A weight in units per second is divided by r'/r, a number without a unit is kept, and a fact of the new device replaces
-its weight. A weight that no measurement determined becomes the rate r'. Quantities follow the new facts.
+A weight in units per second is divided by r'/r. A number without a unit is kept. A fact of the new device replaces the
+fitted weight. A weight that no measurement determined becomes the rate r'. Quantities are computed with the new facts.
 
 Intervals come from leaving devices out: ``transfers.json`` has for each family the errors of weights that were
 transferred to a device whose times are known (``scripts/redraw transfers`` writes it). The devices are the groups of

@@ -185,7 +185,7 @@ class Processes:
         self._executor: Any = None
 
     def shared(self, value: bytes) -> Any:
-        """Return the form in which an argument of many calls is sent."""
+        """Return an argument of many calls in the form in which it is sent."""
         return value
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
@@ -305,5 +305,5 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def is_death(error: BaseException) -> bool:
-    """Whether an error means that a process died: one of this machine, or several of a cluster in a row."""
+    """Whether an error means that a process of this machine died, or several in a row of a cluster."""
     return isinstance(error, BrokenProcessPool) or type(error).__name__ == "KilledWorker"

@@ -38,7 +38,7 @@ _one_thread = Lock()  # isl and Loopy's caches are for one thread; Dask's worker
 class CountedVariants(Mapping[str, KernelCounts]):
     """Counts by the name of each variant, in the order of the variants; ``errors`` has those without counts.
 
-    Counts of another process are kept as JSON and read at their use; those used last are kept as values.
+    Counts from another process are kept as JSON and parsed when used; the most recently used stay parsed.
     """
 
     def __init__(self, counts: Mapping[str, KernelCounts | bytes], errors: Mapping[str, PerfModelError]) -> None:
@@ -87,7 +87,7 @@ class Parcel(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A pickle of the result or error of a variant and its warnings; the error's text; the unused statistics."""
+    """A pickle of a variant's result or error, with its warnings; the text of the error; the unused statistics."""
 
     content: bytes
     problem: str = ""

@@ -60,7 +60,7 @@ def rates_text(point: KernelPoint) -> str:
 
 
 def benefit_lines(benefits: Benefits) -> tuple[str, ...]:
-    """Return the shares of the time that could be saved at most, the largest first; models' times differ."""
+    """Return upper bounds of the time that could be saved, as shares of this model's time, the largest first."""
     whole = benefits.seconds
     saved = sorted(((float(getattr(benefits, name)), means) for name, means in MEANS.items()), reverse=True)
     return tuple(

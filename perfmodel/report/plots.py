@@ -1,6 +1,6 @@
 """Pictures for notebooks: each function draws on axes of matplotlib and returns them (:mod:`perfmodel.plot`).
 
-Without `ax` the axes are of a new figure.
+Without `ax`, axes of a new figure are used.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ ADVICE = "predict at an array of sizes, as in model.predict(counts, n=2 ** numpy
 
 @dataclass(frozen=True)
 class Panel:
-    """The predictions of one pair of axes, which differ in one size."""
+    """The predictions that are drawn on one pair of axes; they differ in one size only."""
 
     name: str  # the size across
     points: tuple[Ranking, ...]  # in ascending order of that size
@@ -48,7 +48,7 @@ def varying(points: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
 
 
 def combinations(points: Sequence[Mapping[str, int]]) -> list[list[int]]:
-    """Return the indices of points by the combination of all sizes except the first that varies, which goes across.
+    """Return the indices of points by the combination of their sizes, except the one on the horizontal axis.
 
     Sizes in pairs are one combination.
     """

@@ -72,7 +72,7 @@ Ties: TypeAlias = Mapping[int, Sequence[str]]
 
 
 def leads_lines(leads: Sequence[Lead], parameter: str, tied: Ties) -> list[str]:
-    """Return a line for each lead; neighbouring leads are one line if their variants tie at all ends."""
+    """Return a line for each lead; neighbouring leads share a line if their variants tie at all ends."""
     lines, place = [], 0
     while place < len(leads):
         end = place + 1
@@ -120,9 +120,9 @@ def left_out_lines(errors: Mapping[str, object]) -> list[str]:
 
 
 def noted_lines(notes: Iterable[tuple[str, object]], every: int) -> list[str]:
-    """Return a line for each note on variants; texts that differ only in numbers, not in names, are one note.
+    """Return a line for each note on variants; texts that differ only in numbers are merged, but not if names differ.
 
-    A note on all variants (`every` is their number) has no names.
+    If a note is on all variants (`every` is their number), no names are written.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def _by_reason(texts: Iterable[tuple[str, object]]) -> list[tuple[list[str], obj
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names as ``a, b and c``; of many or long names only the first."""
+    """Return names as ``a, b and c``; if there are many or they are long, only the first ones."""
     most = min(len(names), MOST_NAMES)
     while most > 2 and len(", ".join(names[:most])) > LONGEST:
         most -= 1

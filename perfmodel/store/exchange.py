@@ -1,10 +1,10 @@
 """Measurements for other programs (a flat table, pandas, CSV, T4), and the results of other tuners.
 
 T4 is the auto-tuning community's format for results (Lorentz Center workshop, March 2022): results schema 1.0.0, times
-in milliseconds. Kernel Tuner appends a line to its cache for each timed configuration and closes the file at the end:
-the last two braces that the file of an interrupted run lacks are added as in ``kernel_tuner.util.correct_open_cache``
-(version 1.5), and a torn last line is left out. A table of times is CSV: columns of integer parameters, then ``min_ms``
-[ms], and ``invalid``, Kernel Tuner's word for the reason of a missing time. Each may be packed by gzip.
+in milliseconds. Kernel Tuner appends a line to its cache for each timed configuration, and two braces at the end. If a
+run was interrupted, the missing braces are added as in ``kernel_tuner.util.correct_open_cache`` (version 1.5), and an
+incomplete last line is left out. A table of times is CSV: columns of integer parameters, then ``min_ms`` [ms], and
+``invalid``, Kernel Tuner's word for the reason of a missing time. Each may be packed by gzip.
 """
 
 from __future__ import annotations

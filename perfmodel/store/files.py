@@ -42,7 +42,7 @@ def paths(path: Path | str) -> tuple[Path, Path]:
 
 
 def device_path(path: Path | str) -> Path:
-    """Return the file that describes a store's device; a store with another name and device has a separate file."""
+    """Return the file that describes a store's device; a store for another device has its own file next to it."""
     rows, _ = paths(path)
     return rows.with_name(DEVICE_FILE if rows.name == ROWS_FILE else f"{rows.stem}.{DEVICE_FILE}")
 
@@ -107,7 +107,7 @@ def no_store(path: Path | str) -> StoreError:
 
 
 def other_device(path: Path | str, holds: str, given: str) -> StoreError:
-    """Return the error for a store with records of one device that was given another."""
+    """Return the error for a store that has records of one device and was given another device."""
     return StoreError(
         f"'{path}' holds records of {holds}, not of {given}",
         "a store belongs to one device: give another folder (--store), or choose that device (--device)",

@@ -1,4 +1,4 @@
-"""The record of a store: a measured configuration."""
+"""A record of a store: one measured configuration."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Measurement(BaseModel):
 
     @property
     def every_visit(self) -> tuple[Visit, ...]:
-        """Its visits; one of all runs if the record has none."""
+        """The record's visits; without visits, one visit with all runs."""
         return self.visits or (Visit(runs=len(self.samples_s), dropped=self.dropped),)
 
     @property
@@ -153,7 +153,7 @@ class Measurement(BaseModel):
 
     @property
     def disagreement(self) -> float:
-        """Second lowest over lowest minimum of a visit, less one [1]; NaN for one visit."""
+        """Ratio of the two lowest minima of visits, minus 1 [1]; NaN for a single visit."""
         if len(self.visits) < 2:
             return math.nan
         lowest, second, *_ = sorted(map(min, self.kept_by_visit_s))
@@ -171,7 +171,7 @@ class Measurement(BaseModel):
 
     @property
     def spread(self) -> float:
-        """Median over minimum, less one [1]."""
+        """Ratio of the median to the minimum, minus 1 [1]."""
         return self.median / self.seconds - 1
 
     @property
@@ -185,15 +185,15 @@ class Measurement(BaseModel):
         return (*self.place, self.driver, self.kernel_hash)
 
     def after(self, before: Measurement | None) -> Measurement:
-        """Return this record with the visits of an earlier record first, if it continues that record."""
+        """Return this record, preceded by the visits of `before` if this record continues it (:meth:`follows`)."""
         return joined((before, self)) if before is not None and self.follows(before) else self
 
     def follows(self, before: Measurement) -> bool:
-        """Whether an earlier record holds visits of the same configuration, and neither failed."""
+        """Whether this record and the earlier one are of the same configuration, and both have the status ``ok``."""
         return before.status == self.status == "ok" and self.matches(before)
 
     def matches(self, other: Measurement) -> bool:
-        """Whether two records have the same place and driver, and the same code or, by other Loopys, equal counts."""
+        """Whether place and driver are equal, and the code too; if another Loopy generated it, equal counts suffice."""
         options = (options_of(row.kernel_hash) for row in (self, other))
         counted_alike = "" != self.counts_hash == other.counts_hash and next(options) == next(options)
         same_code = self.kernel_hash == other.kernel_hash or counted_alike
@@ -201,7 +201,7 @@ class Measurement(BaseModel):
 
 
 def options_of(kernel_hash: str) -> str:
-    """Return the part of a code's hash for the compiler's options; "" without options."""
+    """Return the hash of the compiler's options, which is a part of a code's hash; "" without options."""
     return kernel_hash.partition("-")[2]
 
 

@@ -5,10 +5,10 @@ An impossible time would distort a fit, because its relative error exceeds all o
 - The time is below 1/20 of an empty launch. (Measured launches go down to 1/8 of the recorded overhead, because a busy
   device starts the next kernel sooner.)
 - One visit is 10 times as fast as the median of three or more visits to the same configuration.
-- Other sizes of the variant contradict the time. For two sizes, each parameter at least as large in the second, the
-  times t and T must satisfy t/10 <= T <= 10 t W/w, where w and W are the numbers of operations, accesses and
-  work-items. A time is left out if most of the neighbouring sizes contradict it; half of them suffice if it is below
-  the launch overhead.
+- Other sizes of the variant contradict the time. If each parameter of a second size is at least as large as in the
+  first, their times T and t must satisfy t/10 <= T <= 10 t W/w, where w and W are the numbers of operations, accesses
+  and work-items. A time is left out if most of the neighbouring sizes contradict it; half of them suffice if it is
+  below the launch overhead.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Impossible:
 
 
 def below_launch(row: Measurement) -> str:
-    """Return the reason if a record's time is below a launch's; "" if not, or if the overhead is unknown."""
+    """Return the reason if a record's time is shorter than a launch; else "", also if the overhead is unknown."""
     overhead = row.launch_overhead_s
     if row.status != "ok" or not overhead or row.seconds >= LAUNCHES * overhead:
         return ""
@@ -73,8 +73,8 @@ def odd_visits(visits: Sequence[Measurement]) -> dict[int, str]:
 def unsupported(rows: Sequence[Measurement], work: Callable[[Measurement], float]) -> dict[int, str]:
     """Return reasons by position for times that other sizes of the same variant contradict.
 
-    There is one record for each size; all are ok. `work` returns the number of operations, accesses and work-items of
-    a configuration, or NaN; it is called only where times alone do not decide.
+    `records` has one record for each size, all with the status ok. `work` returns a configuration's number of
+    operations, accesses and work-items, or NaN; it is called only if times alone do not decide.
     """
     order = sorted(range(len(rows)), key=lambda index: (math.prod(rows[index].parameters.values()), index))
     near = {}

@@ -48,8 +48,8 @@ def differences(
 ) -> tuple[str, ...]:
     r"""Return a phrase for each output that differs: the argument, by how much, where, and in how many elements.
 
-    Elements :math:`x` and :math:`y` differ if :math:`|x - y| > t \max(|y|, m)`, with the :func:`magnitude` :math:`m`
-    of the expected array, since digits are lost if larger numbers cancel. :math:`t` is `tolerance`, by default
+    Elements :math:`x` and :math:`y` differ if :math:`|x - y| > t \max(|y|, m)`, with the :func:`magnitude` :math:`m` of
+    the expected array, since differences of large numbers lose digits. :math:`t` is `tolerance`, by default
     :func:`tolerance_of` sums of `terms` numbers. NaN matches NaN. Only outputs in `expected` are compared.
 
     Examples
@@ -279,7 +279,7 @@ class OutputComparison:
 
     @property
     def agreement(self) -> Agreement:
-        """The groups so far; only variants that write the most frequent arrays are compared."""
+        """The groups so far. Only variants that write the same arrays, the most frequent set, are compared."""
         groups = [group for group in self._groups if group.members or (self._reference and group is self._groups[0])]
         uncompared = dict(self._uncompared)
         if groups and not self._reference:

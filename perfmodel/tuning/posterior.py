@@ -98,8 +98,8 @@ class Posterior:
 class Prior:
     """The times of a kernel's variants before any of them has run.
 
-    Variants with near coordinates have similar errors; each of the arrays of coordinates is tried. Without any, errors
-    are independent.
+    Variants with near coordinates have similar errors; each array of coordinates gets a weight by its likelihood.
+    Without coordinates, errors are independent.
 
     Examples
     --------
@@ -198,7 +198,7 @@ class Search:
         self.times: dict[int, float | None] = {}
 
     def note(self, variant: int, seconds: float | None) -> None:
-        """Note the time of the variant at a position [s]; None if it cannot run."""
+        """Note the time [s] of the variant at a position; `seconds` is None if it cannot run."""
         self.times[variant] = seconds
         vars(self).pop("posterior", None)
 

@@ -81,7 +81,7 @@ def time_kernel(
 ) -> Timing:  # fmt: skip
     """Predict the variants at all points, report the time needed, time all variants, and compare outputs.
 
-    `trials` are entered here. Only a model gives predictions.
+    The context of `trials` is entered here. Without a model there are no predictions.
     """
     errors: Mapping[str, PerfModelError] = {}
     predicted: dict[tuple[str, str], Ranking] = {}

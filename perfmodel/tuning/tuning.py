@@ -82,7 +82,7 @@ def tune(
     model
         A fitted model of a device of this machine; by default the one that :func:`perfmodel.load` finds.
     level, within
-        Probability with which the best must be known; a variant must be faster than it by the share `within` to matter.
+        Probability with which the best must be known. Variants faster by less than `within` (a share) do not matter.
     of_roof, budget_s, most
         End when a variant reaches this share of the device's roofs [1], this time after the start [s], counting
         included, or when this number of variants ran.
@@ -301,7 +301,7 @@ class _Tuning:
 
     @property
     def _unconfirmed(self) -> str | None:
-        """The fastest variant, if its output was not compared since it was timed."""
+        """The fastest variant, if its output was not compared after it was timed; else None."""
         best = None if self.search.best is None else self.names[self.search.best]
         return None if best in self.confirmed else best
 

@@ -1,8 +1,8 @@
 """Arithmetic on private values: chains, independent terms, and N-body sums.
 
-In one chain each operation waits for the one before, which measures latency. Several chains, or terms of which only the
-sum is a chain, overlap, which measures throughput. The N-body kernel is from Stevens and Klöckner, section 5: positions
-are a 3 by n column-major array, and a softening keeps distances above zero.
+In one chain each operation waits for the one before, which measures latency. Several chains overlap, and so do terms
+that depend on each other only in their sum: they measure throughput. The N-body kernel is from Stevens and Klöckner,
+section 5: positions are a 3 by n column-major array, and a softening keeps distances above zero.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SCALE = 2.0**-13
 
 
 def chain_steps(expressions: Sequence[str]) -> list[str]:
-    """Statements that set ``acc[u]`` to each expression, one after another, the first one after ``first``."""
+    """Return statements that set ``acc[u]`` to the expressions in turn, after the statement ``first``."""
     before = ["first", *(f"s{k}" for k in range(len(expressions)))]
     return [f"acc[u] = {step} {{id=s{k}, dep={before[k]}}}" for k, step in enumerate(expressions)]
 

@@ -52,7 +52,7 @@ def end(size: str, guarded: bool) -> str:
 
 
 def stored(values: Any, before: Any, guarded: bool) -> Any:
-    """Return the output of a kernel with a guarded last axis: `values`, but at the end of the axis `before`."""
+    """Return the output of a kernel whose guard leaves out the last element: there `before`, elsewhere `values`."""
     if not guarded:
         return values
     after = before.copy()
@@ -63,7 +63,7 @@ def stored(values: Any, before: Any, guarded: bool) -> Any:
 def strided(
     statement: str, arguments: Iterable[lp.KernelArgument], cells: int, name: str, work_group: WorkGroup
 ) -> lp.TranslationUnit:
-    """Run `statement` for each work-item i, slice r and cell o < `cells`; `arguments` leave out n and k."""
+    """Run `statement` for each work-item i, slice r and cell o < `cells`; n and k are added to `arguments`."""
     t_unit = lp.make_kernel(
         f"{{[i, r, o]: 0 <= i < n and 0 <= r < k and 0 <= o < {cells}}}", statement,
         [*arguments, lp.ValueArg("n, k", np.int32)], assumptions=assume(n=work_group, k=()), name=name,
@@ -87,9 +87,8 @@ def tile_copy(
 ) -> lp.TranslationUnit:
     """Copy an m by n array through tiles, each loaded with a halo of `halo` cells on every side.
 
-    The input has 2*`halo` rows and columns more than the output, which are not copied, and its rows are `pad` cells
-    longer than that. Each tile is stored with its last row first, so that a barrier is needed. With `guarded` the last
-    column is not copied.
+    The input has a border of `halo` cells, which is not copied, and `pad` more cells at the end of each row. Each tile
+    is stored with its last row first, so that a barrier is needed. With `guarded` the last column is not copied.
     """
     depth = height * rows
     t_unit = lp.make_kernel(

@@ -93,7 +93,7 @@ def footprints(most_bytes: int) -> tuple[int, ...]:
 
 
 def disagreeing(visited: Earlier) -> tuple[int, ...]:
-    """Return the footprints [B] whose two lowest visits differ by more than :data:`AGREEMENT`."""
+    """Return the footprints [B] whose two shortest times of visits differ by more than :data:`AGREEMENT`."""
     several: dict[int, list[float]] = {}
     for visit in visited:
         for (octets,), seconds in probed.times([visit], "bytes").items():
@@ -118,7 +118,7 @@ def linked(places: NDArray[np.int64], cells: int) -> Cells:
 
 
 def follow(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any], length: int) -> Point:
-    """Time a chase whose buffers are set; first run one round of `length` loads, as far as time allows."""
+    """Time a chase whose buffers are set; first go through its `length` loads once, as far as time allows."""
     kernel, part = instrument.kernel(SOURCE), min(length, 2**14)
     done, began = 0, monotonic()
     kernel.set_arg(2, np.int32(part))

@@ -35,8 +35,8 @@ def measure_probes(
 ) -> tuple[ProbeRun, ...]:  # fmt: skip
     """Run the probes that a device's folder lacks, and return all probes of the folder.
 
-    Thorough probes are not repeated by brief ones. With `again` a new series begins if the last one is complete, and
-    its facts replace the earlier ones. DeviceBusyError: another campaign on the device does not end in an hour.
+    If the folder has thorough probes, brief ones are not run. With `again` a new series begins, unless the last one is
+    incomplete; its facts replace the earlier ones. DeviceBusyError: another campaign does not end in an hour.
     """
     progress = progress or Silent()
     stored.prepare(folder, device.facts)
@@ -61,7 +61,7 @@ def measure_probes(
 def _todo(known: Earlier, driver: str, settings: ProbeSettings, again: bool) -> tuple[int, list[tuple[int, Probe]]]:
     """Return the series to continue, and its missing visits and probes, in their order.
 
-    A new driver begins a new series, and so do other settings, unless the last series has all their visits.
+    A new series begins for a new driver, and for new settings unless the last series has all of their visits.
     """
     series = max((run.series for run in known), default=0)
     visits = [(visit, probe) for probe in PROBES for visit in range(probe.visits(settings))]

@@ -73,7 +73,7 @@ class Instrument:
         return tuple(round(seconds, 9) for seconds in samples.host_s)
 
     def amount(self, kernel: Any, place: int, items: int, aim_s: float, most: int = 2**24) -> int:
-        """Return how much work takes about a time, and set it as the integer argument at a place."""
+        """Return the amount of work that takes about the given time, and set it as the argument at `place`."""
         work, seconds = 8, 0.0
         while seconds < aim_s / 4 and work < most:
             work *= 8

@@ -126,7 +126,7 @@ def fact_stats(data: ReportData) -> list[tuple[str, str]]:
 
 
 def times_words(data: ReportData) -> str:
-    """Return between which times the measured cases lie."""
+    """Return the shortest and the longest measured time in words."""
     times = [row.measured for row in data.comparisons]
     return f"{seconds_text(min(times))} to {seconds_text(max(times))}" if times else ""
 
