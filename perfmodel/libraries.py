@@ -44,7 +44,7 @@ _IS_NEW = with_main() and installed("islpy").startswith("2026.2")
 BARVINOK = f"{_BARVINOK}=={'2026.2.2' if _IS_NEW else '2025.2.5.post1'}"
 #: Ranges that replace those of setup.cfg for Loopy's main branch.
 NEWER = MappingProxyType({"islpy": "islpy>=2025.2.5,<2027", _BARVINOK: f"{_BARVINOK}>=2025.2.5.post1,<2027"})
-MENDING_COMMAND = f"{INSTALL} --force-reinstall --no-deps {BARVINOK}"
+REPAIR_COMMAND = f"{INSTALL} --force-reinstall --no-deps {BARVINOK}"
 """Installs islpy with Barvinok's algorithm; it must run last, since both packages have the same module."""
 
 
@@ -56,7 +56,7 @@ def failure_in_library(error: Exception) -> VersionError | None:
     plain, barvinok = ([one for one in wrong if (one.name == _BARVINOK) is is_it] for is_it in (False, True))
     commands = [f"{INSTALL} {' '.join(repr(str(one)) for one in plain)}"] if plain else []
     if barvinok or any(one.name == "islpy" and installed(_BARVINOK) for one in plain):
-        commands.append(MENDING_COMMAND)
+        commands.append(REPAIR_COMMAND)
     command = " && ".join(commands)
     found = listed(f"{one.name} {installed(one.name)}" for one in wrong)
     return VersionError(

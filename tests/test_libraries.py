@@ -14,7 +14,7 @@ from perfmodel.cli.program import USER_ERROR, application
 from perfmodel.counts import count, counting
 from perfmodel.errors import KernelFileError, VersionError
 from perfmodel.kernels.files import load_file
-from perfmodel.libraries import MENDING_COMMAND, bounded, failure_in_library
+from perfmodel.libraries import REPAIR_COMMAND, bounded, failure_in_library
 
 
 def fails(*_: Any) -> None:
@@ -98,9 +98,9 @@ def test_a_command_that_fails_in_an_older_loopy_ends_with_one_line(versions, tmp
 
 def test_barvinok_is_put_back_into_another_islpy_and_replaces_a_newer_one_of_itself(versions):
     versions.update({"islpy": "2026.2.2", "islpy-barvinok": "2025.2.5.post1"})
-    assert failure_in_library(TypeError()).command.endswith(f"'islpy<2026.2,>=2025.2.5' && {MENDING_COMMAND}")
+    assert failure_in_library(TypeError()).command.endswith(f"'islpy<2026.2,>=2025.2.5' && {REPAIR_COMMAND}")
     versions.update({"islpy": "2025.2.5", "islpy-barvinok": "2026.2.2"})
-    assert MENDING_COMMAND == failure_in_library(TypeError()).command
+    assert REPAIR_COMMAND == failure_in_library(TypeError()).command
 
 
 def test_with_versions_in_range_an_error_stays_what_it_is(monkeypatch):

@@ -13,7 +13,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from perfmodel import libraries
-from perfmodel.libraries import INSTALL, MENDING_COMMAND, NEWER, fits, has_upper_bound, installed
+from perfmodel.libraries import INSTALL, NEWER, REPAIR_COMMAND, fits, has_upper_bound, installed
 
 OK = "ok"
 NOTE = "note"  # the main job runs without it
@@ -99,7 +99,7 @@ def barvinok_part() -> Part:
         return Part("Barvinok", "", WRONG, f"cannot be checked: {error}", "scripts/setup")
     version = installed("islpy-barvinok")
     if not fits(wanted := libraries.barvinok(), version):
-        return Part("Barvinok", version, WRONG, f"is not the version that works, {wanted}", MENDING_COMMAND)
+        return Part("Barvinok", version, WRONG, f"is not the version that works, {wanted}", REPAIR_COMMAND)
     if set_counter.has_barvinok():
         return Part("Barvinok", "in islpy", OK, "counts sets")
     if set_counter.is_overwritten():
@@ -107,7 +107,7 @@ def barvinok_part() -> Part:
     else:
         status, message = NOTE, "islpy-barvinok is not installed"
     message += ": counting is slower, and some counts may be upper bounds"
-    return Part("Barvinok", "not in islpy", status, message, MENDING_COMMAND)
+    return Part("Barvinok", "not in islpy", status, message, REPAIR_COMMAND)
 
 
 def device_parts() -> Iterator[Part]:

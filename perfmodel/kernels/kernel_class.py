@@ -130,8 +130,10 @@ class KernelClass:
         taken = inspect.signature(self.build).parameters
         require(isinstance(self.tags, tuple), f"{where}: tags", self.tags, "a tuple of words, such as ('memory',)")
         keys = {key for variant in self.variants for key in variant}
-        if not any(each.kind is each.VAR_KEYWORD for each in taken.values()) and (odd := sorted(keys - {*taken})):
-            require(False, f"{where}: a key of variants", odd[0], f"an argument of build(): {listed(taken)}")
+        takes_all = any(each.kind is each.VAR_KEYWORD for each in taken.values())
+        allowed = f"an argument of build(): {listed(taken)}"
+        for key in sorted(keys):
+            require(takes_all or key in taken, f"{where}: a key of variants", key, allowed)
         require(not (self.dimensions and "work_group" in keys), f"{where}: dimensions", self.dimensions,
                 "0, since the variants have a work_group")  # fmt: skip
         if self.doubles is not None:

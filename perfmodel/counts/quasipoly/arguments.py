@@ -19,7 +19,7 @@ from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial
 from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 from perfmodel.documents import EXACT, shortened
 from perfmodel.errors import CountError, SizeError, listed
-from perfmodel.libraries import MENDING_COMMAND
+from perfmodel.libraries import REPAIR_COMMAND
 
 PARAM = isl.dim_type.param
 Points = TypeVar("Points", isl.Set, isl.Map)
@@ -180,7 +180,7 @@ def points_at(points: isl.Set, sizes: Mapping[str, int]) -> int:
         where = ", ".join(f"{name}={value}" for name, value in sizes.items()) or "constant sizes"
         advice = "pass a larger budget= to count(), such as budget=100, or smaller sizes"
         if not can_count():
-            advice = f"install Barvinok's algorithm ({MENDING_COMMAND})"
+            advice = f"install Barvinok's algorithm ({REPAIR_COMMAND})"
         raise CountError(f"the count takes more work than is allowed, even at {where}", advice)
     return int(quasi_polynomial_of(number.polynomial).exact())
 
