@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pymbolic.primitives as prim
 from pymbolic.mapper import CachedMapper, CachedWalkMapper
+from pymbolic.primitives import flattened_product, flattened_sum, is_zero
 
 from perfmodel.expressions.functions import FUNCTIONS, call
 
@@ -84,18 +85,20 @@ class Derivative(CachedMapper):  # type: ignore[misc]
         return int(expr.name == self.name)
 
     def map_sum(self, expr: Any) -> Any:
-        return total(map(self.rec, expr.children))
+        return flattened_sum(map(self.rec, expr.children))
 
     def map_product(self, expr: Any) -> Any:
         factors = expr.children
-        return total(product(*factors[:i], self.rec(part), *factors[i + 1 :]) for i, part in enumerate(factors))
+        return flattened_sum(
+            flattened_product((*factors[:i], self.rec(part), *factors[i + 1 :])) for i, part in enumerate(factors)
+        )
 
     def map_quotient(self, expr: Any) -> Any:
         a, b = expr.numerator, expr.denominator
         da, db = self.rec(a), self.rec(b)
         first = 0 if is_zero(da) else prim.Quotient(da, b)
-        second = 0 if is_zero(db) else prim.Quotient(product(-1, a, db), prim.Power(b, 2))
-        return total((first, second))
+        second = 0 if is_zero(db) else prim.Quotient(flattened_product((-1, a, db)), prim.Power(b, 2))
+        return flattened_sum((first, second))
 
     def map_power(self, expr: Any) -> Any:
         base, exponent = expr.base, expr.exponent
@@ -103,9 +106,9 @@ class Derivative(CachedMapper):  # type: ignore[misc]
         first = 0
         if not is_zero(by_base):
             lower = exponent - 1 if isinstance(exponent, int | float) else prim.Sum((exponent, -1))
-            first = product(exponent, prim.Power(base, lower), by_base)
-        second = 0 if is_zero(by_exponent) else product(expr, call("log", base), by_exponent)
-        return total((first, second))
+            first = flattened_product((exponent, prim.Power(base, lower), by_base))
+        second = 0 if is_zero(by_exponent) else flattened_product((expr, call("log", base), by_exponent))
+        return flattened_sum((first, second))
 
     def map_if(self, expr: Any) -> Any:
         then, other = self.rec(expr.then), self.rec(expr.else_)
@@ -114,29 +117,10 @@ class Derivative(CachedMapper):  # type: ignore[misc]
     def map_call(self, expr: Any) -> Any:
         rules = FUNCTIONS[expr.function.name].derivatives or ()
         inner = map(self.rec, expr.parameters)
-        return total(
-            product(rule(*expr.parameters), derivative)
+        return flattened_sum(
+            flattened_product((rule(*expr.parameters), derivative))
             for rule, derivative in zip(rules, inner, strict=False) if not is_zero(derivative)
         )  # fmt: skip
-
-
-def is_zero(tree: Any) -> bool:
-    """Return whether a tree is the number zero."""
-    return isinstance(tree, int | float) and tree == 0
-
-
-def total(trees: Iterable[Any]) -> Any:
-    """Return the sum of trees without its zeros."""
-    left = tuple(tree for tree in trees if not is_zero(tree))
-    return prim.Sum(left) if len(left) > 1 else left[0] if left else 0
-
-
-def product(*trees: Any) -> Any:
-    """Return the product of trees without its ones; 0 if a factor is zero."""
-    if any(is_zero(tree) for tree in trees):
-        return 0
-    left = tuple(tree for tree in trees if not (isinstance(tree, int | float) and tree == 1))
-    return prim.Product(left) if len(left) > 1 else left[0] if left else 1
 
 
 class Writer(CachedMapper):  # type: ignore[misc]
