@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 
 from perfmodel.documents import EXACT
 from perfmodel.errors import OptionError, clipped
@@ -74,22 +74,18 @@ def size_points(options: Iterable[str] | None, paired: bool = False) -> tuple[di
 
 def parse_sizes(text: str) -> dict[str, tuple[int, ...]]:
     """Return the sizes of each name in one option."""
-    lists: dict[str, list[int]] = {}
-    name = ""
+    lists: dict[str, tuple[int, ...]] = {}
     try:
-        for part in _short(text).split(","):
-            before, sign, item = part.partition("=")
-            if sign or not lists:
-                name = before.strip()
-                if not name.isidentifier() or name in lists:
-                    raise ValueError("no name with its sizes" if name not in lists else f"'{name}' twice")
-                lists[name] = []
-            lists[name] += _range(item if sign else part)
+        for part in re.split(",(?=[^,]*=)", _short(text)):
+            name, _, items = part.partition("=")
+            if not (name := name.strip()).isidentifier() or name in lists:
+                raise ValueError(f"'{name}' twice" if name in lists else "no name with its sizes")
+            lists[name] = tuple(chain.from_iterable(map(_range, items.split(","))))
             if len(lists[name]) > MOST:
                 raise ValueError(f"more than {MOST} sizes")
     except ValueError as error:
         raise OptionError(f"'-p {clipped(text, 80)}' gives {error}", FORMS) from None
-    return {name: tuple(values) for name, values in lists.items()}
+    return lists
 
 
 def parse_span(text: str, option: str) -> tuple[str, int, int]:
