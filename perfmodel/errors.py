@@ -67,10 +67,6 @@ class StatisticsNeededError(CountError):
     tests: tuple[str, ...] = ()
 
 
-class StatisticsError(PerfModelError, ValueError):
-    """A value in ``statistics``, under ``key``, is not a mean trip count, a probability or a span."""
-
-
 class KernelError(PerfModelError, ValueError):
     """Loopy cannot build, schedule or run the kernel as it is."""
 
@@ -88,11 +84,11 @@ class AssumptionError(PerfModelError, ValueError):
 
 
 class ArgumentError(PerfModelError, ValueError, TypeError):
-    """A function was called with a value that it does not accept."""
+    """A function or a kernel was given an argument that it does not accept, or was not given one that it needs."""
 
 
 class UnknownNameError(PerfModelError, LookupError):
-    """No array, variant, family, device or feature has this name."""
+    """No array, variant, family, device or feature has this name, and no device this index."""
 
 
 class VersionError(PerfModelError, RuntimeError):
@@ -111,10 +107,6 @@ class NoDeviceError(PerfModelError, RuntimeError):
     """No OpenCL device exists, or none works."""
 
 
-class UnknownDeviceError(PerfModelError, LookupError):
-    """No device matches a name or index."""
-
-
 class BrokenDeviceError(PerfModelError, RuntimeError):
     """A device does not build and run a small kernel."""
 
@@ -126,11 +118,7 @@ class DeviceBusyError(PerfModelError, TimeoutError):
 
 
 class SchedulerError(PerfModelError, ConnectionError):
-    """A Dask scheduler does not answer, or has no suitable workers."""
-
-
-class WorkerDiedError(PerfModelError, RuntimeError):
-    """A process died while it worked on a variant or measured on a device."""
+    """A Dask scheduler does not answer, or its workers died or are not suitable."""
 
 
 class OptionError(PerfModelError, ValueError):
@@ -145,19 +133,11 @@ class KernelFileError(PerfModelError, ValueError):
 
 
 class VariantError(PerfModelError, ValueError):
-    """A variant of a kernel file, ``name``, cannot be counted or predicted."""
-
-
-class SpaceError(PerfModelError, ValueError):
-    """A space of variants is empty or not well defined."""
+    """A variant, ``name``, cannot be counted or predicted, or its processes died."""
 
 
 class TuningError(PerfModelError, ValueError):
-    """A tuning cannot start or continue."""
-
-
-class KernelArgumentError(PerfModelError, ValueError):
-    """Arguments for a kernel are missing, unknown, or have another type, shape or value."""
+    """A space of variants is empty or not well defined, or a tuning cannot start or continue."""
 
 
 class TrialError(PerfModelError, RuntimeError):
@@ -166,10 +146,6 @@ class TrialError(PerfModelError, RuntimeError):
     variant: str
     status: str  # of its record: compile, runtime, ...
     reason: str
-
-
-class ResultsError(PerfModelError, ValueError):
-    """Results of another tuner cannot be read or assigned to variants."""
 
 
 class OutputError(PerfModelError, OSError):

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from perfmodel import errors, fitting
 from perfmodel.compare.figures import Verdict
 from perfmodel.documents import Schema, json_text, read_file, require, value_of
-from perfmodel.errors import NoDeviceError, NoWeightsError, OptionError, PerfModelError, UnknownDeviceError, listed
+from perfmodel.errors import NoDeviceError, NoWeightsError, OptionError, PerfModelError, UnknownNameError, listed
 from perfmodel.facts import DeviceFacts, differences, published_devices, read_device
 from perfmodel.io import file_part, shipped, write_whole
 from perfmodel.measuring.lock import pin_threads
@@ -205,7 +205,7 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
     name = None if family is None else find_family(family).name
     try:
         used = device_in_use(device)
-    except (NoDeviceError, UnknownDeviceError) as error:
+    except (NoDeviceError, UnknownNameError) as error:
         named = [] if device is None else _weights_named(device, name)
         if len(named) == 1:
             return named[0]
@@ -214,7 +214,7 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
         if device in published_devices():
             by_facts = f"predict by its published facts: perfmodel predict --facts {device} (pm.transferred)"
             raise _no_weights(f"there are no weights of '{device}', so {by_facts}") from None
-        if isinstance(error, UnknownDeviceError):
+        if isinstance(error, UnknownNameError):
             raise
         raise _no_weights("no OpenCL device was found to take the weights of") from None
     return weights_of(used, name)

@@ -14,7 +14,7 @@ from typing import Any
 
 from perfmodel import cluster, store
 from perfmodel.calibration.calibrate import Kernels, measure_device, probe_device
-from perfmodel.errors import BrokenDeviceError, SchedulerError, UnknownDeviceError, WorkerDiedError, listed
+from perfmodel.errors import BrokenDeviceError, SchedulerError, UnknownNameError, listed
 from perfmodel.io import replace_file
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import pin_threads
@@ -36,8 +36,8 @@ def measured_devices(
     device's folder below `folders` has measurements already, the missing ones are added, as in
     :func:`perfmodel.calibration.calibrate.calibrate`. A task that does not finish leaves the folder unchanged.
 
-    Raises SchedulerError, VersionError, UnknownDeviceError or BrokenDeviceError if the scheduler, a worker's versions
-    or its device cannot be used, and WorkerDiedError if a worker died, even if Dask started its task again.
+    Raises SchedulerError, VersionError, UnknownNameError or BrokenDeviceError if the scheduler, a worker's versions
+    or its device cannot be used, and SchedulerError also if a worker died, even if Dask started its task again.
     """
     workers = _chosen(client, selectors)
     cluster.check_versions(client, sorted({address for addresses in workers.values() for address in addresses}))
@@ -67,7 +67,7 @@ def _chosen(client: Any, selectors: Sequence[str]) -> dict[str, list[str]]:
     for selector in selectors:
         if selector not in workers:
             problem = f"no worker of the Dask scheduler at '{address}' has the resource '{selector}'"
-            raise UnknownDeviceError(problem, f"the workers have: {listed(workers)}; choose one of them, or {start}")
+            raise UnknownNameError(problem, f"the workers have: {listed(workers)}; choose one of them, or {start}")
     return {selector: workers[selector] for selector in selectors or workers}
 
 
@@ -84,8 +84,8 @@ def _result(client: Any, selector: str, future: Any) -> Any:
         return future.result()
     if type(error).__name__ == "KilledWorker":
         problem = f"the workers with the device '{selector}' died while they measured on it"
-        raise WorkerDiedError(problem, "calibrate it on its own machine, where a kernel may end a process") from error
-    if isinstance(error, BrokenDeviceError | UnknownDeviceError):
+        raise SchedulerError(problem, "calibrate it on its own machine, where a kernel may end a process") from error
+    if isinstance(error, BrokenDeviceError | UnknownNameError):
         raise type(error)(f"a worker with the resource '{selector}': {error.problem}", error.advice) from error
     raise error
 

@@ -27,7 +27,7 @@ from perfmodel.counts.rows import LaunchShape
 from perfmodel.counts.tables import tabulate
 from perfmodel.counts.unused import Report, report, unused
 from perfmodel.documents import MOST_LANES, is_number, require
-from perfmodel.errors import OptionError, PerfModelError, PerfModelWarning, StatisticsError
+from perfmodel.errors import ArgumentError, OptionError, PerfModelError, PerfModelWarning
 from perfmodel.libraries import failure_in_library
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def count(
     CountError
         A loop has no bound, or the kernel has undeclared C instructions. If the number of executions depends on data
         and has no bound, the error is a StatisticsNeededError, which lists all such loops.
-    StatisticsError, OptionError
+    ArgumentError, OptionError
         A statistic or another argument is out of range, or ``within`` or ``access_tags`` selects nothing.
 
     Examples
@@ -183,8 +183,8 @@ def _fractions(statistics: Mapping[str, Number | float]) -> Statistics:
         problem = f"statistics[{key!r}] is {value!r}"
         if fractions[key] < 0:
             advice = "give a non-negative number: the mean trip count of a loop, or the probability of a test"
-            raise StatisticsError(problem, advice, key=key)
+            raise ArgumentError(problem, advice, key=key)
         if key.endswith(SPAN) and fractions[key] < 1:
             advice = "give the width of the window of indices that one work-item uses, at least 1"
-            raise StatisticsError(problem, advice, key=key)
+            raise ArgumentError(problem, advice, key=key)
     return fractions

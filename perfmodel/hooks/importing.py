@@ -17,7 +17,7 @@ from perfmodel import store
 from perfmodel.counts import KernelCounts
 from perfmodel.display import in_words
 from perfmodel.documents import EXACT
-from perfmodel.errors import DocumentError, KernelFileError, PerfModelError, ResultsError, SpaceError
+from perfmodel.errors import DocumentError, KernelFileError, PerfModelError, TuningError
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks.kernel_tuner import BLOCK_SIZES, Build, build_kernel, parameters_of, three_axes
 from perfmodel.kernels import KernelClass, load_file
@@ -136,7 +136,7 @@ def _naming_parameter(units: Collection[str], results: TunerResults) -> str:
     names = {name for name, value in pairs if str(value) in units}
     if len(names) == 1:
         return names.pop()
-    raise ResultsError(
+    raise DocumentError(
         f"the kernel file has variants(), and {' and '.join(sorted(names)) or 'no parameter'} of the results names one",
         f"give results with one such parameter ({', '.join(units)}), or let the file have build(**configuration)",
     )
@@ -195,7 +195,7 @@ def import_results(
 
     Raises
     ------
-    ResultsError, KernelFileError
+    DocumentError, KernelFileError
         If the file cannot be read, does not name its device, or has no usable result; if the kernel file is wrong.
     StoreError, OutputError
         If the store belongs to another device, or cannot be written.
@@ -223,7 +223,7 @@ def import_results(
     if not added and not again:
         first, number = refused[0] if refused else "there is none", len(results.results) + len(results.refused)
         problem = f"'{path}': none of its {number} results can be used, the first because {first.rstrip('.')}"
-        raise ResultsError(problem, "give the kernel file that was tuned, and its sizes")
+        raise DocumentError(problem, "give the kernel file that was tuned, and its sizes")
     return Imported(str(path), results.form, facts.name, tuple(added), again, tuple(refused), results.notes)
 
 
@@ -325,7 +325,7 @@ def _refusal(planned: _Planned, error: PerfModelError) -> str:
     if isinstance(error, DocumentError):
         return f"the configuration ({in_words(planned.configuration)}) {error.problem}"
     details = vars(error)
-    if isinstance(error, SpaceError) and "configuration" in details:
+    if isinstance(error, TuningError) and "configuration" in details:
         return f"the kernel ({details['configuration']}) {details['reason']}"
     return f"the kernel ({in_words(planned.row.variant)}) cannot be counted: {error}"
 
@@ -341,11 +341,11 @@ def _device(
     """Return the device of the results, with the facts in the store."""
     if device and results.device and device != results.device:
         problem = f"the results are of '{results.device}', and '{device}' was given"
-        raise ResultsError(problem, "leave the device out, or give the file of that device")
+        raise DocumentError(problem, "leave the device out, or give the file of that device")
     known = before.known_facts if before and (before.rows or before.facts) else None
     name = device or results.device or (known.name if known else None)
     if not name:
-        raise ResultsError(f"'{results.path}' does not name the device of its results", "give it (--device NAME)")
+        raise DocumentError(f"'{results.path}' does not name the device of its results", "give it (--device NAME)")
     if known and known.name != name:
         raise other_device(target, f"'{known.name}' ({known.platform})", f"'{name}' ({platform or '?'})")
     known = known or DeviceFacts(name, "", "", ())

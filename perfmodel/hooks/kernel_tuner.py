@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel import predicting
 from perfmodel.display import in_words
 from perfmodel.documents import one_line
-from perfmodel.errors import KernelError, KernelFileError, PerfModelError, ResultsError, SpaceError, extra_needed
+from perfmodel.errors import ArgumentError, KernelError, KernelFileError, PerfModelError, TuningError, extra_needed
 from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
@@ -31,15 +31,15 @@ BLOCK_SIZES = ("block_size_x", "block_size_y", "block_size_z")
 """Kernel Tuner's names of the three axes of a work-group."""
 
 
-def refused(configuration: Configuration, problem: str) -> SpaceError:
+def refused(configuration: Configuration, problem: str) -> TuningError:
     """Return the error to raise if a configuration has no kernel that a tuner can run."""
     shown = in_words(configuration)
     advice = "correct build(), or exclude the configuration by a restriction"
-    return SpaceError(f"the configuration ({shown}) {problem}", advice, configuration=shown, reason=problem)
+    return TuningError(f"the configuration ({shown}) {problem}", advice, configuration=shown, reason=problem)
 
 
 def build_kernel(build: Build, configuration: Configuration) -> TranslationUnit:
-    """Return the kernel of a configuration; raise SpaceError if ``build`` fails."""
+    """Return the kernel of a configuration; raise TuningError if ``build`` fails."""
     from loopy import TranslationUnit
 
     try:
@@ -91,7 +91,7 @@ def device_code(
 ) -> DeviceCode:
     """Return the code that Loopy generates, and its launch at these sizes.
 
-    Raises SpaceError if a run needs several launches, or memory between launches.
+    Raises TuningError if a run needs several launches, or memory between launches.
     """
     from loopy.schedule.tools import get_subkernel_arg_info
     from pymbolic import evaluate
@@ -131,8 +131,8 @@ def made_arguments(
 class Guide(FrozenValue):
     """Predictions of all configurations of a space, for Kernel Tuner.
 
-    The first use raises SpaceError if no configuration is allowed or fits on the device, or if an allowed one cannot be
-    built or counted.
+    The first use raises TuningError if no configuration is allowed or fits on the device, or if an allowed one cannot
+    be built or counted.
     """
 
     build: Build  #: ``build(**configuration)`` returns the transformed kernel.
@@ -156,7 +156,7 @@ class Guide(FrozenValue):
         if not fitting:
             points = math.prod(map(len, self.space.values()))
             problem = f"the space has {points} configurations, the restrictions allow {len(predicted)}, and of these"
-            raise SpaceError(f"{problem} none fits on the device", "give more values, or change the restrictions")
+            raise TuningError(f"{problem} none fits on the device", "give more values, or change the restrictions")
         return tuple((self._with_blocks(configuration), seconds) for configuration, seconds in fitting)
 
     @cached_property
@@ -167,7 +167,7 @@ class Guide(FrozenValue):
         return {**{name: list(values) for name, values in self.space.items()}, **shapes}
 
     def counts(self, configuration: Configuration) -> KernelCounts:
-        """Return the counts of a configuration, which are made once; raise SpaceError if that fails."""
+        """Return the counts of a configuration, which are made once; raise TuningError if that fails."""
         key = _key(configuration)
         if key not in self._counts:
             unit = build_kernel(self.build, configuration)
@@ -193,10 +193,10 @@ class Guide(FrozenValue):
         in one mapping.
         """
         if (within is not None and not within >= 1) or (top is not None and top < 1):
-            raise ResultsError(f"within={within} and top={top} keep nothing", "give a factor and a number of 1 or more")
+            raise ArgumentError(f"within={within} and top={top} keep nothing", "give a factor or a number of 1 or more")
         best = self.ranked[0][1]
         if within is not None and best <= 0:
-            raise ResultsError(f"the shortest predicted time is {best:.3g} s", "give top= instead of within=")
+            raise ArgumentError(f"the shortest predicted time is {best:.3g} s", "give top= instead of within=")
         most = math.inf if within is None else within * best
         kept = frozenset(_key(configuration) for configuration, seconds in self.ranked[:top] if seconds <= most)
         names = tuple(self.tune_params)
@@ -237,7 +237,7 @@ class Guide(FrozenValue):
         values = made_arguments(build_kernel(self.build, self._own(fastest)), self.sizes, scalars or {})
         if unknown := sorted(set(arguments or ()) - set(values)):
             problem = f"arguments name {', '.join(unknown)}, which the kernel does not have"
-            raise ResultsError(problem, f"name some of: {', '.join(values)}")
+            raise ArgumentError(problem, f"name some of: {', '.join(values)}")
         values |= arguments or {}
 
         def source(configuration: Configuration) -> str:
@@ -283,7 +283,7 @@ class Guide(FrozenValue):
         return {name: configuration[name] for name in self.space}
 
     def _with_blocks(self, configuration: dict[str, Any]) -> dict[str, Any]:
-        """Add the shape of its work-groups to a configuration; raise SpaceError if its own parameters contradict it."""
+        """Add the shape of its work-groups to a configuration; TuningError: its own parameters contradict it."""
         shape = three_axes(self.counts(configuration).launch.group_shape)
         names = self._block_names
         whole = {**configuration, **{n: width for n, width in zip(names, shape, strict=False) if n not in self.space}}
@@ -320,5 +320,5 @@ class PredictedFirst:
         rank = self.ranks.get(_key(configuration))
         if rank is None:
             problem = f"Kernel Tuner's space has the configuration ({in_words(configuration)}), the guide does not"
-            raise ResultsError(problem, "give tune_kernel the restrictions of Guide.kernel() or Guide.restriction()")
+            raise ArgumentError(problem, "give tune_kernel the restrictions of Guide.kernel() or Guide.restriction()")
         return rank

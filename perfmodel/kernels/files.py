@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.counts import KernelCounts
-from perfmodel.errors import KernelFileError, SpaceError, UnknownNameError, clipped, failed, listed
+from perfmodel.errors import KernelFileError, TuningError, UnknownNameError, clipped, failed, listed
 from perfmodel.kernels.kernel_class import KernelClass
 from perfmodel.kernels.space import Space
 from perfmodel.values import FrozenValue
@@ -105,7 +105,7 @@ def load_file(path: Path | str) -> dict[str, TranslationUnit]:
     values of each; ``allowed(tile, ...)``, if there is one, leaves out the configurations for which it returns false.
 
     Raises a KernelFileError, with the line, if there is no such file, it is not Python, it raises, it defines neither
-    function, or a function returns something else. Raises a SpaceError if ``space()`` is not well defined, or
+    function, or a function returns something else. Raises a TuningError if ``space()`` is not well defined, or
     ``kernel()`` takes parameters without it.
     """
     return dict(load_kernel_file(path).variants)
@@ -144,7 +144,7 @@ def load_kernel_file(path: Path | str) -> KernelFile:
         return KernelFile(space.variants, arguments, space, reference)
     if name == "kernel" and (parameters := _required(function)):
         problem = f"kernel() of '{path}' takes {', '.join(parameters)}, and the file has no space()"
-        raise SpaceError(problem, "add space(), which returns a dict of the values of each parameter")
+        raise TuningError(problem, "add space(), which returns a dict of the values of each parameter")
     with surroundings(path):
         value = function()
     units = _translation_units(path, name, value)

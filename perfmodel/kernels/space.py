@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.errors import SpaceError
+from perfmodel.errors import TuningError
 from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ MOST_KEPT = 10**6  # configurations that satisfy all restrictions: a gigabyte of
 class Space(FrozenValue):
     """All variants of a kernel that a function builds from parameters.
 
-    Raises a SpaceError if a parameter's name is not a string, it has no values or one value twice, there are more than
+    Raises a TuningError if a parameter's name is not a string, it has no values or one value twice, there are more than
     :data:`MOST` configurations, a restriction has an unknown parameter or does not return true or false, or no
     configuration satisfies all restrictions.
 
@@ -53,9 +53,9 @@ class Space(FrozenValue):
         object.__setattr__(self, "values", _checked_values(self.values))
         object.__setattr__(self, "restrictions", tuple(self.restrictions))
         if not self.configurations:
-            raise SpaceError("no configuration satisfies all restrictions", "check them, or give more values")
+            raise TuningError("no configuration satisfies all restrictions", "check them, or give more values")
         if len(self.configurations) > MOST_KEPT:
-            raise SpaceError(f"more than {MOST_KEPT} configurations satisfy all restrictions", "restrict them more")
+            raise TuningError(f"more than {MOST_KEPT} configurations satisfy all restrictions", "restrict them more")
 
     @cached_property
     def configurations(self) -> tuple[Configuration, ...]:
@@ -79,7 +79,7 @@ class Space(FrozenValue):
         builders: dict[str, Callable[[], TranslationUnit]] = {}
         for configuration in self.configurations:
             if (name := self.name_of(configuration)) in builders:
-                raise SpaceError(f"two configurations are named '{name}'", "give values that look different as text")
+                raise TuningError(f"two configurations are named '{name}'", "give values that look different as text")
             builders[name] = partial(self.build, **configuration)
         return builders
 
@@ -109,7 +109,7 @@ class Space(FrozenValue):
         try:
             parameters = inspect.signature(restriction).parameters
         except (TypeError, ValueError) as error:
-            raise SpaceError(f"a restriction cannot be called ({error})", "give a function of parameters") from error
+            raise TuningError(f"a restriction cannot be called ({error})", "give a function of parameters") from error
         kinds = {given.kind for given in parameters.values()}
         names = tuple(parameters)
         if kinds == {inspect.Parameter.VAR_KEYWORD}:
@@ -119,7 +119,7 @@ class Space(FrozenValue):
         for name in names:
             if name not in self.values:
                 advice = f"the parameters are {', '.join(self.values)}"
-                raise SpaceError(f"a restriction takes '{name}', which is not a parameter", advice)
+                raise TuningError(f"a restriction takes '{name}', which is not a parameter", advice)
         return lambda given: _truth(restriction(**{name: given[name] for name in names}), given), names
 
 
@@ -136,21 +136,21 @@ def _extended(
 def _checked_values(given: Mapping[Any, Any]) -> dict[str, tuple[Any, ...]]:
     for name, values in given.items():
         if not isinstance(name, str):
-            raise SpaceError(f"a parameter's name is {name!r}, not a string", "give names such as 'tile'")
+            raise TuningError(f"a parameter's name is {name!r}, not a string", "give names such as 'tile'")
         if not isinstance(values, Collection) or isinstance(values, str | bytes | Mapping):
             kind = type(values).__name__
-            raise SpaceError(f"the values of parameter '{name}' are of type {kind}", "give a tuple, a list or a range")
+            raise TuningError(f"the values of parameter '{name}' are of type {kind}", "give a tuple, a list or a range")
     counts = {name: len(values) for name, values in given.items()}
     for name, count in counts.items():
         if not count:
-            raise SpaceError(f"parameter '{name}' has no values", "give at least one")
+            raise TuningError(f"parameter '{name}' has no values", "give at least one")
     if math.prod(counts.values()) > MOST:
         product = " * ".join(f"{count} of {name}" for name, count in counts.items())
-        raise SpaceError(f"the space has more than {MOST} configurations ({product} values)", "give fewer values")
+        raise TuningError(f"the space has more than {MOST} configurations ({product} values)", "give fewer values")
     tuples = {name: tuple(values) for name, values in given.items()}
     for name, values in tuples.items():
         if (twice := _twice(values)) is not None:
-            raise SpaceError(f"parameter '{name}' has the value {twice[0]!r} twice", "give each value once")
+            raise TuningError(f"parameter '{name}' has the value {twice[0]!r} twice", "give each value once")
     return tuples
 
 
@@ -168,4 +168,4 @@ def _truth(answer: object, configuration: Configuration) -> bool:
         return bool(answer)
     given = " ".join(f"{name}={value!r}" for name, value in configuration.items())
     kind = "None" if answer is None else f"an object of type {type(answer).__name__}"
-    raise SpaceError(f"a restriction returned {kind} for {given}", "return True or False, as with all() of an array")
+    raise TuningError(f"a restriction returned {kind} for {given}", "return True or False, as with all() of an array")

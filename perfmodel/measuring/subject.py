@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from perfmodel.errors import KernelArgumentError, KernelError, PerfModelError, listed
+from perfmodel.errors import ArgumentError, KernelError, PerfModelError, listed
 from perfmodel.kernels import KernelClass, Parameters, Variant
 from perfmodel.kernels.samples import KeptKernel, code_hash
 from perfmodel.store import Key, canonical
@@ -149,7 +149,7 @@ def with_all_arguments(kernel: Any) -> Any:
 def array_arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[ArrayArgument, ...]:
     """Return the arrays among a kernel's arguments, in order; `values` has its sizes, and offsets other than 0.
 
-    KernelError means an array without a known size, KernelArgumentError a size without a value.
+    KernelError means an array without a known size, ArgumentError a size without a value.
     """
     from loopy import ValueArg
     from loopy.kernel.array import ArrayBase
@@ -164,10 +164,10 @@ def array_arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[ArrayArgume
         raise _other_scalars(kernel.name, scalars, values) from error
 
 
-def _other_scalars(kernel: str, wanted: Iterable[str], given: Iterable[str]) -> KernelArgumentError:
+def _other_scalars(kernel: str, wanted: Iterable[str], given: Iterable[str]) -> ArgumentError:
     names, values = listed(sorted(wanted)), listed(sorted(given))
     problem = f"kernel '{kernel}' has the scalar arguments ({names}), but values were given for ({values})"
-    return KernelArgumentError(problem, "give each of them a value, as a size (-p) or a scalar")
+    return ArgumentError(problem, "give each of them a value, as a size (-p) or a scalar")
 
 
 def _buffers(argument: Any) -> tuple[str, ...]:
@@ -205,7 +205,7 @@ def _array(kernel: str, argument: Any, values: Mapping[str, Any]) -> ArrayArgume
 
 
 def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a kernel's scalar arguments in their types; offsets are 0 by default. KernelArgumentError: other names."""
+    """Return a kernel's scalar arguments in their types; offsets are 0 by default. ArgumentError: other names."""
     from loopy import ValueArg
 
     values = {**dict.fromkeys(offset_arguments(kernel), 0), **scalars, **parameters}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from warnings import warn
 
-from perfmodel.errors import PerfModelWarning, UnknownDeviceError, listed as joined
+from perfmodel.errors import PerfModelWarning, UnknownNameError, listed as joined
 from perfmodel.opencl.device import Device, devices, identities, no_device
 from perfmodel.opencl.health import Health, broken, check
 
@@ -18,7 +18,7 @@ def find(selector: str | None = None) -> Device:
     selector : str, optional
         An index, a slug or name, else a part of a platform's name, else a part of a slug or name, in upper or lower
         case; of several equally good matches, the first that works. By default PoCL, else the first device that works.
-        Raises NoDeviceError if none is listed, UnknownDeviceError if none matches, BrokenDeviceError if none works.
+        Raises NoDeviceError if none is listed, UnknownNameError if none matches, BrokenDeviceError if none works.
     """
     failures: list[tuple[Device, Health]] = []
     for device in _candidates(selector, devices()):
@@ -60,7 +60,7 @@ def _matching(selector: str, listed: tuple[Device, ...]) -> list[Device]:
                      PerfModelWarning, stacklevel=2)  # fmt: skip
             return matches
     problem = f"no OpenCL device matches '{selector}'; there are: {_names(listed)}"
-    raise UnknownDeviceError(problem, "give an index or a part of a name or platform")
+    raise UnknownNameError(problem, "give an index or a part of a name or platform")
 
 
 def _names(devices: tuple[Device, ...] | list[Device]) -> str:

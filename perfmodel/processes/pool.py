@@ -167,7 +167,7 @@ class _SentVariants:
                 self._processes.end(kill=True)
                 problem = f"variant '{self._names[place]}': two processes that worked on it were killed or crashed"
                 advice = "run it with jobs=1 to see why, make its code shorter if memory is too small, or leave it out"
-                self._keep(place, errors.WorkerDiedError(problem, advice))
+                self._keep(place, errors.VariantError(problem, advice, name=self._names[place]))
 
 
 def _note(name: str, value: Any) -> str:

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from perfmodel import display
 from perfmodel.documents import LIMITS, json_document, read_file, reading, shortened
-from perfmodel.errors import DocumentError, ResultsError
+from perfmodel.errors import DocumentError
 from perfmodel.store.measurement import LONGEST_S, SHORTEST_S, Measurement, Status, canonical
 
 TIME_COLUMN: Final = b"min_ms"
@@ -131,7 +131,7 @@ class TunerResults:
 
 
 def read_results(path: str | Path) -> TunerResults:
-    """Read a cache file of Kernel Tuner, a file of T4 results, or a table of times, or raise ResultsError."""
+    """Read a cache file of Kernel Tuner, a file of T4 results, or a table of times, or raise DocumentError."""
     path = Path(path)
     try:
         with reading(path):
@@ -149,7 +149,7 @@ def read_results(path: str | Path) -> TunerResults:
             found = f"an object with {', '.join(map(shortened, document)) or 'nothing'}"
         raise DocumentError(f"is {found}: it has neither 'cache' nor 'results'")
     except DocumentError as error:
-        raise ResultsError(
+        raise DocumentError(
             f"'{path}' {error.problem}",
             "give a cache file of Kernel Tuner (its tune_kernel(cache=...) writes it), a file of T4 results of version "
             "1, or a CSV table with the column min_ms",

@@ -111,7 +111,7 @@ def tune(
 
     Raises
     ------
-    SpaceError, SizeError, OptionError, TuningError
+    TuningError, SizeError, OptionError
         If the space, the sizes, `level`, `within` or `of_roof` are not allowed, or no variant can be predicted.
     WeightsError, BrokenDeviceError, DeviceBusyError
         If no model of a device of this machine is found, or the device does not work or stays in use.

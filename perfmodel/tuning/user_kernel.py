@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 from loopy import TranslationUnit
 
-from perfmodel.errors import KernelArgumentError, UnknownNameError, listed
+from perfmodel.errors import ArgumentError, UnknownNameError, listed
 from perfmodel.kernels import KernelClass, Ladder, Parameters
 from perfmodel.measuring.subject import FailedError, Subject, array_arguments, offset_arguments, stage
 from perfmodel.store import canonical
@@ -118,7 +118,7 @@ class UserKernel:
 
 
 def check_given(kernel: Any, given: Mapping[str, Any], parameters: Parameters) -> None:
-    """Raise KernelArgumentError if an argument is unknown to the kernel, or has another type, shape or value."""
+    """Raise ArgumentError if an argument is unknown to the kernel, or has another type, shape or value."""
     arrays = {array.name: array for array in array_arguments(kernel, parameters)}
     known = {argument.name: argument for argument in kernel.args}
     for name, value in given.items():
@@ -135,7 +135,7 @@ def check_given(kernel: Any, given: Mapping[str, Any], parameters: Parameters) -
             found, allowed = _wrong_scalar(value, dtype), f"a number of {dtype.name}"
         if found:
             problem = f"arguments() gives '{name}' for the kernel '{kernel.name}', and it {found}"
-            raise KernelArgumentError(problem, f"give {allowed}, or leave it out and perfmodel makes it", argument=name)
+            raise ArgumentError(problem, f"give {allowed}, or leave it out and perfmodel makes it", argument=name)
 
 
 def _wrong_array(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> str:

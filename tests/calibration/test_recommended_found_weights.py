@@ -12,7 +12,7 @@ import pytest
 import perfmodel as pm
 from perfmodel.calibration import recommended
 from perfmodel.calibration.recommended import find_weights, foreign
-from perfmodel.errors import NoDeviceError, UnknownDeviceError, UnknownNameError, WeightsError
+from perfmodel.errors import NoDeviceError, UnknownNameError, WeightsError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.predicting.model import load
 from tests.recorded import DEVICES, SIMULATED
@@ -148,7 +148,7 @@ TITAN = DeviceFacts("NVIDIA TITAN V", "NVIDIA CUDA", "1", (("recorded", Fact(1, 
 
 
 @pytest.mark.parametrize("name", ["titan-v", "Titan V", "titan", "nvidia-titan-v"])
-@pytest.mark.parametrize("error", [NoDeviceError, UnknownDeviceError("no OpenCL device matches 'titan'")])
+@pytest.mark.parametrize("error", [NoDeviceError, UnknownNameError("no OpenCL device matches 'titan'")])
 def test_a_device_that_is_not_in_the_machine_has_a_name(machine, monkeypatch, name, error):
     machine("own")
     folder = machine("current", TITAN)
@@ -173,10 +173,10 @@ def test_a_name_of_several_devices_or_of_none(machine, monkeypatch):
         find_weights("0")
 
     def identify(selector=None):
-        raise UnknownDeviceError(f"no OpenCL device matches {selector}")
+        raise UnknownNameError(f"no OpenCL device matches {selector}")
 
     monkeypatch.setattr(recommended, "identify", identify)
-    with pytest.raises(UnknownDeviceError):
+    with pytest.raises(UnknownNameError):
         find_weights("titan-z")
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from perfmodel import cluster as clusters, store
 from perfmodel.calibration import scheduled
 from perfmodel.cli import application
-from perfmodel.errors import BrokenDeviceError, SchedulerError, UnknownDeviceError, WorkerDiedError
+from perfmodel.errors import BrokenDeviceError, SchedulerError, UnknownNameError
 from perfmodel.measuring.campaign import QUICK
 from tests.campaigns import SCALE
 from tests.cluster import cluster
@@ -25,7 +25,7 @@ FEW = replace(QUICK, variants=1, visits=1, most_visits=1, apart_s=0.0, runs=3)
 def test_a_worker_measures_its_device_and_the_caller_writes_the_store(tmp_path):
     with cluster(resources={device().slug: 1}) as client:
         (folder,) = scheduled.measured_devices(client, (), tmp_path, FEW, None, [SCALE], [])
-        with pytest.raises(UnknownDeviceError, match=f"no worker .* has the resource 'h200'; .* have: {device().slug}"):
+        with pytest.raises(UnknownNameError, match=f"no worker .* has the resource 'h200'; .* have: {device().slug}"):
             [*scheduled.measured_devices(client, ("h200",), tmp_path, FEW)]
     found = store.read(folder)
     assert tmp_path / device().slug == folder
@@ -42,7 +42,7 @@ def test_errors_of_tasks_name_the_device():
     client = SimpleNamespace(scheduler=SimpleNamespace(address="tcp://host:1"))
     assert 3 == scheduled._result(client, "pocl", future_of(None))
     killed = type("KilledWorker", (Exception,), {})()
-    with pytest.raises(WorkerDiedError, match="the workers with the device 'pocl' died"):
+    with pytest.raises(SchedulerError, match="the workers with the device 'pocl' died"):
         scheduled._result(client, "pocl", future_of(killed))
     with pytest.raises(BrokenDeviceError, match="a worker with the resource 'pocl': it crashed; choose another"):
         scheduled._result(client, "pocl", future_of(BrokenDeviceError("it crashed", "choose another")))

@@ -11,11 +11,11 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.errors import (
+    ArgumentError,
     CountError,
     KernelError,
     OptionError,
     PerfModelWarning,
-    StatisticsError,
     StatisticsNeededError,
 )
 from perfmodel.features import evaluate
@@ -84,7 +84,7 @@ def test_statistics_are_exact_fractions_of_what_is_written() -> None:
 
 @pytest.mark.parametrize("value", [-1, "often", float("nan"), float("inf")])
 def test_statistics_that_are_no_natural_share(value: object) -> None:
-    with pytest.raises(StatisticsError, match="'j'"):
+    with pytest.raises(ArgumentError, match="'j'"):
         count(rows_until(), statistics={"j": value}, cache=False)
 
 
@@ -92,7 +92,7 @@ def test_statistics_that_are_no_natural_share(value: object) -> None:
 def test_spans_below_an_index(value: object) -> None:
     gathered = lp.make_kernel("{[i]: 0 <= i < 8}", "out[i] = x[index[i]]", lang_version=LANGUAGE)
     gathered = lp.add_dtypes(gathered, {"x": np.float32, "index": np.int32})
-    with pytest.raises(StatisticsError, match=r"statistics\['x:span'\] is .*; give "):
+    with pytest.raises(ArgumentError, match=r"statistics\['x:span'\] is .*; give "):
         count(gathered, statistics={"x:span": value}, cache=False)
 
 
@@ -177,7 +177,7 @@ def test_a_probability_is_at_most_one() -> None:
         assumptions="n >= 1", lang_version=LANGUAGE,
     )
     assert 8 == count(t_unit, statistics={"flag[i] > 0": 1}).accesses(array="a")(n=8)
-    with pytest.raises(StatisticsError, match=r"is 1\.5; give the probability of a test, from 0 to 1") as error:
+    with pytest.raises(ArgumentError, match=r"is 1\.5; give the probability of a test, from 0 to 1") as error:
         count(t_unit, statistics={"flag[i] > 0": 1.5})
     message(error)
 

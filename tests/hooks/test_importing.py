@@ -12,7 +12,7 @@ import pytest
 
 from perfmodel import store
 from perfmodel.counts import count
-from perfmodel.errors import DocumentError, KernelFileError, PerfModelError, ResultsError, StoreError
+from perfmodel.errors import DocumentError, KernelFileError, PerfModelError, StoreError
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks import import_results, importing
 from perfmodel.hooks.importing import kernel_source
@@ -104,7 +104,7 @@ def test_variants_are_found_by_the_parameter_that_names_them(own):
     assert ({"variant": "two"}, {"n": 4096}) == (row.variant, row.parameters)
     assert "has variant='three', and the kernel file has the values one, two" in found.refused[0]
     with_keys(["group", "terms"], entry(group=1, terms=2))
-    with pytest.raises(ResultsError, match="no parameter of the results names one; give results with one such"):
+    with pytest.raises(DocumentError, match="no parameter of the results names one; give results with one such"):
         import_results("cache.json", "named.py", "store", SIZES)
 
 
@@ -120,14 +120,14 @@ def test_kernel_tuners_block_sizes_are_compared_with_the_launch():
 @pytest.mark.parametrize("value", [-1, 2**60, 1.5, True, None, "x"])
 def test_only_integers_are_sizes(value):
     with_keys(["group", "n"], entry(group=32, n=value))
-    with pytest.raises(ResultsError, match="which is neither a parameter of the kernel file nor a size"):
+    with pytest.raises(DocumentError, match="which is neither a parameter of the kernel file nor a size"):
         import_results("cache.json", "kernel.py", "store")
 
 
 def test_sizes_may_be_in_the_configuration():
     with_keys(["group", "n"], entry(group=32, n=640))
     assert {"n": 640} == import_results("cache.json", "kernel.py", "store").rows[0].parameters
-    with pytest.raises(ResultsError, match="has n=640, where n=4096 was given"):
+    with pytest.raises(DocumentError, match="has n=640, where n=4096 was given"):
         import_results("cache.json", "kernel.py", "store", SIZES)
 
 
@@ -143,7 +143,7 @@ def test_sizes_may_be_in_the_configuration():
 )
 def test_invalid_configurations_are_refused(names, values, sizes, text):
     with_keys(names, entry(**values))
-    with pytest.raises(ResultsError, match="none of its 1 results can be used") as caught:
+    with pytest.raises(DocumentError, match="none of its 1 results can be used") as caught:
         import_results("cache.json", "kernel.py", "store", sizes)
     assert text in str(caught.value)
     assert not Path("store").exists()
@@ -169,7 +169,7 @@ def test_damaged_files_end_in_one_error():
 
 def test_an_empty_cache_is_refused():
     Path("cache.json").write_text(cache())
-    with pytest.raises(ResultsError, match="none of its 0 results can be used, the first because there is"):
+    with pytest.raises(DocumentError, match="none of its 0 results can be used, the first because there is"):
         import_results("cache.json", "kernel.py", "store", SIZES)
 
 
@@ -181,10 +181,10 @@ def test_platform_and_driver_come_from_the_store():
 
 
 def test_the_device_must_be_known_and_the_files():
-    with pytest.raises(ResultsError, match="the results are of 'A device', and 'B' was given"):
+    with pytest.raises(DocumentError, match="the results are of 'A device', and 'B' was given"):
         import_results("cache.json", "kernel.py", "store", SIZES, device="B")
     Path("t4.json").write_text(json.dumps(t4([measurement(variant={"group": 32})])))
-    with pytest.raises(ResultsError, match="give it"):
+    with pytest.raises(DocumentError, match="give it"):
         import_results("t4.json", "kernel.py", "store", SIZES)
 
 
@@ -262,7 +262,7 @@ def test_a_cache_of_another_kernel_is_refused_before_anything_is_counted():
     Path("spaced.py").write_text(
         "def kernel(MWG):\n    raise AssertionError\n\n\ndef space():\n    return {'MWG': (16, 32)}\n"
     )
-    with pytest.raises(ResultsError, match="has group=32, which is neither a parameter of the kernel"):
+    with pytest.raises(DocumentError, match="has group=32, which is neither a parameter of the kernel"):
         import_results("cache.json", "spaced.py", "store", SIZES)
     assert not Path("store").exists()
 

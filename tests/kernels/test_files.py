@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.errors import KernelFileError, PerfModelError, SpaceError
+from perfmodel.errors import KernelFileError, PerfModelError, TuningError
 from perfmodel.kernels import discover, load_file
 from perfmodel.kernels.files import load_kernel_file
 
@@ -127,13 +127,13 @@ def test_a_file_with_a_space_has_a_variant_for_each_configuration(tmp_path):
 @pytest.mark.parametrize(
     ("change", "error", "problem"),
     [
-        (("def space", "def spaces"), SpaceError, "takes tile, and the file has no space(); add space()"),
+        (("def space", "def spaces"), TuningError, "takes tile, and the file has no space(); add space()"),
         (('{"tile": (8, 16), "unroll": (1, 2)}', "8"), KernelFileError, "space() is or returns int"),
-        (("(8, 16)", "range(10**18)"), SpaceError, "the space has more than 10000000 configurations"),
+        (("(8, 16)", "range(10**18)"), TuningError, "the space has more than 10000000 configurations"),
         (('{"tile": (8, 16), "unroll": (1, 2)}', '{"tile": 8}'), KernelFileError, "a dict of each parameter"),
-        (("tile * unroll < 32", "False"), SpaceError, "no configuration satisfies all restrictions"),
+        (("tile * unroll < 32", "False"), TuningError, "no configuration satisfies all restrictions"),
         (("tile * unroll < 32", "1 / 0"), KernelFileError, "ZeroDivisionError"),
-        (("allowed(tile, unroll)", "allowed(tile, lanes)"), SpaceError, "a restriction takes 'lanes'"),
+        (("allowed(tile, unroll)", "allowed(tile, lanes)"), TuningError, "a restriction takes 'lanes'"),
     ],
 )
 def test_a_space_that_is_not_well_defined(tmp_path, change, error, problem):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from perfmodel.errors import SpaceError
+from perfmodel.errors import TuningError
 from perfmodel.kernels.space import Space
 
 
@@ -86,7 +86,7 @@ def test_coordinates_keep_the_order_of_numbers_and_nothing_is_further_apart_than
     ],
 )  # fmt: skip
 def test_a_space_that_makes_no_sense(values, restrictions, said):
-    with pytest.raises(SpaceError) as raised:
+    with pytest.raises(TuningError) as raised:
         Space(pair, values, restrictions)
     assert said in str(raised.value)
 
@@ -102,5 +102,5 @@ def test_restrictions_may_return_what_is_true_of_numpy_and_take_all_by_name():
 
 
 def test_two_values_that_look_alike_are_refused_where_variants_are_named():
-    with pytest.raises(SpaceError, match="two configurations are named 'tile=8'; give values that look different"):
+    with pytest.raises(TuningError, match="two configurations are named 'tile=8'; give values that look different"):
         Space(pair, {"tile": (8, "8")}).variants  # noqa: B018

@@ -10,7 +10,7 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.errors import KernelArgumentError
+from perfmodel.errors import ArgumentError
 from perfmodel.measuring.subject import (
     ArrayArgument,
     FailedError,
@@ -139,12 +139,12 @@ def test_offsets_that_loopy_adds_are_zero():
 
 @pytest.mark.parametrize(("sizes", "scalars"), [({}, {"s": 1.0}), ({"n": 1}, {}), ({"n": 1, "m": 2}, {"s": 1.0})])
 def test_missing_and_superfluous_scalars_are_named(sizes, scalars):
-    with pytest.raises(KernelArgumentError, match=r"\(n, s\)"):
+    with pytest.raises(ArgumentError, match=r"\(n, s\)"):
         scalar_arguments(KERNEL, sizes, scalars)
 
 
 def test_a_size_of_an_array_without_a_value_is_named():
-    with pytest.raises(KernelArgumentError, match=r"\(n, s\), but values were given for \(s\)"):
+    with pytest.raises(ArgumentError, match=r"\(n, s\), but values were given for \(s\)"):
         array_arguments(KERNEL, {"s": 1.0})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel import opencl
-from perfmodel.errors import BrokenDeviceError, NoDeviceError, PerfModelWarning, UnknownDeviceError
+from perfmodel.errors import BrokenDeviceError, NoDeviceError, PerfModelWarning, UnknownNameError
 from perfmodel.opencl import Health, selection
 from tests.machine import fake_device
 
@@ -53,7 +53,7 @@ def test_a_device_is_identified_without_a_check(fakes, monkeypatch, selector, ex
     monkeypatch.setattr(selection, "identities", lambda: FAKES)
     fakes.update({0, 1, 2, 3})
     assert expected == opencl.identify(selector).index
-    with pytest.raises(UnknownDeviceError):
+    with pytest.raises(UnknownNameError):
         opencl.identify("amd")
     monkeypatch.setattr(selection, "identities", tuple)
     with pytest.raises(NoDeviceError):
@@ -85,7 +85,7 @@ def test_named_device_that_does_not_work(fakes):
 @pytest.mark.usefixtures("fakes")
 @pytest.mark.parametrize("selector", ["radeon", "4", "", "-1"])
 def test_unknown_selector_lists_what_there_is(selector):
-    with pytest.raises(UnknownDeviceError) as caught:
+    with pytest.raises(UnknownNameError) as caught:
         opencl.find(selector)
     assert isinstance(caught.value, LookupError)
     assert "there are: 0: " in str(caught.value)

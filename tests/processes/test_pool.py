@@ -21,7 +21,7 @@ import pytest
 from joblib import parallel_config
 
 import perfmodel as pm
-from perfmodel.errors import SchedulerError, VersionError, WorkerDiedError, WorkerDiedWarning
+from perfmodel.errors import SchedulerError, VariantError, VersionError, WorkerDiedWarning
 from perfmodel.processes import pool
 from perfmodel.processes.pool import Processes, processes_for
 from perfmodel.processes.variants import Outcome, Parcel
@@ -62,7 +62,7 @@ def test_killed_processes_lose_no_variant(tmp_path):
         name: counts.work_groups()(n=100) for name, counts in counted.items()
     }
     assert [name for name in variants if name != "v3"] == [*counted]
-    assert isinstance(counted.errors["v3"], WorkerDiedError)
+    assert isinstance(counted.errors["v3"], VariantError)
     texts = [str(one.message) for one in given if one.category is WorkerDiedWarning]
     assert 1 <= len(texts) <= 2
     assert len((tmp_path / "built").read_text().split()) <= len(variants) + 4 * len(texts)
@@ -201,7 +201,7 @@ def test_variants_under_way_are_tried_again_alone(replace):
     processes = replace(deadly=("c",))
     with pytest.warns(WorkerDiedWarning, match="4 of 16 variants were under way and are done again") as given:
         found = dict(pool.Pool(2).stream(_pid, LETTERS, "asking"))
-    assert isinstance(found["c"], WorkerDiedError)
+    assert isinstance(found["c"], VariantError)
     assert {name: name for name in LETTERS if name != "c"} == {name: found[name] for name in found if name != "c"}
     assert ([*LETTERS], 1, 2) == ([*found], len(given), processes.ends)
     assert [[*"abcd"], ["a"], ["b"], ["c"], ["d"]] == [names for names in processes.rounds if names][:5]

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from perfmodel import store
-from perfmodel.errors import ResultsError
+from perfmodel.errors import DocumentError
 from perfmodel.store import Measurements, t4
 from perfmodel.store.exchange import TunerResults, read_results
 from tests.store.test_files import measurement
@@ -220,7 +220,7 @@ def test_times_that_no_record_holds_are_refused(tmp_path, time):
     ],
 )
 def test_a_file_that_is_neither_is_refused(tmp_path, text, said):
-    with pytest.raises(ResultsError) as caught:
+    with pytest.raises(DocumentError) as caught:
         read(tmp_path, text)
     assert said in str(caught.value)
     assert "give a cache file of Kernel Tuner" in str(caught.value)

@@ -10,7 +10,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel import store
-from perfmodel.errors import OptionError, SizeError, SpaceError, TuningError
+from perfmodel.errors import OptionError, SizeError, TuningError
 from perfmodel.facts import Fact
 from perfmodel.measuring.bench import Timekeeper
 from perfmodel.tuning import tuning
@@ -211,7 +211,7 @@ def test_a_space_with_restrictions():
         ({}, {}, TuningError, "the mapping of variants is empty; give at least one."),
         (summed, {}, TuningError, "a function was given without a space; give space={name: values, ...} too."),
         ({"a": summed}, {"space": {"group": (8,)}}, TuningError, "give a function that builds them"),
-        (summed, {"space": {"group": ()}}, SpaceError, "parameter 'group' has no values"),
+        (summed, {"space": {"group": ()}}, TuningError, "parameter 'group' has no values"),
         ({"a": broken}, {}, TuningError, "no variant can be predicted"),
         ({"a": lambda: summed(16)}, {"level": 1.5}, OptionError, "1.5"),
         ({"a": lambda: summed(16)}, {"within": 1.0}, TuningError, "within is 1.0"),

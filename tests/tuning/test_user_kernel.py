@@ -6,7 +6,7 @@ import loopy as lp
 import numpy as np
 import pytest
 
-from perfmodel.errors import KernelArgumentError, UnknownNameError
+from perfmodel.errors import ArgumentError, UnknownNameError
 from perfmodel.measuring.subject import FailedError
 from perfmodel.tuning.user_kernel import UserKernel, check_given
 from tests.tuning.test_anchoring import scaled
@@ -116,6 +116,6 @@ def test_valid_arguments(given):
     ],
 )
 def test_invalid_arguments(given, text):
-    with pytest.raises(KernelArgumentError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         check_given(KERNEL, given, {"n": 8})
     assert text in str(caught.value)

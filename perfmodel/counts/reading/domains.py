@@ -23,7 +23,7 @@ from perfmodel.counts.program.program import Domain
 from perfmodel.counts.reading import sets
 from perfmodel.counts.reading.values import Condition, is_size, offset_argument, text_of
 from perfmodel.counts.unused import spaceless
-from perfmodel.errors import CountError, StatisticsError, StatisticsNeededError, listed
+from perfmodel.errors import ArgumentError, CountError, StatisticsNeededError, listed
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 MOST = 2**63 - 1  # the largest integer in the code
@@ -413,7 +413,7 @@ class Domains:
         key, chance = found
         if chance > 1:
             problem = f"statistics[{key!r}] is {float(chance)}"
-            raise StatisticsError(problem, "give the probability of a test, from 0 to 1", key=key)
+            raise ArgumentError(problem, "give the probability of a test, from 0 to 1", key=key)
         self.keys[key] = None
         return chance
 
