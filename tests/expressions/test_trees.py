@@ -8,7 +8,7 @@ from pymbolic import parse
 from pymbolic.primitives import Variable
 
 from perfmodel.expressions.functions import ARRAY_NAMES, SCALAR_NAMES, call
-from perfmodel.expressions.trees import Derivative, Writer, extent, function_of, product, total, variables
+from perfmodel.expressions.trees import Derivative, Writer, extent, function_of, variables
 
 X, Y, Z = map(Variable, "xyz")
 
@@ -34,12 +34,6 @@ def test_a_shared_tree_counts_twice_and_is_walked_once():
 )  # fmt: skip
 def test_derivatives_without_zeros_and_ones(text, derivative):
     assert derivative == str(Derivative("x")(parse(text)))
-
-
-def test_sums_and_products_leave_zeros_and_ones_out():
-    x = parse("x")
-    assert (0, x, x) == (total((0, 0)), total((0, x)), product(1, x))
-    assert (0, 1) == (product(x, 0), product(1, 1))
 
 
 def written(text):
