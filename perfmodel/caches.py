@@ -1,7 +1,7 @@
 """A writable folder for the caches of the libraries that perfmodel uses.
 
-Loopy, pytools, pyopencl and PoCL keep caches below ``$XDG_CACHE_HOME`` or ``~/.cache``. The import of Loopy fails if it
-cannot open them, so ``import perfmodel`` checks the folder first. It does not write there.
+The import of Loopy fails if its caches below ``$XDG_CACHE_HOME`` or ``~/.cache`` cannot be opened, so ``import
+perfmodel`` checks the folder first. It does not write there.
 """
 
 from __future__ import annotations
@@ -21,10 +21,7 @@ LIBRARIES = ("pytools", "pyopencl", "pocl", "perfmodel")
 
 
 def settle_caches() -> None:
-    """If the usual folder is unusable, use a temporary one for this process's caches, and remove it at the end.
-
-    Call it before Loopy is imported. It raises an OutputError if no temporary folder can be used either.
-    """
+    """Before Loopy's import: if the caches' folder is unusable, use a temporary one, or raise an OutputError."""
     base = cache_folder()
     if usable(base):
         return

@@ -26,10 +26,7 @@ def dask() -> Any:
 
 
 def connected(address: str, timeout_s: float = ANSWERS_S) -> Any:
-    """Connect to a scheduler, or raise SchedulerError; return a ``distributed.Client``, which the caller closes.
-
-    Certificates for ``tls://`` come from Dask's configuration.
-    """
+    """Return a ``distributed.Client``, which the caller closes; certificates come from Dask's configuration."""
     client, log = dask().Client, logging.getLogger("distributed")
     before = log.level
     log.setLevel(logging.CRITICAL)  # Dask logs each attempt; the error below reports the failure once

@@ -1,7 +1,4 @@
-"""Values as text with units, and records as one table: aligned text, CSV, HTML or pandas.
-
-A text table that is wider than the terminal continues in blocks of columns below each other; no column is left out.
-"""
+"""Values as text with units, and records as one table: aligned text, CSV, HTML or pandas."""
 
 from __future__ import annotations
 
@@ -33,8 +30,6 @@ NONE = "-"
 def csv_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
     """Return records as CSV with a header; an apostrophe keeps spreadsheets from computing a cell like ``=1+2``.
 
-    Examples
-    --------
     >>> print(csv_text(["kernel", "change"], [{"kernel": "=1+2", "change": -0.5}]), end="")
     kernel,change
     '=1+2,-0.5
@@ -65,8 +60,6 @@ def cell_text(cell: str) -> str:
 def seconds_text(seconds: float) -> str:
     """Return a time with three digits and a fitting unit.
 
-    Examples
-    --------
     >>> seconds_text(0.00123456), seconds_text(-2e-11), seconds_text(0.0), seconds_text(75.0)
     ('1.23 ms', '-20 ps', '0 s', '75 s')
     """
@@ -79,8 +72,6 @@ def seconds_text(seconds: float) -> str:
 def rate_text(rate: float, unit: str) -> str:
     """Return a rate with three digits and a fitting prefix.
 
-    Examples
-    --------
     >>> rate_text(8.62e10, "B/s"), rate_text(4e12, "op/s"), rate_text(7.0, "B/s")
     ('86.2 GB/s', '4 Top/s', '7 B/s')
     """
@@ -91,8 +82,6 @@ def rate_text(rate: float, unit: str) -> str:
 def bytes_text(size: float) -> str:
     """Return a number of bytes with three digits and a fitting binary prefix.
 
-    Examples
-    --------
     >>> bytes_text(49152), bytes_text(5865951232), bytes_text(64), bytes_text(1023.9), bytes_text(1000 * 2**20)
     ('48 KiB', '5.46 GiB', '64 B', '1 KiB', '1000 MiB')
     """
@@ -115,10 +104,8 @@ def interval_text(interval: tuple[float, float] | None) -> str:
 
 
 def in_words(values: Mapping[str, Any]) -> str:
-    """Return names and values in one line, as in the example.
+    """Return names and values in one line.
 
-    Examples
-    --------
     >>> in_words({"n": 8, "work_group": [16, 12]})
     'n=8 work_group=16x12'
     """
@@ -134,10 +121,10 @@ def finite(value: Any) -> Any:
 
 
 def html_table(rows: Sequence[Sequence[str]], caption: str = "", notes: Iterable[str] = (), left: int = 1) -> str:
-    """Return rows of cells as an HTML table with a caption above and notes below it, everything escaped.
+    """Return rows of cells as an HTML table with a caption and notes, everything escaped; the first row is the heading.
 
-    The first row is the heading. If there are more than :data:`MOST_ROWS` other rows, one row replaces those in the
-    middle. The first `left` columns are aligned left.
+    If there are more than :data:`MOST_ROWS` other rows, one row replaces those in the middle. The first `left` columns
+    are aligned left.
     """
     head, *body = rows
     if len(body) > MOST_ROWS:
@@ -170,12 +157,7 @@ def columns_text(rows: Sequence[Sequence[str]], left: int = 1, width: int | None
     A table wider than `width` continues in blocks below each other. Each block repeats the `left` columns; if these
     take more than half of the width, only the first one. A cell too long for its block is wrapped.
 
-    Examples
-    --------
     >>> rows = [("name", "n=1", "n=2"), ("a", "10", "20")]
-    >>> print(columns_text(rows))
-    name  n=1  n=2
-    a      10   20
     >>> print(columns_text(rows, width=9))
     name  n=1
     a      10
@@ -223,13 +205,11 @@ def _aligned(rows: Sequence[Sequence[str]], left: int) -> str:
 
 
 def _total(rows: Sequence[Sequence[str]]) -> int:
-    """Return how many characters wide a table is."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return sum(widths) + GAP * (len(widths) - 1)
 
 
 def _cut(cell: str, most: int) -> str:
-    """Return a cell's text, shortened in the middle."""
     if len(cell) <= most:
         return cell
     head = (most - 2) // 2
@@ -247,10 +227,7 @@ def _stacked(rows: Sequence[Sequence[str]], width: int) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a text table: its heading, the key of its value, and the function that writes the value.
-
-    Without a key the function gets the whole record.
-    """
+    """A column of a text table: heading, key of the value (None: the record), and function that writes it."""
 
     name: str
     key: str = ""
@@ -259,10 +236,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Records that are shown as text and HTML (the columns) and as CSV (all keys).
-
-    A value that is None, NaN or missing shows a dash.
-    """
+    """Records shown as text and HTML (the columns) and as CSV (all keys); a dash for None, NaN and missing values."""
 
     columns: Sequence[Column]
     records: Sequence[Mapping[str, Any]] = field(repr=False)

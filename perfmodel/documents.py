@@ -1,7 +1,6 @@
-"""Strict reading of JSON and YAML documents within limits, and checks of values.
+"""Strict reading of JSON and YAML documents within :data:`LIMITS`, and checks of values.
 
-Every data file is read with these functions: within :data:`LIMITS`, and only if it is unambiguous. A problem is a
-:class:`~perfmodel.errors.DocumentError`, to which the reader of a file adds the file's name.
+A problem is a :class:`~perfmodel.errors.DocumentError`, to which the reader of a file adds the file's name.
 """
 
 from __future__ import annotations
@@ -245,10 +244,7 @@ def read_file(path: str | Path, most: int = LIMITS.bytes) -> bytes:
 
 
 def value_of(kind: type[Value], content: bytes, schema: Schema | None = None) -> Value:
-    """Return the value of a frozen dataclass or pydantic model that a JSON text describes.
-
-    Types are not converted: a text is not accepted as a number. A wrong field or schema is a DocumentError.
-    """
+    """Return the value that a JSON text describes, without conversion of types, or raise a DocumentError."""
     from pydantic import ValidationError
 
     document = json_document(content)

@@ -14,8 +14,6 @@ LINE = 160  # characters of a line that a text shows
 class PerfModelError(Exception):
     """Base of everything that perfmodel raises on purpose: a problem, advice, and details as attributes.
 
-    Examples
-    --------
     >>> error = SizeError("n is -4", "give a number above 0", name="n")
     >>> print(error, error.name)
     n is -4; give a number above 0. n

@@ -132,8 +132,6 @@ def stride_class(stride: Number | float, footprint: Number | float = 1, filled: 
     `stride` is the distance between the addresses of neighbouring lanes, in units of the access size. `footprint` is
     the number of distinct cells that are accessed. `filled` also counts the cells in the gaps that the stride leaves.
 
-    Examples
-    --------
     >>> stride_class(0), stride_class(1), stride_class(1024, 10, 30)
     ('uniform', 'stride1', 'strideN_2of4')
     """
@@ -173,14 +171,10 @@ class FeatureSources:
 class Classes:
     """Options of the classes of accesses.
 
-    Parameters
-    ----------
-    utilization
-        Which accesses determine the utilisation of an array: ``direction``, only the loads for loads and only the
-        stores for stores; ``array``, loads and stores together (Algorithm 2 of the paper).
-    local_strides
-        Whether accesses to local memory have classes, as ``local_load_32_stride2`` (section 6.2): if a power of two
-        divides the stride, the lanes use fewer banks by this factor.
+    `utilization` tells which accesses determine the utilisation of an array: with ``direction``, loads for loads and
+    stores for stores; with ``array``, loads and stores together (Algorithm 2 of the paper). `local_strides` is true if
+    accesses to local memory have classes, as ``local_load_32_stride2`` (section 6.2): if a power of two divides the
+    stride, the lanes use fewer banks by this factor.
     """
 
     utilization: Literal["direction", "array"] = "direction"

@@ -1,8 +1,4 @@
-"""Writing of files, display of untrusted texts, and paths of shipped folders.
-
-A regular file is replaced atomically; devices and pipes are written to directly. Control characters are shown as
-escapes.
-"""
+"""Writing of files, display of untrusted texts (control characters are escaped), and paths of shipped folders."""
 
 from __future__ import annotations
 
@@ -105,9 +101,8 @@ def is_standard_output(path: str | Path) -> bool:
 def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
     """Replace a file atomically, and make its folders where needed; an OSError names the file and leaves it unchanged.
 
-    The content goes to a temporary file in the same folder, which then replaces the old file and gets its permissions.
-    Symbolic links are followed. Devices, pipes, and files to which standard output or standard error is redirected are
-    written to. With `durable`, the content is on the disk before the old file is replaced.
+    Symbolic links are followed, and permissions kept. Devices, pipes, and files to which standard output or standard
+    error is redirected are written to. With `durable`, the content is on the disk before the old file is replaced.
     """
     try:
         try:

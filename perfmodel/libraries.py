@@ -1,7 +1,7 @@
-"""Installed versions of libraries, and the ranges that work with perfmodel.
+"""Installed versions of libraries, and the ranges in setup.cfg that work with perfmodel.
 
-setup.cfg has a range for each library; Loopy's main branch, which has the version of the released one, also works with
-a newer islpy. This module imports no library, so that it can report a library whose import fails.
+Loopy's main branch, which has the version of the released one, also works with a newer islpy. This module imports no
+library, so that it can report a library whose import fails.
 """
 
 from __future__ import annotations
@@ -66,10 +66,7 @@ def failure_in_library(error: Exception) -> VersionError | None:
 
 
 def failure_below(error: Exception, path: Path) -> VersionError | None:
-    """Return the error of :func:`failure_in_library` for a user's file; None if the file itself is the cause.
-
-    The file is the cause if the error was raised in its folder, unless the error is that a library lacks a name.
-    """
+    """Return the error of :func:`failure_in_library`; None if the error was raised in the user's folder."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

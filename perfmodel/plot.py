@@ -1,7 +1,4 @@
-"""Pictures of predictions and models, drawn with matplotlib: ``pm.plot.terms(prediction)``, ``pm.plot.roofline(...)``.
-
-Each function returns the matplotlib axes, and takes axes to draw on (``ax=``). Matplotlib is imported at the first use.
-"""
+"""Pictures of predictions and models; each function returns matplotlib axes, and takes axes to draw on (``ax=``)."""
 
 from __future__ import annotations
 

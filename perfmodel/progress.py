@@ -107,10 +107,9 @@ class Phases:
 
 
 class Bar:
-    """A progress bar on standard error, or lines without a terminal.
+    """A progress bar on standard error, or lines without a terminal; if quiet, nothing.
 
-    The remaining time is estimated from the expected times of steps, or from finished steps with about equal times. A
-    quiet bar shows nothing.
+    The remaining time is estimated from the expected times of steps, or from finished steps with about equal times.
     """
 
     def __init__(self, quiet: bool = False, failures: bool = True) -> None:
@@ -190,7 +189,6 @@ class Bar:
         return f", {self._failed} failed" if self._failed else ""
 
     def _left_s(self) -> float | None:
-        """Return the estimated remaining time [s]; None if it cannot be estimated."""
         spent = monotonic() - self._began
         if self._expected > 0:
             left = max(self._expected - self._expected_done, 0.0)

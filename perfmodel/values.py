@@ -14,10 +14,7 @@ Result = TypeVar("Result")
 
 
 class FrozenValue:
-    """Base of frozen dataclasses with cached results: copies and pickles hold the fields only.
-
-    A cached result may hold generated functions, which cannot be pickled, or objects of one process.
-    """
+    """Base of frozen dataclasses: copies and pickles leave out cached results, such as generated functions."""
 
     def __getstate__(self) -> dict[str, Any]:
         kind = type(self)

@@ -1,7 +1,4 @@
-"""What bounds a kernel on a device: balance, benefits and roofline points, after Kim et al. (2012).
-
-The analyses return numbers, which :mod:`perfmodel.report` draws.
-"""
+"""What bounds a kernel on a device: balance, benefits and roofline points, after Kim et al. (2012)."""
 
 import lazy_loader
 

@@ -37,9 +37,7 @@ NO_WORK = "no work"
 class Balance:
     """A computation, and the machine that it runs on.
 
-    Examples
-    --------
-    The tree of figure 2.3, which sums 16 numbers, can use about six processors, but not 64:
+    The tree of figure 2.3 can use about six processors, but not 64:
 
     >>> tree = Balance(31, 5, 1, cores=64, rate=1e9, latency=0.0, bandwidth=1e12, transfer_bytes=64)
     >>> tree.parallelism, tree.verdict
@@ -94,10 +92,7 @@ class Balance:
 
     @property
     def verdict(self) -> str:
-        """The bound of the computation, from the largest of the four times.
-
-        If the chain of dependences (its operations or data) takes longest, there is too little parallelism.
-        """
+        """What takes longest; too little parallelism, if this is the chain of dependences (its operations or data)."""
         if not (self.compute_s or self.memory_s):
             return NO_WORK
         depth_s, work_s, latency_s, transfer_s = self._times
@@ -107,10 +102,7 @@ class Balance:
 
 
 def judge_balance(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> Balance:
-    r"""Return what bounds a kernel, a ``TranslationUnit`` or its counts, on the device of a ``work_depth`` model.
-
-    The model's weights are :math:`1/C_0`, :math:`\alpha` and :math:`1/\beta`.
-    """
+    """Return what bounds a kernel, a ``TranslationUnit`` or its counts, on the device of a ``work_depth`` model."""
     if model.family.name != FAMILY:
         raise FamilyError(f"the model is of the family '{model.family.name}'", f"fit the family '{FAMILY}' for this")
     case = Case(model.counted(kernel), sizes, model.facts, FAMILY)

@@ -88,10 +88,6 @@ def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]
 
 
 def _quantities(case: Case) -> dict[str, Any]:
-    """Return the quantities of the family, and those of the ideal times.
-
-    An addition and a multiplication together count as one instruction, as in the paper's #insts.
-    """
     fused = arithmetic(case) - fused_operations(case)
     return {
         **find_family(FAMILY).quantities(case),

@@ -1,8 +1,4 @@
-"""Weights, terms and facts in plain words, for the report.
-
-The file of a family (:mod:`perfmodel.models`) has the words of its own weights and terms, and the definition of a
-quantity has its words. This file has the words of features, which families share.
-"""
+"""Weights, terms and facts in plain words, for the report; here are the words of features, which families share."""
 
 from __future__ import annotations
 
@@ -46,8 +42,6 @@ _OPERATION = re.compile(r"op_(?P<dtype>[a-z]+\d*)_(?P<kind>\w+)")
 def weight_words(name: str, value: float, unit: str, family: Family | None = None) -> str:
     """Return the meaning of a weight (a feature's or a family's own ``w_*``) as a sentence without its full stop.
 
-    Examples
-    --------
     >>> weight_words("global_load_32_stride1", 3.2e-11, "s/access")
     'a 32-bit load of neighbouring cells by neighbouring lanes costs 32 ps: 125 GB/s'
     """
@@ -88,7 +82,7 @@ _BY_FEATURE = (
 
 
 def _thing(name: str, per: str) -> tuple[str, float, str]:
-    """Return what a weight is charged for, with the amount and unit of its rate; the unit is empty without a rate."""
+    """Return what a weight is charged for, with the amount and unit of its rate ("" without a rate)."""
     if (access := _ACCESS.fullmatch(name)) is not None:
         return _access(**access.groupdict())
     if (operation := _OPERATION.fullmatch(name)) is not None:

@@ -1,7 +1,4 @@
-"""The data of a device's report: frozen values from weights, a folder of measurements and a user's variants.
-
-:mod:`perfmodel.report.html` draws them. Nothing is fitted here.
-"""
+"""The data of a device's report: frozen values from weights, a folder of measurements and a user's variants."""
 
 from __future__ import annotations
 
@@ -113,15 +110,9 @@ def report_data(
 ) -> ReportData:  # fmt: skip
     """Return the data of a report on a model and the folder with the measurements of its device.
 
-    Parameters
-    ----------
-    variants, sizes
-        A user's kernels by name (:func:`perfmodel.kernels.load_file`), functions that make them, or their counts; and
-        their sizes. `statistics` describe their data.
-    timed
-        Runs of the variants on this device (``perfmodel time --keep``), whose times are shown with the predictions.
-    advance
-        Called with the name of each step at its start (:func:`steps_of` has their number).
+    `variants` are a user's kernels by name, functions that make them, or their counts; `statistics` describe their
+    data. `timed` are runs of the variants on this device (``perfmodel time --keep``). `advance` is called with the name
+    of each step at its start (:func:`steps_of` has their number).
     """
     advance("reading")
     folder = Path(folder)
@@ -168,7 +159,6 @@ def _own_terms(
     own: Predictions, ranking: Ranking, sizes: Mapping[str, int], bounding: BoundModels, timed: Measurements | None,
     model: FittedModel,
 ) -> tuple[KernelTerms, ...]:  # fmt: skip
-    """Return the terms of each ranked variant of a user, what bounds it, and its measured time."""
     took = {
         (row.variant.get("variant"), row.counts_hash): row.seconds_by(model.clock)
         for row in timed or () if row.device == model.device and row.parameters == dict(sizes)
@@ -184,7 +174,6 @@ def _own_terms(
 def _largest_terms(
     model: FittedModel, compared: Measurements, bounding: BoundModels, level: float
 ) -> tuple[KernelTerms, ...]:
-    """Return the terms of each predictable variant at its largest size."""
     rows = sorted(compared, key=lambda row: (row.kernel, in_words(row.variant), volume(row.parameters)))
     kernels = []
     for (kernel, form), row in {(row.kernel, in_words(row.variant)): row for row in rows}.items():

@@ -41,10 +41,7 @@ def family_lines(
     model: FittedModel, folder: str | Path, compared: Measurements, level: float = 0.9,
     advance: Callable[[str], None] = lambda note: None,
 ) -> tuple[FamilyLine, ...]:  # fmt: skip
-    """Return the families of a folder's weights, sorted by error, the smallest first; unusable ones last.
-
-    `model` is used for its own family; `advance` is called with the name of each family.
-    """
+    """Return the families of a folder's weights, the smallest error first and unusable ones last."""
     judged: list[tuple[FittedModel, Comparisons]] = []
     problems = []
     for path in weights_files(folder):

@@ -1,18 +1,17 @@
 r"""Measured kernels below the roofs of their device: Kim et al. (2012), figure 4.8 and Eq. 4.31.
 
 The roof of a kernel is the largest of its times to compute, to move data in global memory and to move data in local
-memory, each at the device's measured peak. Between runs, caches keep at most C bytes, which then do not come from
-memory:
+memory, each at the device's measured peak. Caches of size C keep at most C bytes from one run to the next:
 
 .. math:: T_{memory} = \max\big((Q - C)/B,\; Q/B_{cache}\big)
 
-with the least number of bytes Q (:func:`~perfmodel.quantities.traffic.least_bytes`), the caches' size C, and the
-bandwidths B of memory and :math:`B_{cache}` of the caches. If :math:`B_{cache}` is unknown, no measured kernel was
-faster than B, and the time is Q/B. In local memory, only data that work-items exchange must move
+with the least number of bytes Q (:func:`~perfmodel.quantities.traffic.least_bytes`) and the bandwidths B of memory and
+:math:`B_{cache}` of the caches. If :math:`B_{cache}` is unknown, no measured kernel was faster than B, and the time is
+Q/B. In local memory, only data that work-items exchange must move
 (:func:`~perfmodel.quantities.traffic.least_local_bytes`).
 
-A share above 1 means that a kernel exceeded the roof: the clock was higher than when the roof was measured or
-published, or the kernel's time was predicted, and is too short.
+A kernel has a share above 1 if the clock was higher than when the roof was measured or published, or if its time was
+predicted, and is too short.
 """
 
 from __future__ import annotations
@@ -104,10 +103,7 @@ class KernelPoint:
 
 
 def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
-    """Return the known roofs of a device, by the fact's key.
-
-    If the bandwidth of local memory is unknown, each bank is assumed to move 4 bytes per cycle.
-    """
+    """Return the known roofs of a device; unless known, local memory moves 4 bytes per bank and cycle."""
     roofs = {key: float(facts.value(key)) for key in (*PEAKS, *BANDWIDTHS, LOCAL) if key in facts}
     if LOCAL not in roofs and all(key in facts for key in ("banks", "compute_units", "clock_hz")):
         roofs[LOCAL] = 4.0 * math.prod(facts.value(key) for key in ("banks", "compute_units", "clock_hz"))
@@ -115,11 +111,9 @@ def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
 
 
 def ceilings(facts: DeviceFacts) -> Mapping[str, float]:
-    """Return the rates of float32 below the peak that code without multiply-adds, or without vectors, cannot exceed.
+    """Return lower roofs of float32, without multiply-adds and without vectors (Kim et al. 2012, section 4.2.4).
 
-    Without multiply-adds, which count as two operations, the rate is half the peak. Without vectors it is the peak over
-    the number of a vector's lanes.
-    Source: Kim et al. (2012), section 4.2.4.
+    Without multiply-adds the roof is half the peak. Without vectors it is the peak over a vector's number of lanes.
     """
     if PEAKS[0] not in facts:
         return {}
@@ -182,10 +176,7 @@ def points_at(
 
 
 def _placed(case: Case, roofs: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
-    """Return operations, bytes, the least time [s], and the index of the lowest roof in :data:`BOUNDS`, for each size.
-
-    If a roof is unknown, it is returned as the lowest roof, and the time is NaN.
-    """
+    """Return operations, bytes, the least time [s; NaN if a roof is unknown], and the lowest roof in :data:`BOUNDS`."""
     single, double = float_operations(case)
     times = np.stack(np.broadcast_arrays(
         _time(single, roofs.get(PEAKS[0])) + _time(double, roofs.get(PEAKS[1])),

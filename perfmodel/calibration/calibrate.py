@@ -117,11 +117,10 @@ def fit_device(
     folder: Path, out: Path | None = None, progress: Progress | None = None, names: Sequence[str] = (),
     given: Mapping[str, Fact] | None = None,
 ) -> FittedDevice:  # fmt: skip
-    """Fit every family, or the named ones, to a device's folder; write the weights, the recommendation and the verdict.
+    """Fit every family, or the named ones, to a device's folder; write weights, recommendation and verdict into `out`.
 
-    Files are written into `out`, by default into the folder. A family with negative weights may predict times below
-    zero and is not recommended. If no candidate is left, the linear model is fitted again without negative weights.
-    `given` facts, by key, replace the known facts of the device.
+    A family with negative weights may predict times below zero and is not recommended. If no candidate is left, the
+    linear model is fitted again without negative weights. `given` facts, by key, replace the known facts of the device.
     """
     bar, target = progress or Silent(), out or folder
     measured, tests = recorded_folder(folder, measured_facts=False, given=given)
@@ -295,10 +294,10 @@ def calibrate(
 ) -> FittedDevice:  # fmt: skip
     """Probe and measure a device, fit the families that can be recommended, and judge the fits on unseen kernels.
 
-    If it was stopped, the next call continues: it does not measure again what the folder holds. At its end it packs
-    the folder's counts. The campaign's budget covers all measurements: probes, measurement kernels, test kernels and
-    samples; the last two only with perfmodel's own kernels, the default. With `made_first`, kernels are made before the
-    budget begins. FitError means that no measurement kernel was measured: the budget is too small, or all fail.
+    If it was stopped, the next call continues from what the folder holds. The campaign's budget covers all
+    measurements: probes, measurement kernels, test kernels and samples; the last two only with perfmodel's own kernels,
+    the default. With `made_first`, kernels are made before the budget begins. FitError means that no measurement kernel
+    was measured: the budget is too small, or all fail.
     """
     store.prepare(folder, device.facts)  # a folder that cannot be used is refused before anything takes long
     phases = Phases(progress or Silent())

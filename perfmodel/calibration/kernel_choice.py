@@ -1,7 +1,4 @@
-"""Settings and kernel classes of a campaign, and classes made for features that were never measured.
-
-Operations form chains on private values; accesses go through arrays, and a work-item accesses neighbouring cells.
-"""
+"""Settings and kernel classes of a campaign, and classes made for features that were never measured."""
 
 from __future__ import annotations
 
@@ -72,10 +69,9 @@ _ACCESS = re.compile(
 
 
 def classes_for(wanted: Iterable[str], library: Iterable[KernelClass]) -> tuple[KernelClass, ...]:
-    """Return classes that exercise the features: classes of the library if there are any, else synthesised ones.
+    """Return variants of library classes that isolate the features, else synthesised classes.
 
-    Of a library class only the variants that isolate a wanted feature are kept. If all kernels exercise all of the
-    wanted features, the library's classes with the tag "overhead" are returned.
+    If all kernels exercise all of the features, the library's classes with the tag "overhead" are returned.
     """
     library, missing = tuple(library), set(wanted)
     classes: list[KernelClass] = []

@@ -1,7 +1,7 @@
 """Quantities that a kernel needs and a device's weights lack: chooses rows to measure, and fits again with them.
 
-It chooses a few cheap rows in which the quantity takes much of the time. The model predicts this share; for the lacking
-quantity it uses the cost of a related one.
+It chooses a few cheap rows in which the quantity takes a large share of the time. The share is predicted with the cost
+of a related quantity.
 """
 
 from __future__ import annotations

@@ -97,10 +97,8 @@ def recommended(rivals: Iterable[fitting.FamilyFits]) -> str:
     r"""Return the name of the family with the lowest cross-validation error; "" if `rivals` is empty.
 
     `rivals` are fits of families to the same measured rows. The error of a row with the time t is :math:`|\log(t/p)|`,
-    where p is predicted by a fit without the row's group. Errors are averaged over each kernel's rows, then over
-    kernels. If there are samples, they have half of the weight (:func:`error_of_kernels` in
-    :mod:`perfmodel.fitting.family_fits`). Only rows that all families predict count. Of equal families the first is
-    taken.
+    with p predicted by a fit without the row's group. :func:`perfmodel.fitting.family_fits.error_of_kernels` averages
+    the rows that all families predict. Of equal families the first is taken.
     """
     every = tuple(rivals)
     unseen = {fits.family.name: _errors(fits) for fits in every}
@@ -200,7 +198,7 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
     Weights belong to it if their device has the same name, platform, driver, number of compute units and size of
     caches. Of several, the weights with the best verdict are preferred, then those in the earlier place. If no OpenCL
     device has the name `device`, the weights come from the one folder whose name or device contains its words, as
-    ``titan-v``. A WeightsError names the device and the available weights, and has advice.
+    ``titan-v``. A WeightsError names the device and the available weights.
     """
     name = None if family is None else find_family(family).name
     try:
@@ -283,7 +281,6 @@ def weights_like(device: str | None, facts: DeviceFacts, family: str | None = No
 
 
 def _missing(problem: str, known: Iterable[str]) -> NoWeightsError:
-    """Return the error to raise without weights of a device; `known` are the folders with weights."""
     known = tuple(known)
     return NoWeightsError(
         f"{problem}; there are weights of: {listed(known, '; ')}",
@@ -335,13 +332,13 @@ def load(
     Parameters
     ----------
     path
-        A file that :meth:`perfmodel.FittedModel.save` or ``perfmodel fit`` wrote. By default the file of the device in
-        use is found (:func:`find_weights`); the model's ``path`` names it.
+        A file that :meth:`perfmodel.FittedModel.save` or ``perfmodel fit`` wrote. By default :func:`find_weights` finds
+        one; the model's ``path`` names it.
     family
         With a path, a family is needed only if it is a user's own (:func:`perfmodel.predicting.model.load`). Without a
         path, weights of this family are found; by default of the recommended one.
     device
-        Index, name or platform of the device in use, where there is no path; by default the default device.
+        Index, name or platform of the device in use, if no path is given; by default the default device.
     """
     require(path is None or isinstance(path, (str, Path)), "load: path", path, "the path of a weights file")
     require(device is None or isinstance(device, str), "load: device", device, "an index, name or platform as text")
@@ -358,15 +355,9 @@ def fit(
     r"""Fit a model family to measurements, by default the one for their device.
 
     Weights w [s per unit] minimise the squared relative errors of the times t, :math:`\sum_i (1 - p_i(w)/t_i)^2`, where
-    p is what the family predicts.
-
-    Parameters
-    ----------
-    family
-        A model family or its name. By default the first of the device's :func:`candidates` that can be fitted to the
-        measurements. ``perfmodel fit --all`` chooses the best candidate by kernels that the fit has not seen.
-    measurements, nonnegative, options, others, samples
-        As of :func:`perfmodel.predicting.model.fit`.
+    p is what the family predicts. By default the family is the first of the device's :func:`candidates` that can be
+    fitted. (``perfmodel fit --all`` chooses the best candidate by kernels that the fit has not seen.) Other parameters
+    are as of :func:`perfmodel.predicting.model.fit`.
     """
     require_rows(measurements)
     *first, last = candidates(measurements.facts) if family is None else (family,)

@@ -1,7 +1,6 @@
 """Devices of a Dask scheduler's workers: one task measures each of them, and this process writes its folder.
 
-A worker has its device as a resource: ``dask worker SCHEDULER --resources "pocl=1"``. The resource's name selects the
-device on the worker's machine (:func:`perfmodel.opencl.find`).
+The name of a worker's resource selects its device: ``dask worker SCHEDULER --resources "pocl=1"``.
 """
 
 from __future__ import annotations
@@ -33,11 +32,10 @@ def measured_devices(
     """Probe and measure devices of a scheduler's workers, at the same time; yield the folder of each finished device.
 
     `selectors` are the resources of workers to measure, by default all; `client` is a ``distributed.Client``. If a
-    device's folder below `folders` has measurements already, the missing ones are added, as in
-    :func:`perfmodel.calibration.calibrate.calibrate`. A task that does not finish leaves the folder unchanged.
-
-    Raises SchedulerError, VersionError, UnknownNameError or BrokenDeviceError if the scheduler, a worker's versions
-    or its device cannot be used, and SchedulerError also if a worker died, even if Dask started its task again.
+    device's folder below `folders` has measurements already, the missing ones are added. A task that does not finish
+    leaves the folder unchanged. Raises SchedulerError, VersionError, UnknownNameError or BrokenDeviceError if the
+    scheduler, a worker's versions or its device cannot be used, and SchedulerError also if a worker died, even if Dask
+    started its task again.
     """
     workers = _chosen(client, selectors)
     cluster.check_versions(client, sorted({address for addresses in workers.values() for address in addresses}))
@@ -77,7 +75,6 @@ def _submitted(client: Any, selector: str, function: Any, *arguments: Any) -> An
 
 
 def _result(client: Any, selector: str, future: Any) -> Any:
-    """Return the result of a task on a device; an error names the device."""
     with cluster.asking(client):
         error = future.exception()
     if error is None:

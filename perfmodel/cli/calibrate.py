@@ -70,7 +70,6 @@ def _calibrate_device(
     target: Device, campaign: measuring.Campaign, out: Path | None,
     kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool, began: float, made_first: bool,
 ) -> None:  # fmt: skip
-    """Calibrate one device, or only probe it, and print the result."""
     from perfmodel.store import read
 
     folder, json = (out or calibration.recommended.data_folder()) / target.slug, output.settings().json
@@ -106,7 +105,6 @@ def _calibrate_on_workers(
     address: str, device: str | None, out: Path | None, campaign: measuring.Campaign,
     kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool,
 ) -> None:  # fmt: skip
-    """Measure the devices of a Dask scheduler's workers, fit each and print the results."""
     from perfmodel.cluster import connected
 
     for option, given in (("--probes", probes), ("--json", output.settings().json)):

@@ -110,7 +110,6 @@ def _show_model(
 
 
 def _folder_and_tests(source: Path) -> tuple[Path, str]:
-    """Return a device's folder, and its file with test kernels (an option can name it)."""
     from perfmodel.store import TESTS_FILE
 
     return (source.parent, source.name) if source.suffix == ".jsonl" else (source, TESTS_FILE)

@@ -67,10 +67,9 @@ def count_command(
 
 
 def _evaluated(counted: Mapping[str, KernelCounts], points: Points, needed: bool) -> tuple[Values, Errors]:
-    """Return the values of each variant's features at the points, and the errors of the failed variants.
+    """Return the values of each variant's features (or, if `needed`, raise for a missing size), and the errors.
 
-    If a size is missing, the values are empty, or a SizeError is raised if they are `needed`. If all variants fail, the
-    first error is raised.
+    If all variants fail, the first error is raised.
     """
     values: dict[str, dict[str, list[float]]] = {}
     errors = dict(options.errors_of(counted))
@@ -171,7 +170,6 @@ def _csv(values: Values, errors: Errors, points: Points) -> str:
 
 
 def _text(name: str, counts: KernelCounts, values: Mapping[str, list[float]], points: Points) -> str:
-    """Return the expressions of a variant, and its features at one size; at several sizes only the features."""
     from perfmodel.features import unit
 
     width, lines = output.table_width(), [f"{name}({', '.join(counts.parameters)})"]

@@ -76,7 +76,6 @@ def _device_lines(known: tuple[Device, ...]) -> Iterator[str]:
 
 
 def _reports_width(device: Device) -> bool:
-    """Return whether a device reports the size of its sub-groups."""
     return device.facts.fact("subgroup_size").source.startswith("CL_")
 
 

@@ -87,10 +87,7 @@ def measure_command(
 
 @dataclass(frozen=True)
 class _Need:
-    """The unmeasured features that a kernel file needs, kernel classes that exercise them, and the store for the rows.
-
-    `lacking` has, for each family, the features that its weights lack. Predictions use the family `used`.
-    """
+    """The unmeasured features that a file needs (`lacking`, by family), kernel classes for them, and the store."""
 
     kernels: tuple[KernelClass, ...]
     store: Path
@@ -104,10 +101,6 @@ def _needed(
     kernels: tuple[KernelClass, ...], device: Device, file: Path, at: dict[str, int], statistics: Mapping[str, float],
     store: Path | None,
 ) -> _Need:  # fmt: skip
-    """Return the features that a file's kernels need and that weights lack: the store's, by default those in use.
-
-    Without weights, return the features that no row of the store exercises.
-    """
     from perfmodel.store import paths
 
     recommended, lacking, weights = calibration.recommended, calibration.lacking, None
@@ -141,10 +134,7 @@ def _needed(
 
 
 def _fit_again(need: _Need, document: dict[str, Any]) -> list[str]:
-    """Fit the families again whose weights lacked a feature, and return lines with the new predictions.
-
-    The fits and the predictions are added to the document too.
-    """
+    """Fit again the families whose weights lacked a feature; add new predictions to the document and return them."""
     if not need.lacking:
         return [f"now fit again: perfmodel fit --all --from {need.store} --out {need.store}"]
     before = predicting.load(need.store / f"{need.used}.json")

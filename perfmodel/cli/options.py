@@ -170,10 +170,7 @@ def given_facts_of(name: str | None) -> dict[str, Fact]:
 def counted_variants(
     path: Path, variants: Collection[str] | None, subgroup_size: int = 32, jobs: int | None = None, **options: Any
 ) -> Mapping[str, KernelCounts]:
-    """Return the counts of a kernel file's variants; options are those of :func:`perfmodel.count`.
-
-    Its ``errors`` hold the errors of variants without counts. If all fail, the first error is raised.
-    """
+    """Return the counts of a kernel file's variants, and their ``errors``; the first error is raised if all fail."""
     from perfmodel.counts import count
     from perfmodel.kernels.files import load_kernel_file
     from perfmodel.processes.variants import CountedVariants

@@ -117,11 +117,7 @@ def announce(text: str) -> None:
 
 @contextmanager
 def as_notes() -> Iterator[None]:
-    """Print each warning of perfmodel in a block as a note of one line, except with ``--quiet``.
-
-    A warning of Loopy is printed once, even if it is repeated with other numbers. Other warnings stay as Python prints
-    them.
-    """
+    """Print each warning of perfmodel or Loopy in a block as a note of one line, except with ``--quiet``."""
     printed: set[str] = set()
 
     def show(message: Any, category: type[Warning], *place: Any) -> None:
@@ -148,8 +144,6 @@ def as_notes() -> Iterator[None]:
 def refusal_text(error: PerfModelError) -> str:
     r"""Return an error as one line. If it points into a text, two more lines show the text and the place.
 
-    Examples
-    --------
     >>> from perfmodel.errors import OptionError
     >>> print(refusal_text(OptionError("'j' is unknown\n    w_a*j\n        ^\nname a feature")))
     'j' is unknown; name a feature.

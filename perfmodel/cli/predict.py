@@ -83,7 +83,6 @@ class _Request(FrozenValue):
 
     @cached_property
     def statistics(self) -> dict[str, float]:
-        """The statistics by key."""
         return numbers.statistics(self.asked.statistic)
 
     @cached_property
@@ -104,7 +103,6 @@ class _Request(FrozenValue):
 
     @property
     def verdict_lines(self) -> list[str]:
-        """The verdict as a line of text."""
         return [f"these weights are {self.verdict}"] if self.verdict else []
 
     def with_command(self, text: str) -> str:
@@ -115,7 +113,6 @@ class _Request(FrozenValue):
         return text.replace(command, command.replace("KERNEL.PY", shlex.join([str(self.asked.kernel), *sizes, *data])))
 
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
-        """Predict the variants at sizes, and rank them at each size; variants with errors are left out."""
         alone = self.asked.jobs is None and len(self.file.builders) < MANY
         bar = output.CommandBar(failures=False)
         asked = predicting.Predicting(
@@ -139,7 +136,6 @@ class _Request(FrozenValue):
         return anchored, predicting.rankings(anchored)
 
     def document(self, schema: str, made: predicting.Predictions | None = None, **parts: Any) -> dict[str, Any]:
-        """Return a JSON document with the kernel file, the model, a single size, anchors and withheld variants."""
         at = {"sizes": dict(self.points[0])} if len(self.points) == 1 else {}
         model = {**output.model_document(self.asked.kernel, self.model), "verdict": self.verdict}
         if made is not None:
@@ -196,7 +192,6 @@ def rank_command(context: typer.Context, asked: PredictionOptions, *, crossover:
 
 
 def _show_prediction(request: _Request, *, ranked: bool, why: bool = False) -> None:
-    """Print the variants at one size: as a table if `ranked`, else each with its terms."""
     predictions, (ranking,) = request.predicted(request.points[0])
     facts = analyses.roofline.facts_with_roofs(request.model)
     times = {variant.name: variant.seconds for variant in ranking}
@@ -239,7 +234,6 @@ def _show_prediction(request: _Request, *, ranked: bool, why: bool = False) -> N
 def _variant_lines(
     request: _Request, variant: predicting.RankedVariant, point: analyses.roofline.KernelPoint | None, shared: set[str]
 ) -> Iterator[str]:
-    """Yield lines on a variant: its time, its rates, the notes that other variants do not share, and its terms."""
     yield f"{variant.name}: {output.time_text(variant, request.level)}"
     if variant.device_s is not None:
         yield f"by the device's clock: {display.seconds_text(variant.device_s)}"
@@ -258,7 +252,6 @@ def _ties(request: _Request, predictions: predicting.Predictions, ranking: predi
 
 
 def _why_lines(bounds: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield what bounds each variant; advice for several variants is yielded once."""
     advice = [(name, f"try: {line}") for name, bound in bounds.items() for line in bound.get("advice", ())]
     shared = len(bounds) > 1 and bool(advice)
     for name, bound in bounds.items():
@@ -286,7 +279,6 @@ def _bounds(
     request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking,
     rates: Mapping[str, analyses.roofline.KernelPoint],
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
-    """Return what bounds each variant, as text and numbers."""
     model, at, words = request.model, request.points[0], report.bounds
     others, documents = analyses.report_models.bounds_beside(model), dict[str, dict[str, Any]]()
     judges: dict[str, tuple[Any, Any]] = {
@@ -308,16 +300,11 @@ def _bounds(
 
 
 def _notes(every: int, rankings: Sequence[predicting.Ranking]) -> list[str]:
-    """Return the warnings of predictions; a warning of several variants or sizes appears once."""
     warned = [(variant.name, note) for ranking in rankings for variant in ranking for note in variant.warnings]
     return [f"note: {line}" for line in report.sweeps.noted_lines(warned, every)]
 
 
 def _show_sweep(request: _Request, *, winners: bool, picture: Path | None = None) -> None:
-    """Print predictions at several sizes, and draw them.
-
-    With `winners` the table has a row for each size, otherwise for each size and variant.
-    """
     if picture is not None:
         _check_picture(request.points)
     predictions, points = request.predicted(predicting.predictions.together(request.points))
@@ -358,8 +345,6 @@ def _check_picture(points: Sequence[Mapping[str, int]]) -> None:
 def _draw(
     request: _Request, predictions: predicting.Predictions, points: Sequence[predicting.Ranking], picture: Path
 ) -> None:
-    """Draw predicted times against the size that varies, with axes for each combination of the other sizes."""
-
     def leads(panel: Sequence[predicting.Ranking], across: str) -> tuple[predicting.Lead, ...]:
         if predictions.anchors:
             return predicting.crossovers.leads_at(panel, across)
@@ -373,7 +358,6 @@ def _draw(
 
 
 def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
-    """Print the fastest variant of each range of sizes."""
     asked, model, at = request.asked, request.model, request.points[0]
     counted = options.counted_variants(
         asked.kernel, asked.variant, model.fitted.subgroup_size, request.asked.jobs, statistics=request.statistics

@@ -41,10 +41,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line and end the process with its status.
-
-    The context of each command holds the command that starts this program again.
-    """
+    """Run the command line and end the process with its status; contexts hold the command that starts it again."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
     for stream in (sys.stdout, sys.stderr):
@@ -69,7 +66,6 @@ def main() -> None:
 
 
 def _output_failed(error: OSError) -> int:
-    """Return the status of a process that cannot write standard output."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails again when it ends
     if error.errno == EPIPE:  # the reader has closed the pipe, as 'head -1' does
         return 1
@@ -212,10 +208,7 @@ def _write(formatter: Any, sections: dict[str, list[Any]]) -> None:
 
 
 def flattened(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with an option for each field of its groups of options, and of ``CommandSettings``.
-
-    A group is a frozen dataclass whose fields are annotated for typer (:class:`perfmodel.cli.options.KernelOptions`).
-    """
+    """Return a command with an option for each field of its groups of options, and of ``CommandSettings``."""
     known = inspect.signature(command, eval_str=True).parameters
     groups: dict[str, Any] = {name: p.annotation for name, p in known.items() if is_dataclass(p.annotation)}
     shared = CommandSettings not in groups.values()

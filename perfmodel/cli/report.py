@@ -99,7 +99,6 @@ def _folder_with_rows() -> Path | None:
 
 
 def _origin(kernel: Path | None) -> dict[str, str]:
-    """Return the time, the versions and the command of the report."""
     from perfmodel.libraries import installed
 
     libraries = ("numpy", "loopy", "islpy", "jinja2", "plotly")

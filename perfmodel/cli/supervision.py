@@ -19,18 +19,14 @@ SCRATCH = "PERFMODEL_SCRATCH"
 def supervise_command(context: typer.Context) -> None:
     """Run this command in a supervised child process, and end with its status; return in the child.
 
-    The context holds the command that starts this program again. If a test or a program calls the application directly,
-    the context holds no command, and no child is started.
+    If a test or a program calls the application directly, no child is started.
     """
     if context.obj and not measuring.supervised.follow_supervisor():
         raise typer.Exit(measuring.supervised.supervise(context.obj, partial(typer.echo, err=True)))
 
 
 def supervised_store(context: typer.Context, keep: Path | None) -> Path | None:
-    """In a child process (:func:`supervise_command`), return the store to which the command adds its records.
-
-    Without ``--keep`` the store is a temporary folder; if the child dies, a new child continues from it.
-    """
+    """Return the store for a child's records: of ``--keep``, or a temporary folder that the next child continues."""
     if keep is not None or not context.obj or SCRATCH in os.environ:
         supervise_command(context)
         return keep or (Path(os.environ[SCRATCH]) if context.obj else None)

@@ -72,7 +72,6 @@ def time_command(
 
 
 def _lines(timing: tuning.timing.Timing, kernel: Path, problem: str, keep: Path | None) -> list[str]:
-    """Return the result as text; `problem` is the reason why there is no model."""
     model, device = timing.model, timing.trials.device
     points = [point.without(timing.left_out) for point in timing.points]
     if not any(point.ran for point in points):
@@ -101,10 +100,7 @@ def left_out_lines(timing: tuning.timing.Timing) -> list[str]:
 
 
 def timed_table(points: Sequence[tuning.timing.TimedPoint]) -> Table:
-    """Return a record for each size and variant, with the seconds of each predicted term.
-
-    The text leaves the sizes out if there is only one point.
-    """
+    """Return a record for each size and variant, with the seconds of each predicted term."""
     every = [variant for point in points for variant in point.variants]
     names = tuple(points[0].sizes) if len(points) > 1 else ()
     columns = [Column(name, name) for name in (*names, "variant")]
@@ -189,7 +185,6 @@ def output_lines(
 
 
 def _where(at: Sequence[str], points: Sequence[tuning.timing.TimedPoint]) -> str:
-    """Return the sizes of a note in parentheses; nothing for a note on all sizes."""
     return f" ({'; '.join(at)})" if len(points) > 1 and len(at) < len(points) else ""
 
 

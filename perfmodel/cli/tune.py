@@ -65,7 +65,6 @@ def tune_command(
 
 
 def _step_printer() -> Callable[[tuning.tuned.Tuned], None]:
-    """Return a function that prints a line for the variant that ran last, after a heading."""
     file = sys.stderr if output.settings().json else sys.stdout
     heading = [" run      took  expected      best   known  variant"]
 

@@ -1,7 +1,4 @@
-"""Predicted against measured times, by the protocols that judge every model.
-
-Names are loaded at their first use, since a figure needs no fit.
-"""
+"""Predicted against measured times, by the protocols that judge every model."""
 
 import lazy_loader
 

@@ -113,7 +113,6 @@ class Comparisons(tuple[Comparison, ...]):
         return f"{len(self)} cases of {len(kernels(self))} kernels: {error}{without}"
 
     def _repr_html_(self) -> str:
-        """Return the cases as a table for a notebook, with the geometric mean of their errors above it."""
         return self.table.html(str(self))
 
     @property
@@ -173,10 +172,7 @@ MOST_CASES = 1000  # most cases that error_table lists
 
 
 def error_table(rows: Sequence[Comparison], width: int | None = None) -> str:
-    """Return a table of predicted and measured times with geometric means of the relative error.
-
-    Errors below 0.1 % count as 0.1 %. For more than :data:`MOST_CASES` cases the table has only the means.
-    """
+    """Return a table of times and geometric means of the error; above :data:`MOST_CASES` cases only the means."""
     table = [("kernel", "sizes", "measured", "predicted", "error")]
     for kernel in kernels(rows):
         cases = Comparisons(row for row in rows if row.kernel == kernel)

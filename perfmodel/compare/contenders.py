@@ -114,7 +114,6 @@ class Contenders(tuple[Contender, ...]):
         return ("family", *(f"error, {protocol}" for protocol in protocols), *by_first, "weights")
 
     def _repr_html_(self) -> str:
-        """Return the figures as a table for a notebook, with the families that could not be fitted below it."""
         judged, devices = self.judged, ", ".join(dict.fromkeys(contender.device for contender in self))
         notes = [f"not fitted: {contender.family}: {contender.problem}" for contender in self if contender.problem]
         cases = "no family was fitted"
@@ -128,10 +127,7 @@ class Contenders(tuple[Contender, ...]):
 
 
 def records(contenders: Iterable[Contender]) -> Iterator[dict[str, Any]]:
-    """Yield the figures of each device, family, protocol and kernel, and over all kernels.
-
-    A family without a fit has one record with its problem; an unknown figure is None.
-    """
+    """Yield the figures of each device, family, protocol and kernel, and over all kernels; None if unknown."""
     for contender in contenders:
         head: dict[str, Any] = {**dict.fromkeys(COLUMNS), "device": contender.device, "family": contender.family}
         if contender.problem:
@@ -150,10 +146,7 @@ def compare_families(
     measured: Measurements, tests: Measurements | None, families: Iterable[Family], options: FitOptions | None = None,
     samples: Measurements | None = None,
 ) -> Iterator[Contender]:
-    """Fit families and judge each on all cases that it predicts (:func:`on_common_cases` keeps the common ones).
-
-    A family that cannot be fitted becomes a contender with a problem. Random `samples` are used as in a device's fit.
-    """
+    """Fit families and judge each on all cases that it predicts; one that cannot be fitted becomes a problem."""
     for family in families:
         fits = FamilyFits(measured, family, options or FitOptions(), tests, folds_of(tests), samples=samples)
         yield contender_of(fits)
@@ -207,8 +200,7 @@ def contenders(
     """Fit families, all by default, to a folder's measurements and judge them on the same cases.
 
     A family with a weight that can be derived from the measurements (a roof, a latency) is judged twice: with the
-    weight fitted, and as ``<name> (measured)`` with the derived weight. `made` has fits to the folder that exist
-    already, by family.
+    weight fitted, and as ``<name> (measured)`` with the derived weight. `made` has existing fits, by family.
     """
     chosen, options = [find_family(name) for name in names or families()], FitOptions(fit_facts=True)
     first, bar = next(iter(made.values()), None), progress or Silent()
@@ -256,10 +248,7 @@ _COLUMNS: tuple[tuple[str, str, Callable[[float], str], int], ...] = (
 
 
 def families_table(contenders: Sequence[Contender], width: int | None = None) -> str:
-    """Return a table of a device's families: a row for each family and protocol, and for a random choice.
-
-    The best value of each column and protocol is marked.
-    """
+    """Return a table with a row for each family, protocol and a random choice; the best values are marked."""
     judged = [contender for contender in contenders if contender.evaluations]
     problems = [f"not fitted: {one.family}: {one.problem}" for one in contenders if one.problem]
     if not judged:

@@ -39,10 +39,7 @@ class Choice:
 
     @property
     def tau(self) -> float:
-        """Kendall's tau-b between the two orders, in [-1, 1]; 0 if all values of one order are equal.
-
-        Source: M. G. Kendall, *Rank Correlation Methods*, chapter 3.
-        """
+        """Kendall's tau-b between the two orders, in [-1, 1]; 0 if all values of one order are equal."""
         from scipy.stats import kendalltau
 
         tau = float(kendalltau(self.measured, self.predicted).statistic)
@@ -171,8 +168,6 @@ class Verdict:
 def judge(figures: Figures, samples: Figures | None = None) -> Verdict:
     """Compare figures with the thresholds of this module. The verdict to time also uses the error of random samples.
 
-    Examples
-    --------
     >>> judge(Figures(20, 0, error=0.12, choices=5, regret=1.02, tau=0.8)).text
     'usable to time and to rank'
     >>> judge(Figures(20, 0, error=0.6, choices=5, regret=1.04, tau=0.8)).text

@@ -3,7 +3,6 @@
 :data:`PROTOCOLS` describes each of them. ``sizes`` leaves out the smallest size of each measured kernel, then the
 second smallest, and so on. ``C`` judges predictions scaled by one run (:mod:`perfmodel.fitting.anchored`). ``groups``,
 ``kernels`` and ``variants`` need no test kernels, and use eight folds (:func:`perfmodel.fitting.family_fits.dealt`).
-Features are evaluated once for each row, whatever the number of fits.
 """
 
 from __future__ import annotations
@@ -76,7 +75,6 @@ class Evaluation(FrozenValue):
         return f"of {self.family} on {self.device}:"
 
     def _repr_html_(self) -> str:
-        """Return the cases as a table for a notebook."""
         cases = Comparisons(self.rows)
         return cases.table.html(f"protocol {self.protocol} ({PROTOCOLS[self.protocol]}), {self._of} {cases}")
 
@@ -94,16 +92,14 @@ def evaluate(
 
     Parameters
     ----------
-    measured, tests
-        Measurement kernels and test kernels on one device.
+    measured, tests, samples
+        Measurement kernels and test kernels on one device, and random samples, which intervals and fitted facts use.
     level
         Probability of the intervals. None computes no intervals, which saves one fit for each group.
     protocols
         Which of :data:`PROTOCOLS`; by default A, B and sizes, and without tests groups, kernels and variants.
     folds
         Number of folds of the protocols groups, kernels and variants: by default 8; with tests, one for each group.
-    samples
-        Measured random samples, which intervals and fitted facts use too.
     """
     folds = folds or folds_of(tests)
     fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests, folds, samples=samples)
@@ -153,7 +149,6 @@ def _half_widths(
 
 
 def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], Unseen]:
-    """Return the predicted rows of a protocol, and their predictions."""
     measured, tests = tuple(fits.measured), tuple(fits.tests or ())
     if protocol in _UNSCALED:
         rows, unseen = _predict(fits, _UNSCALED[protocol])

@@ -1,8 +1,4 @@
-"""Exact symbolic counts of what a Loopy kernel executes.
-
-Names are loaded at their first use, so that :mod:`perfmodel.counts.points.set_counter` can be imported on a machine
-where Loopy is broken or missing.
-"""
+"""Exact symbolic counts of what a Loopy kernel executes; names are loaded at their first use."""
 
 import lazy_loader
 

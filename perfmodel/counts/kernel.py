@@ -130,10 +130,7 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def compiled(self) -> KernelCounts:
-        """The kernel with the operations that remain after compilation (:mod:`perfmodel.counts.nests.folded`).
-
-        If the compiler keeps all operations, or the counts do not record operands, the result is this value itself.
-        """
+        """The kernel with the operations that remain after compilation (:mod:`perfmodel.counts.nests.folded`)."""
         table = compiled_table(self.flow) if _records_operands(self.source) else None
         if table is None:
             return self
@@ -408,7 +405,6 @@ class KernelCounts(FrozenValue):
         return "\n".join([title, columns_text(rows.text_rows(self), left=3), note])
 
     def _repr_html_(self) -> str:
-        """Return the table for a notebook."""
         title, note = self._title_and_note
         return html_table(rows.text_rows(self), title, [note], left=3)
 

@@ -70,7 +70,6 @@ class LanePatterns:
 
 
 def _distinct(values: Ints) -> NDArray[np.bool_]:
-    """Mark the distinct values, except idle ones, in the sorted rows."""
     values = np.sort(values, axis=-1)
     return (np.diff(values, axis=-1, prepend=-IDLE) != 0) & (values != IDLE)
 
@@ -197,14 +196,12 @@ def _coupled(points: isl.Set, names: list[str], address: isl.Aff) -> list[set[st
 
 
 def _involved(form: isl.Aff | isl.Constraint, names: list[str], kind: isl.dim_type = IN) -> set[str]:
-    """Return the inames in an affine expression and in its floors."""
     found = {name for k, name in enumerate(names) if not form.get_coefficient_val(kind, k).is_zero()}
     floors = (k for k in range(form.dim(DIV)) if not form.get_coefficient_val(DIV, k).is_zero())
     return found.union(*(_involved(form.get_div(k), names) for k in floors))
 
 
 def _is_free(points: isl.Set, dimension: int) -> bool:
-    """Whether the values of a dimension do not depend on the other dimensions."""
     others = [k for k in range(points.dim(SET)) if k != dimension]
     line = points
     for k in others:

@@ -122,16 +122,10 @@ def parse(
 
     Besides features, the expression may use the quantities in `names`; the steps in `parts`, whose texts may use
     earlier steps; and the `sums` of features. `constants`, such as facts of a device, replace names or weights by
-    numbers. A weight without `bounds` is not negative.
+    numbers. A weight without `bounds` is not negative. Raise a FamilyError, which points to the characters at fault, if
+    the text, or a part's text, is not an expression, has an unknown name, is not differentiable by its weights, or can
+    be negative.
 
-    Raises
-    ------
-    FamilyError
-        If the text, or a part's text, is not an expression, has an unknown name, is not differentiable by its weights,
-        or can be negative. The message points to the characters at fault.
-
-    Examples
-    --------
     >>> expression = parse("smooth_max(w_add*op_float32_add, w_load*global_load_32_stride1, w_sharpness)")
     >>> expression.weights
     ('w_add', 'w_load', 'w_sharpness')

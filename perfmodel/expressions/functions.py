@@ -19,10 +19,9 @@ EVERYTHING: Interval = (-math.inf, math.inf)
 class Function:
     """A function that an expression may call, of floats and of NumPy arrays.
 
-    `arguments` is the number of arguments. With `more`, that is the least number, and arguments are combined two at a
-    time, from the left. `derivatives` has the derivative by each argument, as a function of the arguments' expressions.
-    It is None for a function with jumps; its arguments must not contain a weight. `interval` returns the range of the
-    value.
+    `arguments` is their number; with `more`, the least number, and arguments are combined two at a time, from the left.
+    `derivatives` has the derivative by each argument, as a function of the arguments' expressions. It is None for a
+    function with jumps; its arguments must not contain a weight. `interval` returns the range of the value.
     """
 
     arguments: int

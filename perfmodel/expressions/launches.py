@@ -1,7 +1,4 @@
-"""Expressions of one launch, summed over the launches of a kernel.
-
-A quantity of the first launch has its plain name; in launch k its name ends with ``@k``.
-"""
+"""Expressions of one launch, summed over launches; names of quantities of launch k > 1 end with ``@k``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What is known of a device, each number with its unit and its source.
-
-A model reads numbers of the device only from here, so that a prediction can name the source of each number.
-"""
+"""What is known of a device, each number with its unit and its source; models read such numbers only from here."""
 
 from perfmodel.facts.device_facts import (
     FACTS_FILE,

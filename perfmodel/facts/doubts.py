@@ -1,8 +1,8 @@
 """A device with the facts of its probes, and doubts about these facts: impossible times and contradictions.
 
-A visit with impossible times was disturbed by other programs: its times are not used, and it is repeated. Two facts of
-one property contradict each other if they differ by a factor of :data:`CONTRADICTING` or more. One fact is assumed to
-be right. If a prediction depends on it, the prediction's interval covers both values.
+A visit with impossible times was disturbed by other programs; it is not used, and it is repeated. Two facts of one
+property contradict each other if they differ by a factor of :data:`CONTRADICTING` or more. One fact is assumed to be
+right. If a prediction depends on it, the prediction's interval covers both values.
 """
 
 from __future__ import annotations
@@ -180,9 +180,8 @@ class _Witness:
 def contradictions(facts: DeviceFacts) -> tuple[ContradictingFacts, ...]:
     """Return the contradictions between facts of a device; a fact that the user wrote is not doubted.
 
-    For caches, pages and lanes of vectors, the probes' values are compared with the system's. The measured peak of
-    operations is compared with the upper bound from units, lanes and clock; the measured bandwidth is compared with the
-    lower bound from one load at a time.
+    Probes of caches, pages and vector lanes are compared with the system's values; the measured peak of operations with
+    the bound from units, lanes and clock; the measured bandwidth with the lower bound from one load at a time.
     """
     return tuple(_contradictions(facts))
 

@@ -1,7 +1,6 @@
 """One fact of a device; the keys of facts with their units and meanings; checks of documents.
 
-Of the facts that OpenCL reports (:mod:`perfmodel.opencl.device`), the list has only those that models use. A user's own
-family may use other keys.
+The keys are those that models use. A user's own family may use other keys.
 """
 
 from __future__ import annotations

@@ -6,15 +6,15 @@ is not used. ``docs/facts.md`` states each rule.
 *Caches*. The time of a load in a pointer chase, over the footprint of the chase, has a step at each capacity. With x
 and y the logarithms of the footprint and of the time to the base 2:
 
-1. Each point is replaced by the median of itself and its neighbours. Where the curve falls, adjacent points are pooled
-to their median (isotonic regression in the absolute error). 2. The *slope* at x is the rise from x - 1/4 to x + 1/4.
-Its peaks of at least :data:`STEEP` are steps, if between two peaks the slope falls below half of the lower peak. The
-plateau between two steps is where the slope is least. 3. The capacity is the largest measured footprint whose y is at
-most halfway between the plateau before the step and the plateau after it. A total rise of less than :data:`LEAST_RISE`
-is not a step.
+Each point is replaced by the median of itself and its neighbours. Where the curve falls, adjacent points are pooled to
+their median (isotonic regression in the absolute error). The *slope* at x is the rise from x - 1/4 to x + 1/4. Its
+peaks of at least :data:`STEEP` are steps, if between two peaks the slope falls below half of the lower peak. The
+plateau between two steps is where the slope is least. The capacity is the largest measured footprint whose y is at most
+halfway between the plateau before the step and the plateau after it. A total rise of less than :data:`LEAST_RISE` is
+not a step.
 
-*Lanes* run two loops, one after the other: some lanes make all trips in the first loop, the others make all trips in
-the second. If a block's lanes run in lockstep, a block with both kinds takes twice as long as a block with one kind.
+*Lanes*. Some lanes make all trips in a first loop, the others in a second one. If a block's lanes run in lockstep, a
+block with both kinds takes twice as long as a block with one kind.
 
 *Barriers*. b barriers of one group of G work-items take :math:`t(b, G) = t_0(G) + b (\alpha + \beta G)`, with
 :math:`\alpha` the fact ``barrier_group_s`` and :math:`\beta` ``barrier_s``.
@@ -107,10 +107,7 @@ def newest(runs: Iterable[ProbeRun], probe: str) -> tuple[ProbeRun, ...]:
 
 
 def times(runs: Iterable[ProbeRun], *names: str, **where: Setting) -> Mapping[tuple[Setting, ...], float]:
-    """Return the shortest time of all visits for a unit of work [s], by the values of the named settings.
-
-    Only configurations with the settings `where` and a time above zero count.
-    """
+    """Return the shortest time for a unit of work [s] by the named settings, of configurations with `where`."""
     lowest: dict[tuple[Setting, ...], float] = {}
     for run in runs:
         for settings, seconds in run.seconds().items():

@@ -1,9 +1,8 @@
 r"""Errors of predictions that one run of the same kernel scales.
 
-The *anchor* of a kernel's variant is its smallest measured size; its measured time is :math:`t_a`, its predicted time
-:math:`p_a`. The prediction p at another size becomes :math:`p \, (t_a / p_a)^b`. :math:`t_a` is the minimum of one
-visit, as a user's anchor is visited once. b is the share of the anchor's error that other sizes have too. (The rest is
-noise, or the anchor's alone.) For groups k of :math:`N_k` rows with the measured times t:
+The *anchor* of a kernel's variant is its smallest measured size, with the measured time :math:`t_a` (the minimum of one
+visit) and the predicted time :math:`p_a`. The prediction p at another size becomes :math:`p \, (t_a / p_a)^b`. b is the
+share of the anchor's error that other sizes have too. For groups k of :math:`N_k` rows with the measured times t:
 
 .. math:: b = \arg\min_{0 \le b \le 1}
     \sum_k \frac{1}{N_k} \sum_{i \in k} \Big|\log\frac{t_i}{p_i} - b \log\frac{t_{a,i}}{p_{a,i}}\Big|
@@ -44,10 +43,9 @@ class Anchored(BaseModel):
 
 
 def anchor_rows(rows: Sequence[Measurement], unseen: Unseen, carried: float = 1.0) -> tuple[Rows, Unseen]:
-    """Return the indices of the rows that have another row as anchor, and their anchored predictions.
+    """Return the rows' indices that have another row as anchor, and their anchored predictions with `carried` as b.
 
-    `carried` is b. A prediction is NaN if the fit withheld the row or its anchor, or if the anchor's time is not
-    positive.
+    A prediction is NaN if the fit withheld the row or its anchor, or if the anchor's time is not positive.
     """
     anchors = anchors_of(rows)
     others = np.flatnonzero((anchors >= 0) & (anchors != np.arange(len(rows))))
@@ -87,8 +85,8 @@ def anchored_errors(
 ) -> Anchored | None:
     """Return the errors of anchored predictions; None where no kernel was measured at two sizes.
 
-    `every` has the group of each row, `times` has its measured time [s], and `unseen` has its prediction by a fit
-    without its group. The scatter comes from the first `measured` rows: the rows of measurement kernels.
+    For each row, `every` has the group, `times` the measured time [s] and `unseen` the prediction by a fit without its
+    group. The scatter comes from the first `measured` rows: the rows of measurement kernels.
     """
     numbers, whole = anchor_rows(rows, unseen)
     if not len(numbers):
@@ -111,8 +109,7 @@ def anchored_errors(
 def carried_share(anchors: Floats, errors: Floats, groups: npt.NDArray[np.str_], used: Flags) -> float:
     """Return b, the weighted median of the ratios of a row's error to its anchor's error, in log time; 1 without rows.
 
-    A ratio's weight is the anchor's absolute error over the number of rows in the group. Arrays have the shape
-    (n_rows,).
+    A ratio's weight is the anchor's absolute error over the number of rows in the group. Shapes are (n_rows,).
     """
     used = used & (anchors != 0)
     if not used.any():

@@ -168,8 +168,8 @@ def calibrate(
 ) -> Conformal:
     """Return the scores of rows from measured times [s], groups, and predictions by fits without the row's group.
 
-    `support` is the support of each weight in the fit to all rows, in the order of ``unseen.by_weight``. If it is
-    given, scores have scales, unless a single width for all predictions is better.
+    With `support`, each weight's in the fit to all rows (in the order of ``unseen.by_weight``), scores have scales,
+    unless a single width for all predictions is better.
     """
     known = unseen.known & (unseen.seconds > 0)
     scores = np.abs(np.log(np.asarray(times, dtype=np.float64)[known] / unseen.seconds[known]))

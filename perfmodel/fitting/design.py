@@ -171,11 +171,10 @@ def agreement_weights(measurements: Measurements) -> Floats:
 
 
 def launch_of(host: Floats, device: Floats) -> float | None:
-    r"""Return the launch [s]: the time that the host's clock adds to the device's, from the enqueue to the last event.
+    r"""Return the launch [s]: the time that the host's clock adds to the device's; None if a row lacks a device's time.
 
     It is the :math:`o \ge 0` that minimises :math:`\sum_j |t_j - d_j - o| / t_j` over rows with the times :math:`t_j`
     by the host's clock and :math:`d_j` by the device's, shape (n_rows,). This is the median, weighted by :math:`1/t_j`.
-    Return None unless every row has a positive time by the device's clock.
     """
     if not len(device) or not np.all(device > 0):
         return None
@@ -206,10 +205,10 @@ DEFAULT_SHARPNESS = 3.0  # of the maximum of resources, if neither a fact nor cr
 
 @dataclass(frozen=True, eq=False)
 class DesignFit:
-    """The weights of a fit, shape (n_weights,), with their standard errors (infinite where unknown) and marks.
+    """Weights, shape (n_weights,), with standard errors (infinite where unknown) and marks.
 
-    `confounded` are groups of weights that the rows cannot distinguish. Predictions add `launch_s` to the fitted time
-    [s].
+    `confounded` are groups of weights that the rows cannot distinguish. Predictions add `launch_s` [s] to the fitted
+    time.
     """
 
     names: tuple[str, ...]
@@ -239,10 +238,7 @@ class DesignFit:
 
 
 def single_threaded() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS and LAPACK use one thread.
-
-    The last bits of sums depend on the number of threads, and on busy cores threads wait far longer than they compute.
-    """
+    """Return a context in which BLAS and LAPACK use one thread; with more threads, the last bits of sums vary."""
     limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limits
 

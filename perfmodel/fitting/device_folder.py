@@ -59,10 +59,7 @@ def samples_of(folder: Path, measured: Measurements) -> Measurements | None:
 
 
 def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
-    """Return the folders below `root` that hold measured test kernels; `wanted` are parts of the devices' names.
-
-    Simulated devices, and devices whose times others recorded, are left out unless `wanted` names them.
-    """
+    """Return folders below `root` with measured test kernels; simulated or recorded devices only if `wanted`."""
     folders = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}"))}
     recorded = recorded_folders(root) if wanted else []
     folders |= {path.name: path for path in recorded}

@@ -1,7 +1,7 @@
 """Measured rows evaluated for several families at once.
 
-Each row's counts are read once for all families and then dropped: their dataflow, traffic and generated code take a
-thousand times the memory of the values that fits need.
+Each row's counts are read once for all families and then dropped, because they take a thousand times the memory of the
+values that fits need.
 """
 
 from __future__ import annotations
@@ -64,10 +64,7 @@ def evaluate_together(
 def evaluated_in_processes(
     parts: Iterable[Measurements], families: Sequence[Family], progress: Progress
 ) -> Evaluated | None:
-    """Evaluate families at all rows of one device, as evaluate_together does, but on all cores.
-
-    Return None for few rows, or if a process dies. The caller then evaluates the rows on one core.
-    """
+    """Evaluate families at all rows of one device on all cores; None for few rows, or if a process died."""
     known = [(part, row) for part in parts for row in part]
     hashes = sorted({row.counts_hash for _, row in known})
     with processes_here(len(hashes) // KERNELS) as processes:
@@ -131,7 +128,6 @@ def _family_key(family: Family, facts: DeviceFacts | None) -> FamilyKey:
 
 
 def _chosen(family: Family) -> list[str]:
-    """Return the facts that a family's fit chooses, except facts that replace weights."""
     given = {weight.fact for weight in family.weights}
     return [key for key in family.choices if key not in given]
 

@@ -1,7 +1,6 @@
 """Fits of a family to some of a device's measured rows, and their predictions of other rows.
 
-A row is predicted only if each feature that it exercises is exercised by a row of the fit too; otherwise the missing
-features are reported.
+A row is predicted only if the fit has rows that exercise each of its features; else the missing features are reported.
 """
 
 from __future__ import annotations
@@ -41,10 +40,7 @@ SAMPLES = "samples"
 
 
 class Refits:
-    """Fits of a family to some rows of a design, each made once, and their predictions of other rows.
-
-    `groups` has the group of each row, to compute the support of weights; by default all rows are one group.
-    """
+    """Fits of a family to some rows of a design, each made once, and their predictions of other rows."""
 
     def __init__(
         self, table: Design, family: Family, options: FitOptions | None = None, groups: Sequence[str] | None = None
@@ -139,9 +135,9 @@ def with_chosen_facts(
 ) -> Measurements:  # fmt: skip
     """Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
 
-    Facts are chosen one after the other, in the family's order. Of each fact, the candidate with the smallest error of
-    kernels is taken; facts not yet chosen have their first candidate. For the error, each row is predicted by a fit
-    without its group (in `folds` folds), and `samples` by the fit to all rows. Known facts are kept.
+    Facts are chosen in the family's order; until its turn, a fact has its first candidate. The candidate with the
+    smallest error of kernels is taken. For the error, each row is predicted by a fit without its group (in `folds`
+    folds), and `samples` by the fit to all rows. Known facts are kept.
     """
     facts = measurements.facts
     choices = {key: values for key, values in family.choices.items() if facts is None or key not in facts}
@@ -185,10 +181,10 @@ def log_errors(unseen: Unseen, times: Floats) -> Floats:
 
 
 def error_of_kernels(errors: Floats, kernels: Sequence[str], measured: int) -> float:
-    """Average the errors of each kernel's rows, then over kernels. NaN errors are ignored; NaN if there are no others.
+    """Average errors over each kernel's rows, then over kernels, without NaN; NaN if there are no others.
 
-    Rows after the first `measured` ones are samples. If there are samples, the result is the mean of the samples' error
-    and the others': a new kernel may resemble either.
+    Rows after the first `measured` ones are samples. If there are samples, the result is the mean of their error and
+    the others', since a new kernel may resemble either.
     """
     by_kernel: tuple[dict[str, list[float]], ...] = defaultdict(list), defaultdict(list)
     for i, (error, kernel) in enumerate(zip(errors.tolist(), kernels, strict=True)):

@@ -151,7 +151,6 @@ def fit_linear(
     `names` the features' names for messages. The weight of a feature that is zero in every row is 0. Features that are
     proportional in all rows share a weight: each gets an equal part of their common time. Other features that the rows
     cannot distinguish get the weights of least norm (in scaled columns). Raise a FitError for fewer rows than features.
-
     Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, section 4.3.
     """
     count, columns = matrix.shape[1], np.flatnonzero(np.any(matrix != 0, axis=0))
@@ -274,10 +273,7 @@ def standard_errors(inverse: Floats, residuals: Floats, weights: Floats, freedom
 def marks_of(
     coefficients: Floats, errors: Floats, inverse: Floats, held: Flags, merged: Flags, undetermined: Flags
 ) -> tuple[tuple[Mark, ...], ...]:
-    r"""Return the marks of each weight.
-
-    The share of row j in weight i is its partial leverage, :math:`P_{ij}^2 / \sum_k P_{ik}^2`.
-    """
+    r"""Return each weight's marks; row j has the share :math:`P_{ij}^2 / \sum_k P_{ik}^2` (its partial leverage)."""
     squares = inverse**2
     total = squares.sum(axis=1)
     largest = squares.max(axis=1, initial=0.0) / np.where(total > 0, total, 1.0)

@@ -93,10 +93,7 @@ class LocalScale(BaseModel):
     weights: dict[str, WeightScale]
 
     def of(self, by_weight: Mapping[str, Any], private: Any = 0.0, lack: Any = None) -> Any:
-        """Return the scale of predictions from the seconds due to each weight, numbers or arrays of one shape.
-
-        `private` is the private data of a work-item [B], `lack` the lack of support, by default in the fit to all rows.
-        """
+        """Return the scale from the seconds due to each weight, the private data [B] and the lack of support."""
         total: Any = 0.0
         slopes: Any = 0.0
         squares: Any = 0.0

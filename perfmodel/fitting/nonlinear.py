@@ -123,10 +123,7 @@ def fit_nonlinear(
     model: Expression, matrix: Floats, times: Floats, row_weights: Floats, bounds: Mapping[str, tuple[float, float]],
     start: Mapping[str, float], starts: int = 8, seed: int = 0
 ) -> NonlinearFit:  # fmt: skip
-    """Fit times [s] by a model from several starting points (:func:`start_points`) and keep the best result.
-
-    The matrix has a column for each feature of the model. Weights without bounds are not negative.
-    """
+    """Fit times [s] by a model from several starting points; keep the best. Weights without bounds are >= 0."""
     if starts < 1:
         raise OptionError(f"{starts} starting points were asked for", "give 1 or more")
     features = dict(zip(model.features, matrix.T, strict=True))

@@ -96,10 +96,7 @@ def difference_quantile(freedom: int | None, share: float) -> float:
 
 
 def distribution(freedom: int | None) -> tuple[Function, Function]:
-    """Return density and survival function of an error of scale 1: normal, or Student's.
-
-    Student's survival function is a finite sum for even degrees of freedom (Abramowitz and Stegun, 26.7.4).
-    """
+    """Return density and survival function of an error of scale 1 (Student's: Abramowitz and Stegun, 26.7.4)."""
     if freedom is None:
         from scipy.special import ndtr
 

@@ -70,7 +70,7 @@ NOT_HIDDEN = "time for an operation does not fall with oversubscription: M = M_I
 class Throughput:
     """How fast a device performs an operation, one of :data:`CLASSES`.
 
-    The bandwidth is the peak rate of the whole device [operations/s; words/s for memory], `r_squared` is the share of
+    The bandwidth is the peak rate of the whole device [operations/s; words/s for memory]. `r_squared` is the share of
     the squared relative deviations from a constant time that the regression explains. `oversubscription` is true if
     more work-items on a core hide the latency. `note` says which of the numbers is only a bound, if one is.
     """
@@ -98,8 +98,6 @@ class Throughput:
 
 
 class _Rows(NamedTuple):
-    """The microbenchmark of one operation."""
-
     times: Floats
     fixed: Floats
     amounts: Floats
@@ -114,10 +112,9 @@ class _Line(NamedTuple):
 
 
 def throughput(measurements: Measurements) -> tuple[Throughput, ...]:
-    """Return latency and bandwidth of each operation, from the microbenchmarks among measurements.
+    """Return latency and bandwidth of each operation from its microbenchmark, if its time grows with the amount.
 
-    Operations with too few rows, or whose time does not grow with their amount, are left out. Raise a FactsError
-    if the number of compute units is unknown.
+    Raise a FactsError if the number of compute units is unknown.
     """
     lines = {hides: _lines(measurements, hides) for hides in (False, True)}
     both = [name for name in ("memory", "local", "register") if all(name in fitted for fitted in lines.values())]
@@ -220,10 +217,7 @@ class _Rate(NamedTuple):
 
 
 def roofs(measurements: Measurements, samples: Measurements | None = None) -> dict[str, Fact]:
-    """Return the roofs of a device from measured kernels and samples, as facts by key; roofs without rows are left out.
-
-    The source of each fact names the kernel that reached it.
-    """
+    """Return the roofs of a device from measured rows, as facts by key; the source names the kernel that reached it."""
 
     def best(rates: Sequence[_Rate]) -> float:
         return max((rate.rate for rate in rates), default=0.0)
@@ -301,11 +295,11 @@ _UNKNOWN = (FactsError, StoreError)
 def with_measured_facts(
     measurements: Measurements, family: Family | None = None, samples: Measurements | None = None
 ) -> Measurements:
-    """Return measurements of one device, and add the facts that follow from them.
+    """Return measurements of one device, and add the facts that follow from them, as far as they can be derived.
 
     Facts of the device or of ``facts.yaml`` replace measured ones, and a measured roof replaces the regression's
-    result. If the given `family` uses no latency that only the regression gives, the pointer chase's latencies replace
-    the regression's. Facts that cannot be derived are left out. With `samples`, roofs use these too.
+    result. If the `family` uses no latency that only the regression gives, the pointer chase's latencies replace the
+    regression's. Roofs use `samples`, too.
     """
     if not len(measurements):
         return measurements

@@ -111,8 +111,8 @@ class FittedWeights(BaseModel):
     `rows` and `measurements` are the number of fitted rows and their SHA-256. `launch_s` is the difference between the
     clocks of host and device [s]; None where weights are fitted to the host's times. `features` has the names of all
     weights, so that a missing weight is detected. A user's own family has a `definition`
-    (:attr:`perfmodel.models.Family.definition`), and the SHA-256 of its file; in a file, its path is relative to the
-    folder of the weights. `facts` are the device's facts that the fit used, a document ``perfmodel.device/1``.
+    (:attr:`perfmodel.models.Family.definition`; in a file, its path is relative to the folder of the weights), and the
+    SHA-256 of its file. `facts` are the device's facts that the fit used, a document ``perfmodel.device/1``.
     `transferred_from` is the device that the weights were fitted on, if facts transferred them
     (:func:`perfmodel.transferred`); data about the fit then belong to that device.
     """
@@ -185,7 +185,7 @@ def family_of(fitted: FittedWeights, path: str | Path = "") -> Family:
 def read_weights(path: str | Path, device: str | None = None, family: Family | None = None) -> FittedWeights:
     """Read a weights file and check it against its family.
 
-    The family must be given if it cannot be found by its name, or is in a Python file. With `device`, the weights must
+    `known` is the family if it cannot be found by its name, or is in a Python file. With `device`, the weights must
     belong to the device of that name. Raise a WeightsError if the file is not a weights file, or has another schema,
     family, version or device.
     """

@@ -1,8 +1,4 @@
-"""Use perfmodel from Kernel Tuner, and read the results of other tuners.
-
-:mod:`~perfmodel.hooks.kernel_tuner` gives Kernel Tuner a restriction and a search order;
-:mod:`~perfmodel.hooks.importing` makes measurements of other tuners' results. Kernel Tuner is imported only when used.
-"""
+"""Use perfmodel from Kernel Tuner (a restriction, a search order), and read the results of other tuners."""
 
 import lazy_loader
 

@@ -1,7 +1,4 @@
-"""Measurements from the results of other tuners: each configuration is built into a kernel, counted, and stored.
-
-Records are added as their kernels are counted, so that an import that was stopped can continue.
-"""
+"""Measurements from the results of other tuners: each configuration is built into a kernel, counted, and stored."""
 
 from __future__ import annotations
 
@@ -61,10 +58,9 @@ class KernelSource:
     def mapped(
         self, configuration: Mapping[str, Any], sizes: Mapping[str, int]
     ) -> tuple[dict[str, Any], dict[str, int]]:
-        """Return a configuration's variant and sizes; raise DocumentError if they do not fit the kernel.
+        """Return a configuration's variant and sizes (integers that ``build`` does not take), or raise DocumentError.
 
-        An integer that ``build`` does not take is a size. The shape of the work-group, which Kernel Tuner adds, and
-        the name of the kernel class, which perfmodel's own T4 files have, are left out.
+        The shape of the work-group, which Kernel Tuner adds, and the name of the kernel class in T4 files are left out.
         """
         given = dict(configuration)
         if self.by in given:
@@ -131,7 +127,6 @@ def _in_file(path: Path, build: Build, **variant: Any) -> TranslationUnit:
 
 
 def _naming_parameter(units: Collection[str], results: TunerResults) -> str:
-    """Return the name of the parameter whose values are names of variants."""
     pairs = (pair for result in results.results for pair in result.configuration.items())
     names = {name for name, value in pairs if str(value) in units}
     if len(names) == 1:
@@ -321,7 +316,6 @@ def _added(target: str | Path, facts: DeviceFacts, row: Measurement, counts: Ker
 
 
 def _refusal(planned: _Planned, error: PerfModelError) -> str:
-    """Return the sentence on a refused result."""
     if isinstance(error, DocumentError):
         return f"the configuration ({in_words(planned.configuration)}) {error.problem}"
     details = vars(error)
@@ -338,7 +332,6 @@ def _device(
     results: TunerResults, target: str | Path, before: Measurements | None, device: str | None, platform: str | None,
     driver: str | None,
 ) -> DeviceFacts:  # fmt: skip
-    """Return the device of the results, with the facts in the store."""
     if device and results.device and device != results.device:
         problem = f"the results are of '{results.device}', and '{device}' was given"
         raise DocumentError(problem, "leave the device out, or give the file of that device")

@@ -1,8 +1,4 @@
-"""Predictions for Kernel Tuner: a restriction of the space, a search order, and the code of each configuration.
-
-They are passed to arguments of Kernel Tuner's public interface (version 1.5): functions of the parameters to
-``restrictions``, ``kernel_source`` and ``problem_size``, and an ``OptAlgWrapper`` to ``strategy``.
-"""
+"""Predictions for Kernel Tuner (version 1.5): a restriction, a search order, and the code of each configuration."""
 
 from __future__ import annotations
 
@@ -89,10 +85,7 @@ class DeviceCode:
 def device_code(
     unit: TranslationUnit, counts: KernelCounts, sizes: Mapping[str, int], configuration: Configuration
 ) -> DeviceCode:
-    """Return the code that Loopy generates, and its launch at these sizes.
-
-    Raises TuningError if a run needs several launches, or memory between launches.
-    """
+    """Return the code that Loopy generates, and its launch; TuningError for several launches or memory between them."""
     from loopy.schedule.tools import get_subkernel_arg_info
     from pymbolic import evaluate
 
@@ -188,9 +181,7 @@ class Guide(FrozenValue):
     def restriction(self, *, within: float | None = None, top: int | None = None) -> Callable[..., bool]:
         """Return a restriction for Kernel Tuner that keeps the configurations that are predicted to be fast.
 
-        It keeps configurations with a predicted time of at most `within` times the shortest [1], and at most `top` of
-        them. Kernel Tuner calls it in several ways: with the values in the order of :attr:`tune_params`, by name, or
-        in one mapping.
+        It keeps at most `top` configurations, with a predicted time of at most `within` times the shortest [1].
         """
         if (within is not None and not within >= 1) or (top is not None and top < 1):
             raise ArgumentError(f"within={within} and top={top} keep nothing", "give a factor or a number of 1 or more")
@@ -211,10 +202,9 @@ class Guide(FrozenValue):
         return predicted_to_be_fast
 
     def strategy(self) -> Any:
-        """Return a strategy for ``strategy=...`` that runs the configurations predicted fastest first.
+        """Return a ``strategy=...`` that runs the configurations predicted fastest first; needs Kernel Tuner.
 
-        ``strategy_options={"max_fevals": ...}`` or ``{"time_limit": ...}`` end it. Raises MissingExtraError without
-        Kernel Tuner.
+        ``strategy_options={"max_fevals": ...}`` or ``{"time_limit": ...}`` end it.
         """
         try:
             from kernel_tuner.strategies.wrapper import OptAlgWrapper
@@ -228,9 +218,8 @@ class Guide(FrozenValue):
     ) -> dict[str, Any]:
         """Return the arguments of ``kernel_tuner.tune_kernel`` that describe the kernels and their space.
 
-        Each configuration has the code that Loopy generates for it, launched as Loopy does. `arguments` are arrays by
-        name; other arrays are filled with numbers in [0.5, 2). `scalars` are the scalar arguments except sizes. Call
-        this for each run, because Kernel Tuner changes the values.
+        `arguments` are arrays by name; other arrays are filled with numbers in [0.5, 2). `scalars` are the scalar
+        arguments except sizes. Call this for each run, because Kernel Tuner changes the values.
         """
         fastest, _ = self.ranked[0]
         first = self._code(fastest)
@@ -279,7 +268,6 @@ class Guide(FrozenValue):
         return names or BLOCK_SIZES[: axes or 1]
 
     def _own(self, configuration: Configuration) -> dict[str, Any]:
-        """Return a configuration without the shape of the work-group that was added."""
         return {name: configuration[name] for name in self.space}
 
     def _with_blocks(self, configuration: dict[str, Any]) -> dict[str, Any]:

@@ -247,10 +247,7 @@ _executed: dict[str, Source] = {}  # the kernel files that ran in this process, 
 
 
 def execute(path: Path) -> dict[str, Any]:
-    """Run a file and return the names that it defines; a KernelFileError if it cannot be read, is not Python or raises.
-
-    The file is a separate module: its definitions can be pickled, and ``__name__`` is not ``"__main__"``.
-    """
+    """Run a file as a module, not as ``"__main__"``, and return its names; a KernelFileError if that is impossible."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -283,10 +280,7 @@ def _not_python(path: Path, error: SyntaxError) -> KernelFileError:
 
 
 def execution_error(path: str | Path, cause: BaseException) -> KernelFileError:
-    """Return the error for a kernel file, or a function of it, that raised `cause`.
-
-    ``place`` is the last line that ran of the file, or of a file next to it; ``raised`` is the cause as text.
-    """
+    """Return the error for a kernel file that raised `cause`; ``place`` is the last line that ran in its folder."""
     folder, last = Path(path).absolute().parent, None
     for frame, number in traceback.walk_tb(cause.__traceback__):
         file = frame.f_code.co_filename
@@ -387,10 +381,7 @@ def restore(source: Source) -> None:
 
 
 def pickled_by_value(value: Any) -> bytes:
-    """Pickle a function, or a value of functions, with the definitions of their kernel files.
-
-    Modules next to such a file are sent too; definitions of perfmodel and of installed libraries are not.
-    """
+    """Pickle a function, or a value of functions, with the definitions of its kernel file and of modules next to it."""
     import cloudpickle
 
     with ExitStack() as undo:

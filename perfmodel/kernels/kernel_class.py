@@ -1,7 +1,4 @@
-"""A kernel class: how to build its kernels, their sizes and work-group shapes, and their correct output.
-
-The sets of work-group shapes are from Stevens and Klöckner, section 4.1, without the large sets of their Titan X.
-"""
+"""A kernel class: how to build its kernels, their sizes and work-group shapes, and their correct output."""
 
 from __future__ import annotations
 
@@ -50,11 +47,10 @@ WORK_GROUPS: Mapping[tuple[int, str], tuple[WorkGroup, ...]] = MappingProxyType(
 
 
 def work_groups(dimensions: int, max_work_group_size: int) -> tuple[WorkGroup, ...]:
-    """Return the work-group shapes for a device with this limit [work-items]: the paper's shapes if they fit.
+    """Return the work-group shapes (Stevens and Klöckner, section 4.1) for a device with this limit [work-items].
 
-    The medium sets are for devices that allow 512 work-items, the small sets for 256 (as the paper's R9 Fury). For
-    lower limits, the shape is the largest power of two that is allowed. For 0 dimensions the shape is empty: the class
-    sets its own.
+    The medium sets are for devices that allow 512 work-items, the small sets for 256. For lower limits, the shape is
+    the largest power of two that is allowed. For 0 dimensions the shape is empty: the class sets its own.
 
     >>> work_groups(2, 64)
     ((8, 8),)
@@ -72,8 +68,7 @@ def work_groups(dimensions: int, max_work_group_size: int) -> tuple[WorkGroup, .
 def assume(**multiples: WorkGroup) -> str:
     """Return Loopy assumptions: each size is positive and a multiple of its power-of-two tiles.
 
-    Sizes are powers of two, so a tile of 16 needs no guard and a tile of 12 does (the paper's sizes "are not multiples"
-    of such groups; guards are counted).
+    Sizes are powers of two, so a tile of 16 needs no guard. A tile of 12 does, and its guards are counted.
 
     >>> assume(n=(16, 12), m=())
     'n >= 1 and n mod 16 = 0 and m >= 1'
@@ -141,10 +136,7 @@ class KernelClass:
             require(self.doubles in sizes, f"{where}: doubles", self.doubles, f"one of its sizes: {listed(sizes)}")
 
     def variants_on(self, max_work_group_size: int, shapes: int = 3) -> tuple[Variant, ...]:
-        """Return the variants with their ``work_group``, for a device with this limit [work-items].
-
-        Each variant has at most `shapes` work-group shapes. A single shape has 256 work-items, as the paper's results.
-        """
+        """Return the variants for a device with this limit [work-items], each in at most `shapes` work-group shapes."""
         groups = work_groups(self.dimensions, max_work_group_size)
         if shapes < len(groups):
             groups = tuple(sorted(groups, key=lambda g: abs(math.prod(g) - 256)))[:shapes]

@@ -1,7 +1,4 @@
-"""Random kernels on which fits are judged; they ship with their generated code and counts.
-
-Loopy does not schedule them or generate code again, so a calibration can measure many.
-"""
+"""Random kernels on which fits are judged; they ship with generated code and counts, so that calibrations are fast."""
 
 from __future__ import annotations
 

@@ -35,8 +35,6 @@ class Space(FrozenValue):
     :data:`MOST` configurations, a restriction has an unknown parameter or does not return true or false, or no
     configuration satisfies all restrictions.
 
-    Examples
-    --------
     >>> space = Space(build=print, values={"tile": (8, 16), "unroll": (1, 16)},
     ...               restrictions=[lambda tile, unroll: unroll <= tile])
     >>> list(space.variants)
@@ -59,10 +57,7 @@ class Space(FrozenValue):
 
     @cached_property
     def configurations(self) -> tuple[Configuration, ...]:
-        """The configurations that satisfy all restrictions; the last parameter varies fastest.
-
-        A restriction is called as soon as its parameters, and all parameters of earlier restrictions, have values.
-        """
+        """The configurations that satisfy all restrictions; the last parameter varies fastest."""
         checks, known = defaultdict[int, list[Check]](list), 0
         for restriction in self.restrictions:
             check, taken = self._check(restriction)
@@ -155,7 +150,6 @@ def _checked_values(given: Mapping[Any, Any]) -> dict[str, tuple[Any, ...]]:
 
 
 def _twice(values: Sequence[Any]) -> tuple[Any] | None:
-    """Return a tuple of the first value that occurs twice; None if no value does."""
     try:
         count = Counter(values)
         return next(((value,) for value in values if count[value] > 1), None)

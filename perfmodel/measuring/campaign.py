@@ -177,8 +177,8 @@ def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_siz
 def ordered(configurations: Iterable[Configuration], campaign: Campaign) -> list[Configuration]:
     """Shuffle by the campaign's seed, so that a drift of the times over the campaign is not correlated with a feature.
 
-    With a budget the classes take turns, and within each class its variants: if the budget ends early, every class has
-    been measured in part.
+    With a budget, classes and their variants take turns, so that every class is measured in part if the budget ends
+    early.
     """
     shuffled = sorted(configurations, key=lambda configuration: configuration.name)
     random.Random(campaign.seed).shuffle(shuffled)

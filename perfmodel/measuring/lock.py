@@ -84,10 +84,9 @@ def _holder(path: Path) -> str:
 
 
 def pin_threads() -> None:
-    """Set the variables that make drivers of CPUs keep each thread on one core, unless they are set already.
+    """Set, before devices are listed, the variables that make drivers of CPUs keep each thread on one core.
 
-    Otherwise the system may run two threads on one core, and all short runs of a visit take twice as long. Call it
-    before devices are listed. It does nothing if the process may not use all cores.
+    Else two threads on one core double the times of short runs. It does nothing if the process may not use all cores.
     """
     cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity") and os.sched_getaffinity(0) >= set(range(cores)):

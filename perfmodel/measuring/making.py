@@ -1,7 +1,7 @@
-"""Variants made in several processes before anything is timed: coded, counted, compiled, checked.
+"""Variants coded, counted, compiled and checked in several processes before anything is timed.
 
-Making a variant takes ten times as long as a visit, and timing needs a quiet machine. If a variant fails here or ends
-its process, the campaign makes it again and records the failure.
+Making a variant takes ten times as long as a visit. If it fails here, the campaign makes it again and records the
+failure.
 """
 
 from __future__ import annotations
@@ -119,7 +119,6 @@ def expected_making_s(parts: Iterable[tuple[Iterable[KernelClass], Campaign]], d
 
 
 def _made(device: Device, campaign: Campaign, pickled: bytes, variant: Variant) -> Made | None:
-    """Make a variant in this process; None if that fails."""
     subject, timekeeper = Subject(_unpacked(pickled), variant), Timekeeper(_bench(device, campaign), 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the campaign repeats them

@@ -50,8 +50,7 @@ def measure(
     campaign
         The settings: :data:`QUICK`, :data:`DEFAULT`, :data:`FULL` or your own.
     made
-        The result of :func:`perfmodel.measuring.making.make_kernels`. By default kernels are made here first, or one
-        by one if there is a budget.
+        Made kernels (:func:`perfmodel.measuring.making.make_kernels`); by default they are made here.
     """
     require(device is None or isinstance(device, str) or hasattr(device, "slug"), "measure: device", device,
             "one of pm.devices(), or an index, name or platform as text")  # fmt: skip
@@ -102,10 +101,9 @@ def _left_out(session: Session, left: list[Configuration], unplanned: list[Team]
 class Session:
     """State of one call of :func:`perfmodel.measuring.measure`.
 
-    `rows` are the current records of the store by key; those with impossible times are left out and measured again.
-    `deaths` are the records of configurations that ended their process. Without code, only those of this campaign
-    count: the cause may be fixed by now. `start_s` is the start by this process's clock, minus the time of earlier
-    processes [s].
+    `rows` are the current records of the store by key, without impossible times, which are measured again. `deaths` are
+    the records of configurations that ended their process. Without code, only those of this campaign count: the cause
+    may be fixed by now. `start_s` is the start by this process's clock, minus the time of earlier processes [s].
     """
 
     bench: Bench
@@ -162,10 +160,9 @@ class Session:
         self.rows[row.key] = row.after(self.rows.get(row.key))
 
     def measure(self, order: Sequence[Configuration]) -> list[Configuration]:
-        """Visit each configuration as often as the campaign says, and again those whose visits disagree.
+        """Visit configurations as often as the campaign says, and again if visits disagree; return the unfinished ones.
 
-        Each pass has the `order` of the whole campaign, so that two visits to a configuration are far apart. Returns
-        the unfinished configurations.
+        Each pass has the `order` of the whole campaign, so that two visits to a configuration are far apart.
         """
         campaign = self.bench.campaign
         lacking = [(c, self._lacks(c)) for c in order]
@@ -240,7 +237,7 @@ def plan_configurations(
 
 
 def _plan_team(session: Session, team: Team, plans: dict[str, Plan]) -> list[Configuration]:
-    """Choose sizes for a team. A variant that fails is recorded, and sizes are chosen for the others."""
+    """Choose sizes for a team; a variant that fails is recorded and left out."""
     while team:
         try:
             for subject in team:  # the supervisor's record of a death has no hash of the code

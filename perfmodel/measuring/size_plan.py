@@ -33,13 +33,13 @@ Rung = list[tuple[Parameters, Trial]]  # the parameter sets of one rung with the
 def search_sizes(
     sizes: Ladder, run_trial: Callable[[Parameters], Trial], fits: Callable[[Parameters], bool], campaign: Campaign
 ) -> tuple[Parameters, ...]:
-    """Choose parameter sets from small to large (paper, section 4.2).
+    """Choose parameter sets from small to large (Stevens and Klöckner 2016, section 4.2).
 
-    The search tries one exponent after another until all trials of a rung suffice; this is the lowest rung. From there
-    it goes up in the ladder's own steps and takes each rung. It ends when it has the wanted number of rungs, when the
-    next one does not fit into memory, or when a run takes longer than the campaign allows. It also ends if the next run
-    would take longer, as a step at least doubles the time. The first `campaign.least_rungs` rungs are taken even if
-    they take longer. If no rung suffices, only the largest rung that fits and is short enough is taken.
+    The lowest rung is the first at which all trials suffice. From there the search takes each rung of the ladder. It
+    ends when it has the wanted number of rungs, when the next one does not fit into memory, or when a run takes, or the
+    next run would take, longer than the campaign allows (a step at least doubles the time). The first
+    `campaign.least_rungs` rungs are taken even if they take longer. If no rung suffices, only the largest rung that
+    fits and is short enough is taken.
     """
     wanted = min(sizes.rungs, campaign.rungs or sizes.rungs)
     taken: list[Rung] = []
@@ -102,8 +102,8 @@ class PlanError(Exception):
 def plan_sizes(timekeeper: Timekeeper, team: Team, time: Callable[[Subject, Parameters], float] | None = None) -> Plan:
     """Choose the parameter sets at which to measure all of `team`, the variants of one class, or raise PlanError.
 
-    `time` gives the time of a trial run [s]; by default the bench does (:meth:`Bench.trial`). Sizes suffice if the
-    quickest run takes several launch overheads and each compute unit has enough work-groups.
+    Sizes suffice if the quickest run takes several launch overheads and each compute unit has enough work-groups.
+    `time` gives the time of a trial run [s]; by default the bench does (:meth:`Bench.trial`).
     """
     bench, kernel, seen = timekeeper.bench, team[0].kernel, {}
     campaign, time = bench.campaign, time or bench.trial
@@ -130,7 +130,6 @@ def plan_sizes(timekeeper: Timekeeper, team: Team, time: Callable[[Subject, Para
 
 
 def _naming(subject: Subject, ask: Callable[[Subject], T]) -> T:
-    """Call `ask`; a failure names the subject."""
     try:
         return ask(subject)
     except FailedError as failure:

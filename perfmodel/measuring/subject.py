@@ -92,10 +92,7 @@ MOST_ELEMENTS = 2**31 - 1  # most elements of an array: Loopy's indices have 32 
 
 @dataclass(frozen=True)
 class ArrayArgument:
-    """An array at given sizes; `strides` and `offset` in elements.
-
-    `buffers` are the names of the parts of an array with ``sep`` axes, which follow each other in memory.
-    """
+    """An array at given sizes; `strides` and `offset` in elements, `buffers` for the parts of ``sep`` axes."""
 
     name: str
     dtype: np.dtype[Any]

@@ -68,8 +68,7 @@ def supervise(command: Sequence[str], notify: Callable[[str], None]) -> int:
 
     The command calls :func:`follow_supervisor`; `notify` receives a message at each new start. The configuration under
     way is tried once more, since an earlier one may have damaged memory. If the process dies there twice in a row, it
-    is recorded as failed (``runtime``). If it dies between configurations, the command starts again too, but not after
-    a second such death. So every start measures or records something, and the number of starts is finite.
+    is recorded as failed (``runtime``). After two deaths between configurations, the command ends.
     """
     start_s, retried, between = monotonic(), None, False
     starts: dict[str, int] = {}
@@ -158,10 +157,7 @@ def spent_s() -> float:
 
 
 def recorded_before(path: Path) -> tuple[Measurement, ...]:
-    """Return the records that earlier processes of this supervised command appended to a store, in their order.
-
-    The first call only reports the size of the store. (The times in records do not help: clocks may be set back.)
-    """
+    """Return the records that earlier processes appended to a store; the first call only reports the store's size."""
     if PIPE not in os.environ:
         return ()
     rows, _ = store.paths(path.absolute())

@@ -54,8 +54,7 @@ class CompiledCode:
     def enqueues(self, queue: Any, arguments: Mapping[str, Any]) -> Iterator[tuple[Enqueue, ...]]:
         """Yield the launches of one call with these arguments (buffers and scalars by name), valid in the context.
 
-        Loopy's own host function runs once, with a :class:`_Recorder` in place of pyopencl, so that the grid and the
-        arguments of each launch are Loopy's own. Runs repeat only the launches: their times exclude its Python code.
+        Loopy's host function runs once, with a :class:`_Recorder` in place of pyopencl. Runs repeat only the launches.
         """
         from loopy.target.pyopencl_execution import PyOpenCLExecutionWrapperGenerator
 
@@ -109,7 +108,6 @@ class _Recorder:
         return self.Buffer(self.context, cl.mem_flags.READ_WRITE, octets) if octets else None
 
     def Buffer(self, *arguments: Any, **options: Any) -> Any:  # noqa: N802 -- as pyopencl calls it
-        """Allocate memory."""
         buffer = _Temporary(*arguments, **options)
         self.stack.callback(cl.Buffer.release, buffer)
         return buffer
@@ -170,8 +168,7 @@ def sample(
 ) -> Samples:  # fmt: skip
     """Run the launches of one call of a kernel, each time on an idle in-order queue with profiling; note the times.
 
-    No run begins once the earlier runs took longer than `timeout_s` [s]. `enough` has a time [s] and a number of runs:
-    the visit ends after this many runs if they took this time.
+    No run begins once the earlier runs took longer than `timeout_s` [s], or `enough`: a time [s] in a number of runs.
     """
     host: list[float] = []
     device: list[float] = []

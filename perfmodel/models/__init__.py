@@ -1,8 +1,4 @@
-"""Model families: one small file for each model of the literature, with a value ``FAMILY``.
-
-Every :class:`~perfmodel.models.model.Family` in a file of this folder is found automatically. A user's own family is an
-expression, or a file with a ``FAMILY``.
-"""
+"""Model families: one file for each model of the literature. Each ``FAMILY`` in this folder is found automatically."""
 
 from __future__ import annotations
 
@@ -35,9 +31,9 @@ def families() -> Mapping[str, Family]:
 def find_family(name: str | Family) -> Family:
     """Return the family of that name; a family itself is returned unchanged.
 
-    The name may be a definition: ``expr:`` and an expression over features and weights
-    (:meth:`Family.from_expression`), or the path of a ``.py`` file with a ``FAMILY``, which is run. Raise an
-    UnknownNameError if there is no such family, and a FamilyError if the expression or the file cannot be used.
+    The name may also be ``expr:`` and an expression (:meth:`Family.from_expression`), or the path of a ``.py`` file
+    with a ``FAMILY``, which is run. Raise an UnknownNameError if there is no such family, and a FamilyError if the
+    expression or the file cannot be used.
     """
     if isinstance(name, Family):
         return name

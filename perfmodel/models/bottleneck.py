@@ -2,21 +2,21 @@ r"""What bounds a kernel: an overhead and a smooth maximum of the resources that
 
 .. math:: T = o + \Big(\sum_r R_r^s\Big)^{1/s}, \qquad R_r = \sum_q w_q q
 
-over the resources *chain* (operations and branches whose latency a work-item waits for), *special* (divisions, roots,
-functions), *issue* (instructions, vector or scalar), *near* (lines of the first-level cache) and *far* (lines of the
-second and last level); o is the cost of launches, groups and barriers. No weight is negative. The quantities q come
-from :mod:`perfmodel.quantities.bottleneck`, which counts them in each nest of loops between barriers.
+The overhead o is the cost of launches, groups and barriers. The resources r are *chain* (operations and branches whose
+latency a work-item waits for), *special* (divisions, roots, functions), *issue* (instructions, vector or scalar),
+*near* (lines of the first-level cache) and *far* (lines of the second and last level). No weight is negative.
+:mod:`perfmodel.quantities.bottleneck` counts the quantities q in each nest of loops between barriers.
 
-Three facts describe the device as a whole: the order in which it runs the lanes of a group (``lane_order``); how
-neighbouring lanes access a local array with rows whose length is not a power of two (``odd_pitch_access``), as a vector
-or element by element; and the sharpness s (``resource_sharpness``): at 1 the times of resources add up, and the larger
-s is, the more they overlap. If these facts are unknown, the fit chooses those with the lowest cross-validation error
-over groups of measurement kernels.
+Three facts describe the device as a whole: the order in which it runs the lanes of a group (``lane_order``); whether
+neighbouring lanes access a local array as a vector or element by element, if its rows do not have a power of two as
+length (``odd_pitch_access``); and the sharpness s (``resource_sharpness``). At s = 1 the times of resources add up; the
+larger s is, the more they overlap. Unknown facts are chosen by the lowest cross-validation error over groups of
+measurement kernels.
 
-Sources: the bound by the busiest resource: S. Williams, A. Waterman, D. Patterson, *Roofline*, 2009, section
-4; resources fitted from run times alone: N. Derumigny et al., *PALMED*, 2022 (arXiv 2012.11473); layer conditions for
-lines: H. Stengel et al., *Quantifying Performance Bottlenecks of Stencil Computations Using the
-Execution-Cache-Memory Model*, 2015. The choice of quantities is ours.
+Sources: S. Williams, A. Waterman, D. Patterson, *Roofline*, 2009, section 4; N. Derumigny et al., *PALMED*, 2022 (arXiv
+2012.11473), for resources fitted from run times alone; H. Stengel et al., *Quantifying Performance Bottlenecks of
+Stencil Computations Using the Execution-Cache-Memory Model*, 2015, for layer conditions. The choice of quantities is
+ours.
 """
 
 from __future__ import annotations

@@ -7,24 +7,22 @@ r"""The model of Sim et al., in Kim et al. (2012), section 4.1: time to compute,
 - :math:`T_{mem}` (4.11): requests, each at AMAT (4.12, 4.13) over ITMLP, the number in flight (4.14, 4.15).
 - :math:`T_{overlap}` (4.16, 4.17), with MWP and CWP (4.18 to 4.24).
 
-Times are in seconds where the paper counts cycles, so ``w_issue`` is warp_size/SIMD_width, and the clock of
-4.24 cancels. F_SFU is the printed 4.10. Gamma, 64 on the authors' machine, depends on the machine: ``w_sync``.
-An addition to the model: each launch costs ``w_launch``, and a kernel of several launches takes the sum over them.
+Times are in seconds instead of cycles, so ``w_issue`` is warp_size/SIMD_width, and the clock of 4.24 cancels. F_SFU is
+the printed 4.10. Gamma (64 on the authors' machine) is the weight ``w_sync``. An addition to the model: each launch
+costs ``w_launch``, and the times of several launches add up.
 
-The inputs are **estimates from static counts**, where the paper reads hardware counters:
+The paper reads hardware counters. Here the inputs are **estimates from static counts**:
 
-- instructions: of :func:`perfmodel.quantities.instructions.instructions`, averages over a launch's work-items; a
-  division, a power and any function are special (SFU). A warp issues at least one.
-- ILP: operations and accesses over the critical path between barriers; MLP: independent loads before the first
-  use (:mod:`perfmodel.quantities.instructions`).
-- O_CFdiv, which the paper only describes ("all the instructions in both paths"): what a sub-group executes beyond its
-  mean work-item (:func:`perfmodel.quantities.instructions.divergence`). O_bank, likewise: an issue for each serialised
-  access, where the number of ``banks`` is known.
+- instructions (:func:`perfmodel.quantities.instructions.instructions`): averages over a launch's work-items. Divisions,
+  powers and functions are special (SFU). A warp issues at least one instruction.
+- ILP: operations and accesses over the critical path between barriers; MLP: independent loads before the first use.
+- O_CFdiv: what a sub-group executes beyond its mean work-item (:func:`perfmodel.quantities.instructions.divergence`);
+  the paper only says "all the instructions in both paths". O_bank: an issue for each serialised access, if the number
+  of ``banks`` is known.
 - SFU_width / SIMD_width: ``special_units_per_unit`` over ``lanes_per_unit``, else Fermi's 4 over 32.
-- miss_ratio: the share of the kernel's transactions that no cache answers (:mod:`perfmodel.quantities.traffic`). Every
-  request waits for the first level, and a miss waits for the second one too. The paper expands 4.12 in this way:
-  :math:`AMAT = hit_1 + m_1 \, hit_2 + m_1 m_2 \, DRAM`. If both latencies are known, their ratio gives :math:`hit_2`
-  from :math:`hit_1`; else there is one hit latency, as printed.
+- miss_ratio: the share of transactions that miss all caches (:mod:`perfmodel.quantities.traffic`). As in the paper's
+  expansion of 4.12, :math:`AMAT = hit_1 + m_1 \, hit_2 + m_1 m_2 \, DRAM`. The ratio of both latencies gives
+  :math:`hit_2` from :math:`hit_1`; if one is unknown, there is one hit latency, as printed.
 """
 
 from __future__ import annotations

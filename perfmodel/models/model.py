@@ -76,9 +76,9 @@ class Family(FrozenValue):
     r"""A model of run time without the values of its weights.
 
     The run time is an expression in features of the kernel, quantities that the family computes, and weights. A *sum*
-    in it is :math:`\sum_f w_f f` over all features :math:`f` that match its patterns and that some measurement
-    exercises; each weight has the name of its feature and is in seconds per unit of it. The sum ``total`` is over
-    :attr:`features`, and is the run time unless an expression is given.
+    is :math:`\sum_f w_f f` over all features :math:`f` that match its patterns and that some measurement exercises;
+    each weight has its feature's name, in seconds per unit. The sum ``total`` is over :attr:`features`, and is the run
+    time unless an expression is given.
 
     Parameters
     ----------
@@ -87,18 +87,16 @@ class Family(FrozenValue):
     features, sums
         Patterns (as for file names) of the features in the sum ``total``, and in each other sum by its name.
     quantities, units
-        Function from a :class:`~perfmodel.quantities.case.Case` to the family's quantities by name, and the unit of
-        each, empty for a pure number.
+        Function from a :class:`~perfmodel.quantities.case.Case` to quantities by name; the unit of each ("": a number).
     weights
         Weights that are not in a sum.
     parts, expression
-        Named steps, each of which may use earlier steps, and the run time [s], in the language of
-        :mod:`perfmodel.expressions.expression`.
+        Named steps, each of which may use earlier ones, and the run time [s] (:mod:`perfmodel.expressions.expression`).
     additive
         Whether a prediction is the sum of its terms.
     resources
-        The quantities of each resource, if the run time is an overhead and a smooth maximum of resources with one
-        weight ``w_<quantity>`` for each quantity: :mod:`perfmodel.fitting.resources` then fits it.
+        The quantities of each resource, if the run time is an overhead and a smooth maximum of resources with a weight
+        ``w_<quantity>`` for each quantity (:mod:`perfmodel.fitting.resources`).
     choices
         Facts of a device, with their candidates, that a fit chooses by cross-validation where they are unknown.
     words, advice
@@ -108,8 +106,7 @@ class Family(FrozenValue):
     classes
         What the classes of accesses depend on.
     of_one_launch
-        Whether the formula is for one launch: a kernel then takes the sum over its launches, each with its own
-        quantities, and the expression has no features.
+        Whether the expression, which then has no features, is for one launch; the times of several launches add up.
     """
 
     name: str
@@ -144,8 +141,6 @@ class Family(FrozenValue):
         gives. Raise a FamilyError, which points to the characters at fault, if the expression has no weight, no
         feature, an unknown name, or lacks a weight of `weights`; if it is not differentiable or can be negative.
 
-        Examples
-        --------
         >>> family = Family.from_expression("w_launch*launches + max(w_add*op_float32_add, w_wait)")
         >>> [(weight.name, weight.unit) for weight in family.weights]
         [('w_launch', 's/launch'), ('w_add', 's/operation'), ('w_wait', 's')]
@@ -167,10 +162,7 @@ class Family(FrozenValue):
         return (*self.features, *(pattern for patterns in self.sums.values() for pattern in patterns))
 
     def values(self, case: Case) -> Mapping[str, Any]:
-        """Return a case's features and the family's quantities, from which the expression is evaluated.
-
-        Quantities of launches after the first are named as in :mod:`perfmodel.expressions.launches`.
-        """
+        """Return a case's features and the family's quantities; :mod:`perfmodel.expressions.launches` names them."""
         first, *others = by_launch(case.counts) if self.of_one_launch else (case.counts,)
         alone = replace(case, counts=first) if others else case
         quantities = computed(self.quantities, self.units, alone)
@@ -219,8 +211,8 @@ class Family(FrozenValue):
 def _own_weights(text: str, given: tuple[Weight, ...] = ()) -> tuple[Weight, ...]:
     """Check an expression over features, and return its weights in order of appearance.
 
-    The unit of a weight that is not given follows from the expression. The fit finds its start, except for exponents,
-    which start at 1. The sharpness of a ``smooth_max`` is between 1 (the sum) and 64.
+    Units that are not given follow from the expression. An exponent starts at 1. The sharpness of a ``smooth_max`` is
+    between 1 (the sum) and 64.
     """
     expression = parse(text, bounds={weight.name: (weight.lower, weight.upper) for weight in given})
     known = {weight.name: weight for weight in given}
@@ -245,7 +237,6 @@ def _own_weights(text: str, given: tuple[Weight, ...] = ()) -> tuple[Weight, ...
 
 
 def _sharpnesses(tree: Any) -> Iterator[str]:
-    """Yield the weights that are the sharpness of a smooth maximum."""
     match tree:
         case Call(parameters=(_, _, Variable(name=name))) if tree.function.name == "smooth_max":
             yield name
@@ -254,11 +245,7 @@ def _sharpnesses(tree: Any) -> Iterator[str]:
 
 
 def bind(family: Family, features: Collection[str], known: Mapping[str, float] | None = None) -> Expression:
-    """Return a family's run time as an expression in features, quantities and weights.
-
-    Each sum is over the features that match its patterns; `known` weights are replaced by their numbers. Raise a
-    FamilyError for an expression that cannot be used.
-    """
+    """Return a family's run time as an expression with `known` weights as numbers, or raise a FamilyError."""
     sums = {
         name: sorted(feature for feature in set(features) if matches(patterns, feature))
         for name, patterns in {TOTAL: family.features, **family.sums}.items()
@@ -279,10 +266,7 @@ class RunTime(FrozenValue):
     launch_s: float | None = None
 
     def evaluate(self, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-        """Return the run time and its terms by name [s]: by feature in a plain sum, else by part, and HOST_LAUNCH.
-
-        `values` are features and quantities (:meth:`perfmodel.models.Family.values`), numbers or arrays of one shape.
-        """
+        """Return the run time [s] and its terms by name [s]: features of a plain sum, else parts, and HOST_LAUNCH."""
         seconds, terms = self._on_device(values)
         if self.launch_s is None:
             return seconds, terms
@@ -330,7 +314,6 @@ class RunTime(FrozenValue):
 
     @cached_property
     def _together(self) -> Expressions:
-        """The expression and each part of it."""
         names = (self.family.expression, *self.family.parts)
         every = [self._with_weights(replace(self.family, expression=name)) for name in names]
         known = {name: value for each, weights in every for name, value in zip(each.weights, weights, strict=True)}

@@ -2,15 +2,14 @@ r"""Resources of a compute unit whose sub-groups in flight hide each other's lat
 
 .. math:: T = o + \Big(\sum_r R_r^s\Big)^{1/s}, \qquad R_r = \sum_q w_q q
 
-The resources are of the busiest unit: the instructions that it issues; its accesses to local memory, by bank, and the
-sectors that its loads and stores touch and fetch; the bytes that its share of memory's bandwidth moves. The last
-resource is the chain of one sub-group (its waits in sequence), times the number of rounds in which the unit runs its
-groups. With few sub-groups in flight, the chain takes longest. o is the cost of launches and groups.
+The overhead o is the cost of launches and groups. The resources are of the busiest unit: the instructions that it
+issues; its accesses to local memory, by bank, and the sectors that its loads and stores touch and fetch; the bytes that
+its share of memory's bandwidth moves. The last resource is the chain of one sub-group (its waits in sequence), times
+the number of rounds in which the unit runs its groups. With few sub-groups in flight, the chain takes longest.
 
-The resources are those of Sim et al. in Kim et al. (2012), section 4.1, whose Eq. 4.1 subtracts an overlap that follows
-from warp counts; here a p-norm overlaps them, as in section 6.2 (outlook) of Stevens and Klöckner (2016). Quantities
-were chosen by leaving out einsums of the times recorded on a TITAN V, and groups of kernels of a simulated GTX 480
-(docs/lab/real-gpus.md).
+The resources are those of Sim et al. in Kim et al. (2012), section 4.1. Their Eq. 4.1 subtracts an overlap; here a
+p-norm overlaps resources, as in section 6.2 of Stevens and Klöckner (2016). ``docs/lab/real-gpus.md`` tells how
+quantities were chosen.
 """
 
 from __future__ import annotations

@@ -13,21 +13,22 @@ each T is repeated #Rep times:
 With an L2 cache (``mwp_cwp_l2``), MWP warps wait together in each of N/MWP periods. The first period waits for memory;
 all later ones hit the cache (section 2.4) and take :math:`h = Mem\_L2\_cache\_hit / Mem\_L2\_cache\_miss` of its time:
 
-- Eq. 20 for 4, the later of the last and the first warp: :math:`T = \max(First (MWP - 1) + Mem\,h,\; Mem + Comp)`
-- Eq. 21 for 1: :math:`T = Mem + Mem\,h \max(N/MWP - 1, 0) + Comp/\#Mem\_insts (MWP - 1)`
-- Eq. 22 for 2: :math:`T = \max(First\,N + Mem_L h,\; Mem_L + Comp)`
+- Eq. 20 replaces 4 (the later of the last and the first warp):
+  :math:`T = \max(First (MWP - 1) + Mem\,h,\; Mem + Comp)`
+- Eq. 21 replaces 1: :math:`T = Mem + Mem\,h \max(N/MWP - 1, 0) + Comp/\#Mem\_insts (MWP - 1)`
+- Eq. 22 replaces 2: :math:`T = \max(First\,N + Mem_L h,\; Mem_L + Comp)`
 
-First is the issue of the instructions before the first access (Table 1, row 21). The paper prints that later warps
-compute for that long only (Eq. 20 and 22), and prints the second condition of Eq. 21. Section 2.2 contradicts both:
-where CWP is below MWP, "the execution cost is dominated by the computation cost", namely the cost of all N warps.
-``mwp_cwp_l2_all_warps`` follows it: Eq. 21 only where CWP is at least MWP, and Eq. 2 in place of Eq. 22. In Eq. 2 warps
-wait only for the first access, which the cache does not hold, so Eq. 2 has no h.
+First is the issue of the instructions before the first access (Table 1, row 21). In the printed Eq. 20 and 22, later
+warps compute only for that long. Section 2.2 contradicts them, and the printed condition of Eq. 21: where CWP is below
+MWP, "the execution cost is dominated by the computation cost" of all N warps. ``mwp_cwp_l2_all_warps`` follows section
+2.2: Eq. 21 only where CWP is at least MWP, and Eq. 2 in place of Eq. 22. Eq. 2 has no h, because its warps wait only
+for the first access, which the cache does not hold.
 
-Misprints are read as follows: Eq. 1 ends with (MWP - 1), as 4 and 21 do; the first "(12)" defines Mem_L_Coal; Eq. 19
-divides by the *blocks* that are active on a unit (Table 1, row 12). Where the paper says nothing: a warp issues one
-instruction at least; a computation period is not longer than all computing; without accesses to global memory T is
-Comp N; each launch costs ``w_launch``, and a kernel of several launches takes the sum over them. An extension: with the
-fact ``l2_miss_ratio`` m, h becomes m + (1 - m) h.
+Misprints: Eq. 1 ends with (MWP - 1), as 4 and 21 do; the first "(12)" defines Mem_L_Coal; Eq. 19 divides by the
+*blocks* that are active on a unit (Table 1, row 12). The paper leaves open, and this file defines: a warp issues at
+least one instruction; a computation period is not longer than all computing; without accesses to global memory T is
+Comp N; each launch costs ``w_launch``, and the times of several launches add up. An extension: with the fact
+``l2_miss_ratio`` m, h becomes m + (1 - m) h.
 """
 
 from __future__ import annotations

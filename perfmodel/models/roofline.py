@@ -1,18 +1,16 @@
-r"""The roofline model.
-
-Kim, Vuduc, Baghsorkhi, Choi and Hwu (2012), Eq. 4.31 (section 4.2.4), after Williams, Waterman and Patterson (2009):
+r"""The roofline model of Kim et al. (2012), Eq. 4.31 (section 4.2.4), after Williams, Waterman and Patterson (2009).
 
 .. math:: \text{attainable flop/s} = \min(\text{peak flop/s}, \text{bandwidth} \times \text{flop : byte ratio})
 
 A kernel of F operations that moves Q bytes at that rate takes :math:`\max(F/\text{peak}, Q/\text{bandwidth})` seconds.
-Here each floating-point type has its own peak, and their times add up; local memory is one more roof (section 4.2.4:
-"one can map specific architectural features to other roofs"); and each launch costs its overhead:
+Here the times of the floating-point types add up, local memory is one more roof (section 4.2.4: "one can map specific
+architectural features to other roofs"), and each launch costs its overhead:
 
 .. math:: T = \text{overhead} + \max(F_{32}/P_{32} + F_{64}/P_{64},\; Q/B,\; Q_{local}/B_{local})
 
-A floating-point operation counts as one, also a division or a square root; index arithmetic does not count. Q is the
-least number of bytes to move, or with the fact ``on_chip_bytes`` the bytes that a cache of that size moves
-(:func:`~perfmodel.quantities.traffic.global_bytes`), so the maximum is a lower bound. The peaks are measured
+Each floating-point operation counts as one, also a division or a square root; index arithmetic does not count. Q is the
+least number of bytes to move (:func:`~perfmodel.quantities.traffic.global_bytes`), so the maximum is a lower bound.
+With the fact ``on_chip_bytes``, Q is what a cache of that size moves. The peaks are measured
 (:mod:`perfmodel.fitting.throughput`) or known facts of the device; the overhead is fitted.
 """
 

@@ -5,16 +5,13 @@ r"""The unified, hardware-fitted linear model of Stevens and Klöckner.
 with the properties :math:`p_i` of section 2 of the paper:
 
 - 2.1 Data motion: global accesses by size, direction and amortised stride fraction, whose numerator counts all accesses
-  to an array (Algorithm 2); for each of these types the minimum of loads and stores; local loads by size. (Local stores
-  are not a property.)
+  to an array (Algorithm 2); for each of these types the minimum of loads and stores; local loads (not stores) by size.
 - 2.2 Arithmetic: additions and subtractions, multiplications, divisions, exponentiations and other special functions on
-  floating-point operands, by type. Minimum and maximum are special functions in the paper; here they have a weight of
-  their own. Integer arithmetic is left out.
+  floating-point operands, by type. Minimum and maximum, special functions in the paper, have a weight of their own.
 - 2.3 Synchronisation: barriers; each counts once per work-item.
 - 2.4 Overhead: a constant for a launch, and the number of work-groups.
 
-Data that a kernel finds through another array (``indirect``) has no stride class in the paper; it
-is charged as one more class of its size and direction.
+The paper has no stride class for indices that depend on data; here they are one more class (``indirect``).
 """
 
 from __future__ import annotations

@@ -58,7 +58,6 @@ _CLASSES = range(1, CLASSES + 1)
 
 
 def _weights(name: str) -> tuple[Weight, Weight]:
-    """Return the latency and the rate of an operation."""
     (latency, waiting, step), (unit, rate, words, scale) = _LATENCIES[name], _RATES[name]
     return (
         Weight(f"w_{name}_latency", "s/operation", start=1e-8, fact=latency, words=waiting, scale=step),

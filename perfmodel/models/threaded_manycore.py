@@ -10,22 +10,20 @@ r"""The threaded many-core memory (TMM) model with the scheduling factor, of Ma,
   factor does not scale it; the paper drops it (footnote 5).
 - Transactions M: an access by a row of neighbouring work-items needs one for each chunk of C bytes (footnote 6). A
   data-dependent access counts as one.
-- Threads per core: :math:`\mathcal{T} P = B_a T_r U` for U compute units, each with :math:`B_a` groups of :math:`T_r`
-  work-items.
+- Threads per core: :math:`\mathcal{T} P = B_a T_r U`, for U compute units with :math:`B_a` groups of :math:`T_r`
+  work-items. (The text calls U P/Q, although it defines Q as that number.)
 - Eq. 4: :math:`B_a = \min(\lfloor Z/S_B \rfloor, \lfloor R/(R_T T_r) \rfloor, B_{max}, \lfloor T_{max}/T_r \rfloor)`,
-  at least one. The term of registers is left out where the device's facts do not hold them.
+  at least one, with :math:`B_{max}` for a unit (in the paper for the device). Without a known number of registers,
+  their term is left out.
 - Eq. 3: :math:`f_{sched} = \lceil B_r/(B_a U) \rceil B_a U / B_r` for :math:`B_r` requested groups.
 
-The seconds of an operation and the latency L are fitted: L "can not be quantitatively determined", and C and L
-"only contribute as a scale factor" (section IV).
-
-The text calls P/Q the number of multiprocessors, although it defines Q as that number; here it is U. The paper's
-:math:`B_{max}` is for the device and is divided by U; here it is for a compute unit.
+The seconds of an operation and the latency L are fitted: L "can not be quantitatively determined", and C and L "only
+contribute as a scale factor" (section IV).
 
 Eq. 15, the linear form (``threaded_manycore_linear``), :math:`T = a_1 \sqrt{B_r}/\mathcal{T} + a_0`, fits the paper's
 all-pairs shortest paths at one problem size. There M grows with :math:`\sqrt{B_r}` (Eq. 10 with :math:`S_D =
-n/\sqrt{B_r}`) and the work is constant, so for kernels of any size it reads :math:`T = a_1 M/(\mathcal{T} P) + a_0
-T_1/P`: a sum in place of the maximum, without the span and, like Eq. 15, without the scheduling factor.
+n/\sqrt{B_r}`) and the work is constant. For kernels of any size it becomes :math:`T = a_1 M/(\mathcal{T} P) + a_0
+T_1/P`, without the span and the scheduling factor.
 """
 
 from __future__ import annotations

@@ -126,10 +126,7 @@ def _handles() -> list[Any]:
 
 
 def system_caches(folder: Path = SYSTEM) -> dict[str, Fact]:
-    """Return ``l1_told_bytes`` [B], and ``l1_told_ways`` to ``l3_told_ways``, as far as Linux reports them.
-
-    Caches of instructions are left out. Values inside a virtual machine may be wrong.
-    """
+    """Return ``l1_told_bytes`` [B], and ``l1_told_ways`` to ``l3_told_ways``, as far as Linux reports data caches."""
     facts: dict[str, Fact] = {}
     for cache in sorted(folder.glob("index*")):
         with suppress(OSError, ValueError, KeyError):
@@ -241,7 +238,6 @@ def _type_of(handle: Any) -> str:
 
 
 def _subgroup_size(handle: Any) -> Fact:
-    """Return the sub-group size from the best source that the device supports."""
     unit = "work-items"
     for extension, attribute in _SUBGROUP_SIZES:
         if extension in handle.extensions.split() and (size := _query(handle, attribute)):
@@ -258,7 +254,6 @@ def _subgroup_size(handle: Any) -> Fact:
 
 
 def _query_kernel(handle: Any) -> tuple[int | None, int | None]:
-    """Return the sub-group size and the preferred multiple of a small kernel."""
     import pyopencl as cl
 
     try:

@@ -35,11 +35,7 @@ class Health:
 
 
 def check(device: Device, time_limit: float = TIME_LIMIT_S) -> Health:
-    """Build and run a small kernel on a device in a new process, and check its result.
-
-    Each check builds another kernel, so that caches are not used. A device that takes longer than `time_limit` [s] is
-    reported as not working.
-    """
+    """Build and run a new small kernel on a device in a new process, and check its result, within `time_limit` [s]."""
     start = time.perf_counter()
     try:
         return Health(**_probe(str(device.index), time_limit))

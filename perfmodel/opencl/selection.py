@@ -11,14 +11,10 @@ from perfmodel.opencl.health import Health, broken, check
 
 
 def find(selector: str | None = None) -> Device:
-    """Return a device that works.
+    """Return a device that works; NoDeviceError, UnknownNameError or BrokenDeviceError if there is none.
 
-    Parameters
-    ----------
-    selector : str, optional
-        An index, a slug or name, else a part of a platform's name, else a part of a slug or name, in upper or lower
-        case; of several equally good matches, the first that works. By default PoCL, else the first device that works.
-        Raises NoDeviceError if none is listed, UnknownNameError if none matches, BrokenDeviceError if none works.
+    `selector` is an index, a slug or name, else a part of a platform's name, else a part of a slug or name, in upper or
+    lower case; of several equally good matches, the first that works. The default is PoCL, else the first that works.
     """
     failures: list[tuple[Device, Health]] = []
     for device in _candidates(selector, devices()):

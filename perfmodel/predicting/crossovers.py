@@ -52,9 +52,9 @@ def crossover(
 
     Times are predicted at all sizes of the range that both variants allow. For more than 131072 sizes, they are
     predicted at 16384 sizes in geometric steps (both numbers are 512 for a family with resources, such as
-    ``bottleneck``), and gaps between neighbours with different winners are bisected. So each change is found exactly,
-    unless several changes lie between two neighbours of the grid. Allowed sizes must repeat after at most 65536 sizes.
-    Where the times are equal, the variant that led before keeps the lead; at the lowest size the first variant leads.
+    ``bottleneck``), and gaps between neighbours with different winners are bisected. Several changes between two
+    neighbours of this grid can be missed. Allowed sizes must repeat after at most 65536 sizes. If both times are equal,
+    the variant that led before keeps the lead; at the lowest size the first variant leads.
 
     Parameters
     ----------
@@ -76,10 +76,9 @@ def leads_of(
     variants: Mapping[str, KernelCounts], model: FittedModel, parameter: str, low: int, high: int,
     fixed: Mapping[str, int] | None = None, *, allow_unmeasured: bool = False, progress: Progress | None = None
 ) -> tuple[tuple[Lead, ...], dict[str, PerfModelError]]:  # fmt: skip
-    """Return the ranges of sizes in which each variant is the fastest, as :func:`crossover` does for two.
+    """Return the ranges of sizes in which each variant is the fastest, and the errors of variants without predictions.
 
-    Variants that cannot be predicted are left out; their errors are returned too. Raise the first error if no variant
-    can be predicted.
+    Raise the first error if no variant can be predicted. Equal times are treated as in :func:`crossover`.
     """
     def compared(*kernels: KernelCounts) -> _Compared:
         return _Compared(Predicting(model, allow_unmeasured=allow_unmeasured), kernels, parameter, fixed or {})
@@ -137,7 +136,6 @@ class _Compared:
 
     @property
     def effort(self) -> Effort:
-        """How many sizes are compared."""
         return ONE_BY_ONE if self.asked.model.family.resources else ARRAYS
 
     def leads(self, low: int, high: int, names: Sequence[str]) -> tuple[Lead, ...]:
@@ -192,7 +190,6 @@ class _Compared:
         return np.unique(np.concatenate([self._allowed(first), self._allowed(last)]))
 
     def _allowed(self, sizes: Integers) -> Integers:
-        """Return the sizes that all variants allow, without a prediction."""
         for kernel in self.variants:
             while len(sizes):
                 try:
@@ -206,9 +203,9 @@ class _Compared:
 
 
 def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
-    """Return the number of the fastest variant at each of ascending sizes, from times of shape (n_variants, n_sizes).
+    """Return the number of the fastest variant at each size; `times` has the shape (n_variants, n_sizes).
 
-    Where times are equal, the variant that led before keeps the lead; else the first of the fastest leads.
+    If times are equal, the variant that led before keeps the lead; else the first of the fastest leads.
     """
     least = seconds.min(axis=0)
     near = seconds - least <= ROUNDING * np.maximum(np.abs(seconds), np.abs(least))

@@ -60,9 +60,7 @@ class FittedModel(FrozenValue):
     clock
         The clock of its predictions (:meth:`by_clock`).
     strict
-        Whether kernels with a quantity that no measurement exercised are refused. If not, the quantity's cost is
-        estimated from the cost of a relative (:mod:`perfmodel.predicting.relatives`); `related` has the estimated
-        weights, by name.
+        As in :meth:`predict`. If false, `related` has the weights estimated from relatives, by name.
     anchor
         A run of the kernel that it predicts, which scales the predictions (:meth:`anchored_by`).
     """
@@ -84,7 +82,6 @@ class FittedModel(FrozenValue):
         return f"{self.name}: {len(self.fitted.weights)} weights from {self.fitted.rows} measurements"
 
     def _repr_html_(self) -> str:
-        """Return the weights as a table for a notebook, with the notes of the fit below it."""
         rows = [(name, f"{w.value:.4g}", "-" if w.standard_error is None else f"{w.standard_error:.1e}", w.unit,
                  ", ".join(w.marks)) for name, w in self.fitted.weights.items()]  # fmt: skip
         head = ("weight", "value", "std. error", "unit", "marks")
@@ -196,12 +193,11 @@ class FittedModel(FrozenValue):
         level
             Probability with which the interval should contain the measured time.
         allow_unmeasured
-            Whether features that no measurement exercised, and that have no relative, count as free, at no cost.
-            Otherwise a kernel that needs them is refused.
+            Whether features that no measurement exercised, and that have no relative, count as free.
         strict
-            Whether a kernel is refused if it needs features that no measurement exercised, even if they have a
-            relative. If not, the cost of such a feature is the relative's cost, times the ratio of both costs on other
-            devices. The scatter of these ratios widens the interval, and a caution names both features.
+            Whether features that no measurement exercised are refused even if they have a relative. If false, their
+            cost is the relative's cost, times the ratio of both costs on other devices. The scatter of these ratios
+            widens the interval, and a caution names both features.
 
         Raises
         ------
@@ -284,10 +280,7 @@ class FittedModel(FrozenValue):
         return self._unmeasured(self._values(counts, sizes))
 
     def share_of(self, quantity: str, counts: KernelCounts, sizes: Mapping[str, Any]) -> tuple[float, float]:
-        """Return the share of a quantity in a kernel's predicted time [1], and that time [s]; both are 0 without it.
-
-        The share is due to the quantity's weight, or to a relative's weight if its own is not determined.
-        """
+        """Return the share of a quantity, or of its relative, in a kernel's predicted time [1], and that time [s]."""
         values = self._values(counts, sizes)
         if not values.get(quantity):
             return 0.0, 0.0
@@ -309,7 +302,6 @@ class FittedModel(FrozenValue):
         return replace(self, strict=True)
 
     def _unmeasured(self, values: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the features that the family uses and that no measurement exercised, sorted."""
         is_free = self._is_free
         free = [name for name in values if is_free(name)]
         return tuple(sorted(name for name in free if np.any(values[name])))
@@ -322,7 +314,6 @@ class FittedModel(FrozenValue):
 
     @cached_property
     def _never_exercised(self) -> frozenset[str]:
-        """The features in the family's expression that no measurement exercised."""
         measured = self.fitted.measured
         return self._run_time.charged - {*measured.features} if measured else frozenset()
 
@@ -413,7 +404,6 @@ class FittedModel(FrozenValue):
         return replace(self, fitted=fitted, related=related) if related else self
 
     def _weight_of(self, quantity: str) -> str:
-        """Return the name of a quantity's or feature's weight."""
         return f"w_{quantity}" if self.family.is_quantity(quantity) else quantity
 
     def _related(self, quantity: str) -> RelatedWeight | None:
@@ -443,8 +433,8 @@ class FittedModel(FrozenValue):
     ) -> tuple[tuple[Any, Any] | None, tuple[FromRelative, ...]]:
         r"""Return an interval that also covers errors of the costs from relatives, and the relatives that matter.
 
-        :math:`T_q` is the time if the cost of q is wrong by its spread, and h is the half width without relatives. In
-        log time, the new half width is :math:`(h^2 + \sum_q \log^2(T_q/T))^{1/2}`.
+        The half width in log time becomes :math:`(h^2 + \sum_q \log^2(T_q/T))^{1/2}`, with :math:`T_q` the time if the
+        cost of q is wrong by its spread, and h the half width without relatives.
         """
         if not self.related:
             return interval, ()
@@ -489,8 +479,8 @@ def fit(
 ) -> FittedModel:  # fmt: skip
     """Fit a model family, given as a value or by its name, to measured kernels of one device with their counts.
 
-    Weights minimise the sum of squared relative errors (:func:`perfmodel.fitting.fit_linear`). Features
-    that no measurement exercises get no weight. The model's ``notes`` list weights that are not determined separately.
+    Weights minimise the sum of squared relative errors (:func:`perfmodel.fitting.fit_linear`). Features that no
+    measurement exercises get no weight. The model's ``notes`` list weights that are not determined separately.
 
     Parameters
     ----------
@@ -499,8 +489,7 @@ def fit(
     others
         Measured kernels that the fit does not use, such as test kernels. Intervals are computed from their errors too.
     samples
-        Measured random samples, which the fit does not use either. They have half of the weight in intervals, and they
-        help to choose facts.
+        Measured random samples, not fitted either. They have half of the weight in intervals, and help to choose facts.
 
     Raises
     ------

@@ -135,7 +135,6 @@ class Prediction:
         return f"{name}: {seconds_text(self.seconds)}{interval}".removeprefix(": ")
 
     def _repr_html_(self) -> str:
-        """Return the time and the share of each term as a table for a notebook; for arrays, a row for each size."""
         free = ", ".join(self.unmeasured)
         notes = [*self.warnings, *([f"counted as free, never measured: {free}"] if free else [])]
         if np.ndim(self.seconds):
@@ -153,11 +152,7 @@ class Prediction:
         return html_table([("term", "seconds", "share"), *cells], self._title, notes)
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each size as a pandas table.
-
-        Its columns are the sizes, ``seconds``, ``low_s``, ``high_s`` and ``term.<name>``, all times in seconds. Bounds
-        are NaN without an interval.
-        """
+        """Return a pandas row for each size: sizes, ``seconds``, ``low_s``, ``high_s`` and ``term.<name>`` [s]."""
         columns = [*self.sizes, "seconds", "low_s", "high_s", *(f"term.{name}" for name in self.terms)]
         rows = (
             (*point.sizes.values(), point.seconds, *(point.interval or (np.nan, np.nan)), *point.terms.values())
@@ -187,7 +182,7 @@ def union(interval: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
 class Anchor:
     """A kernel's measured and predicted time [s] at one size, which scales its predictions at other sizes.
 
-    The measured time is the minimum of one visit, or of several if the first was suspicious (`flags`); the predicted
+    The measured time is the minimum of one visit, or of several if the first was suspicious (`flags`). The predicted
     time is positive. `errors` are the errors of anchored predictions, if the weights have them.
     """
 
@@ -216,10 +211,7 @@ class Anchor:
         return (text,) if self.flags else ()
 
     def applied(self, plain: Prediction) -> Prediction:
-        """Scale a prediction of the same kernel, with the intervals of :meth:`FittedModel.to_be_anchored`.
-
-        At the anchor's own sizes the prediction is the measured time, and noise alone gives the interval.
-        """
+        """Scale a prediction of :meth:`FittedModel.to_be_anchored`; at the anchor's sizes it is the measured time."""
         here = np.logical_and.reduce([np.asarray(plain.sizes.get(name)) == size for name, size in self.sizes.items()])
         by: Any = np.where(here, self.factor, self.scale)[()]
         seconds, interval = by * plain.seconds, plain.interval

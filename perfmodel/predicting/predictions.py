@@ -1,8 +1,4 @@
-"""Predictions of many variants of a kernel at many sizes, in one process or in several.
-
-:class:`Predicting` has the settings, and its ``predicted(variants, sizes)`` returns :class:`Predictions`. Rankings,
-crossovers and tables are views of these.
-"""
+"""Predictions of many variants of a kernel at many sizes, in one process or in several."""
 
 from __future__ import annotations
 
@@ -128,13 +124,9 @@ class Predicting:
     """How variants of a kernel are counted and predicted.
 
     `anchors` has, by name, a run of each variant that scales the variant's predictions. A variant with an error in
-    `skipped` is left out; other errors are raised. `jobs` and `progress` are as in :func:`perfmodel.count_all`.
-    ``jobs=None`` uses this process, where a variant's own function may raise any error. `options` are passed to
-    :func:`perfmodel.count`.
-
-    Examples
-    --------
-    ::
+    `skipped` is left out; other errors are raised. `jobs` and `progress` are as in :func:`perfmodel.count_all`. With
+    ``jobs=None``, this process predicts, and errors of a variant's own function are raised unchanged. `options` are
+    passed to :func:`perfmodel.count`. An example::
 
         made = Predicting(model, skipped=PerfModelError, jobs=-1).predicted(variants, {"n": numpy.array([256, 512])})
         made.variants["tiled"].prediction.seconds, made.errors
@@ -256,7 +248,6 @@ class _Task:
         return Predicted(self._joined(parts, length), allowed, problem, broken, kept)
 
     def _where_allowed(self, counts: KernelCounts, numbers: NDArray[np.int64]) -> tuple[NDArray[np.int64], Prediction]:
-        """Return the numbers of the sizes that the kernel allows, and the prediction there."""
         while True:
             try:
                 at = {name: values[numbers] for name, values in self.sizes.items()}
@@ -289,10 +280,10 @@ class _Task:
 def scatter_of(
     model: FittedModel, predictions: Iterable[Prediction] = (), anchored: bool = False
 ) -> Scatter | None:
-    r"""Return the scatter of a model's errors between variants of one kernel, if its weights have it.
+    r"""Return the scatter of a model's errors between variants of one kernel; None if its weights do not have it.
 
-    It was estimated from groups of kernels that fits left out. It is multiplied by the geometric mean of the scales
-    :math:`\sigma` (:mod:`perfmodel.fitting.local_scale`) of `predictions` if that is above 1.
+    It comes from groups of kernels that fits left out, times the geometric mean of the scales :math:`\sigma`
+    (:mod:`perfmodel.fitting.local_scale`) of `predictions` if that is above 1.
     """
     if anchored:
         scatter, model = model.fitted.anchored.scatter if model.fitted.anchored else None, model.to_be_anchored()

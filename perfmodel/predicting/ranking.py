@@ -150,8 +150,8 @@ def rank(
     anchors
         A run of each variant by name, which scales its prediction (:func:`perfmodel.tuning.anchor_variants`).
     jobs, progress
-        As in :func:`perfmodel.count_all`. If `jobs` is given, even 1, a variant that cannot be built, counted or
-        predicted is left out, with its error in ``errors`` of the ranking. Else the first error is raised.
+        As in :func:`perfmodel.count_all`. If `jobs` is given, even 1, a variant with an error is left out, and its
+        error is in ``errors`` of the ranking. Else the first error is raised.
     """
     variants = variants.variants if isinstance(variants, Space) else variants
     named = isinstance(variants, Mapping) and all(isinstance(name, str) for name in variants)
@@ -192,8 +192,8 @@ def with_ties(
     For independent errors :math:`\sigma e_i` of log times, a variant is *tied* with the one predicted fastest if it is
     truly faster with a probability above one minus the level: :math:`\log(p_i/p_1) < \sigma q` with :math:`q` the
     quantile of :math:`e_1 - e_i` at the level. The variants *to measure* are the first in predicted order that contain
-    the fastest with the probability `level` (:mod:`perfmodel.fitting.selection`). Without a scatter, or for a predicted
-    time that is not positive and finite, ties are unknown.
+    the fastest with the probability `level` (:mod:`perfmodel.fitting.selection`). Without a scatter, or if a predicted
+    time is not positive and finite, ties are unknown.
     """
     check_level(level)
     seconds = np.array([variant.seconds for variant in ranked], dtype=np.float64)

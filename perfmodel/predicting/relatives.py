@@ -1,9 +1,9 @@
 r"""The cost of a quantity that was never measured on a device: an estimate from a relative, with its uncertainty.
 
 On device d the weights of a quantity a and of a relative b (:mod:`perfmodel.quantities.relatives`) have the ratio
-:math:`r_d = \log(w_a/w_b)`. ``relatives.json`` has the weights that fits determined on devices, by device type
-(``scripts/redraw relatives`` writes it). If n devices have both quantities, the ratio on another device has Student's
-distribution with :math:`\nu = \nu_0 + n - 1` degrees of freedom, the mean :math:`\bar r` and the scale
+:math:`r_d = \log(w_a/w_b)`. ``relatives.json`` has the weights that fits determined on devices. If n devices have both
+quantities, the ratio on another device has Student's distribution with :math:`\nu = \nu_0 + n - 1` degrees of freedom,
+the mean :math:`\bar r` and the scale
 
 .. math:: s \sqrt{1 + 1/n}, \qquad s^2 = \frac{\nu_0 s_0^2 + \sum_d (r_d - \bar r)^2}{\nu}
 
@@ -13,8 +13,7 @@ added: the mean square of the differences of pairs' means. If no device has both
 :math:`s_0^2` plus the mean square of the pairs' mean ratios in the group, or of pairs that differ only in the width of
 data types. Of the relatives in the nearest group the one with the narrowest distribution is used.
 
-Source: the predictive distribution of a normal sample with a scaled inverse chi-squared prior of the variance: A.
-Gelman et al., *Bayesian Data Analysis*, third edition, 2013, sections 2.6 and 3.2.
+Source: A. Gelman et al., *Bayesian Data Analysis*, third edition, 2013, sections 2.6 and 3.2.
 """
 
 from __future__ import annotations
@@ -79,10 +78,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class RelatedWeight:
-    """The weight of a quantity that was never measured: the weight of a relative, by its name, times a ratio.
-
-    `exercised` is true if measured kernels have the quantity, but its fitted weight is zero.
-    """
+    """A weight estimated from a relative's weight and a ratio; `exercised` if its own fitted weight is zero."""
 
     quantity: str
     relative: str

@@ -42,8 +42,8 @@ def table(
     jobs, progress, **options
         As in :func:`perfmodel.count_all` and :func:`perfmodel.count`.
     rows
-        Rows in memory at once. In addition to the table, the caller's process needs about 1 kB for each of them and 100
-        B for each size, for any number of variants. With ``jobs=1``, isl adds up to half a megabyte for each kernel.
+        Rows in memory at once. In addition to the table, the process needs about 1 kB for each of these rows and 100 B
+        for each size. With ``jobs=1``, isl adds up to half a megabyte for each kernel.
     """
     if rows < 1:
         raise OptionError(f"rows is {rows!r}", "give a positive integer, such as 50000")
@@ -83,14 +83,12 @@ def _columns(outcomes: Iterator[tuple[str, Predicted | PerfModelError]], length:
 
 
 def _frame(variants: Iterator[_Columns], at: Sizes, count: int) -> Any:
-    """Return a pandas table of `count` variants."""
     try:
         import pandas as pd
     except ImportError as error:
         raise extra_needed("pandas", "pandas") from error
 
     def text(codes: NDArray[np.int32], texts: Sequence[str]) -> Any:
-        """Return the column of texts with these numbers."""
         distinct = {each: number for number, each in enumerate(dict.fromkeys(texts))}
         numbers = np.array([distinct[each] for each in texts], dtype=np.int32)
         return pd.Categorical.from_codes(numbers[codes], list(distinct))

@@ -1,15 +1,14 @@
 r"""Weights for a device without measurements, from the weights of another device and the facts of both.
 
 A weight w in seconds per unit is a multiple of a rate r of its device (:data:`perfmodel.facts.rates.RATES`), such as
-the time of a clock cycle. The multiple belongs to the model, so on a device with the rate r' it is :math:`w' = w r'/r`.
-A weight in units per second is divided by r'/r. A number without a unit is kept. A fact of the new device replaces the
-fitted weight. A weight that no measurement determined becomes the rate r'. Quantities are computed with the new facts.
+the time of a clock cycle. On a device with the rate r' it is :math:`w' = w r'/r`. A weight in units per second is
+divided by r'/r. A number without a unit is kept. A fact of the new device replaces the fitted weight. A weight that no
+measurement determined becomes the rate r'. Quantities are computed with the new facts.
 
 Intervals come from leaving devices out: ``transfers.json`` has for each family the errors of weights that were
-transferred to a device whose times are known (``scripts/redraw transfers`` writes it). The devices are the groups of
-:mod:`perfmodel.fitting.conformal`. Errors are much larger for weights from a platform of another vendor, so they are
-divided by the typical error of their kind c (same vendor or not) and multiplied by the typical error of the requested
-kind:
+transferred to a device whose times are known. The devices are the groups of :mod:`perfmodel.fitting.conformal`. Errors
+are much larger for weights from a platform of another vendor, so they are divided by the typical error of their kind c
+(same vendor or not) and multiplied by the typical error of the requested kind:
 
 .. math:: m_c = \Big(m + \sum_{d \in c} m_d\Big) / (1 + n_c)
 
@@ -49,8 +48,8 @@ ADVISED = {"gpu": "multithreaded", "cpu": "roofline"}
 class TransferErrors(BaseModel):
     """Errors of predictions by transferred weights.
 
-    Each group of `conformal` is a device that weights were transferred to; `foreign` are the devices whose platform is
-    of another vendor than the platform of the weights' device.
+    Each group of `conformal` is a device that weights were transferred to. For `foreign` devices, the weights came from
+    a platform of another vendor.
     """
 
     model_config = STRICT
@@ -98,18 +97,11 @@ def _foreign(known: DeviceFacts, facts: DeviceFacts) -> bool | None:
 
 
 def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
-    r"""Return a model of another device of the same type, with weights that follow from the facts of both devices.
+    """Return a model of another device of the same type, with weights that follow from the facts of both devices.
 
-    Each weight w [s per unit] is a multiple of a rate r (:attr:`perfmodel.models.model.Weight.scale`), and becomes
-    :math:`w \, r'/r` with the rate r' of the new device. Kernels must be counted for the new device's sub-groups, as
-    :meth:`FittedModel.predict` does. ``fitted.transferred_from`` is the device of the fit.
-
-    Raises
-    ------
-    WeightsError
-        If weights of the family have no rate, or the devices are not of the same type.
-    FactsError
-        If a rate needs a fact that one of the devices lacks.
+    Kernels must be counted for the new device's sub-groups, as :meth:`FittedModel.predict` does.
+    ``fitted.transferred_from`` is the device of the fit. Raise a WeightsError if a weight of the family has no rate or
+    the devices have different types, and a FactsError if a rate needs a fact that one of the devices lacks.
     """
     require(isinstance(model, FittedModel), "transferred: model", model, "what fit or load returned")
     require(isinstance(facts, DeviceFacts), "transferred: facts", facts, "what facts.published returned")
@@ -216,7 +208,6 @@ def _few(names: Sequence[str], most: int = 3) -> str:
 
 
 def _lacking(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> Iterator[tuple[str, str, str]]:
-    """Yield each fact that a device lacks, with the device and what needs it."""
     yield from ((TYPE, device.name, "all weights") for device in (known, facts) if TYPE not in device)
     if LANES not in facts:
         yield LANES, facts.name, "counts"

@@ -42,7 +42,8 @@ def count_all(
     Returns
     -------
     CountedVariants
-        A mapping of name to counts, in the order of the variants; ``errors`` has by name those without counts.
+        A mapping of name to counts, in the order of the variants; ``errors`` has by name those without counts. A
+        variant that ends its process twice has an error; a WorkerDiedWarning tells of each end.
 
     Raises
     ------
@@ -50,11 +51,6 @@ def count_all(
         The first error, if no variant can be counted; `jobs` or an option of :func:`perfmodel.count` is invalid.
     VersionError, SchedulerError
         A worker of a cluster has other versions, or the scheduler does not answer.
-
-    Warns
-    -----
-    WorkerDiedWarning
-        A process died; its variants are counted again. One that ends a process twice has an error instead of counts.
 
     Examples
     --------

@@ -1,7 +1,6 @@
 """Variants spread over processes: loky's processes on this machine, or the workers of an active Dask cluster.
 
-Variants that a process had not finished when it died are tried again, each alone; one that ends its process again gets
-an error.
+A variant whose process dies is tried again, alone; if it ends its process again, it gets an error.
 """
 
 from __future__ import annotations
@@ -91,7 +90,6 @@ class _SentVariants:
         self._warned: set[tuple[type[Warning], str]] = set()
 
     def results(self) -> Iterator[tuple[str, Any]]:
-        """Yield the name and the result, or the error, of each variant."""
         for place, name in enumerate(self._names):
             while place not in self._values:
                 unfinished = self._send(place) or self._receive()
@@ -100,7 +98,6 @@ class _SentVariants:
             yield name, self._values.pop(place)
 
     def cancel(self) -> None:
-        """Cancel the calls that have not begun."""
         for future in self._sent:
             future.cancel()
 
@@ -175,10 +172,7 @@ def _note(name: str, value: Any) -> str:
 
 
 class Processes:
-    """`count` processes of this machine, which share its cores; loky replaces one that grew by 300 MB.
-
-    The end of a ``with`` block ends them; an error in the block ends them at once.
-    """
+    """`count` processes of this machine, ended with the ``with`` block; loky replaces one that grew by 300 MB."""
 
     def __init__(self, count: int) -> None:
         self.count = count

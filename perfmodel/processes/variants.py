@@ -36,10 +36,7 @@ _one_thread = Lock()  # isl and Loopy's caches are for one thread; Dask's worker
 
 
 class CountedVariants(Mapping[str, KernelCounts]):
-    """Counts by the name of each variant, in the order of the variants; ``errors`` has those without counts.
-
-    Counts from another process are kept as JSON and parsed when used; the most recently used stay parsed.
-    """
+    """Counts by the name of each variant, in their order; ``errors`` has those without counts. Parsed when used."""
 
     def __init__(self, counts: Mapping[str, KernelCounts | bytes], errors: Mapping[str, PerfModelError]) -> None:
         self._counts = dict(counts)

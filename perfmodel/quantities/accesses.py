@@ -1,10 +1,10 @@
-r"""The sectors, bank passes and cache lines that accesses of compiled GPU code touch at one size.
+"""The sectors, bank passes and cache lines that accesses of compiled GPU code touch at one size.
 
 The cache model is the layer condition of stencils (Stengel et al. 2015) for affine accesses of concurrent work-groups.
-Groups run in waves, whose accesses are in the same loop iterations at about the same time. An address moves, from
-fast to slow, with lanes, copies of unrolled loops and groups of the wave; with the loops, from the innermost on; and
-from wave to wave. A cache fetches the distinct lines of the outermost loop whose body fits, once per iteration outside
-of it. Unlike :mod:`perfmodel.counts.traffic` it has no order of single work-items, which no GPU documents.
+Groups run in waves, whose accesses are in the same loop iterations at about the same time. An address moves, from fast
+to slow, with lanes, copies of unrolled loops and groups of the wave; with the loops, from the innermost on; and from
+wave to wave. A cache fetches the distinct lines of the outermost loop whose body fits, once per iteration outside of
+it. Unlike :mod:`perfmodel.counts.traffic`, it assumes no order of work-items.
 """
 
 from __future__ import annotations
@@ -184,10 +184,9 @@ def lines_touched(moves: Iterable[tuple[int, float]], size: int, line: int) -> f
 def lines_fetched(
     accesses: Sequence[AccessMotion], grid: Mapping[str, float], concurrent: float, capacity: float, line: int
 ) -> dict[str, float]:
-    """Return the lines that a cache of a capacity [B] fetches for the accesses of a launch, by direction and array.
+    """Return the lines that a cache of a capacity [B] fetches for a launch's accesses, by direction and array.
 
-    ``grid`` has the number of values of each digit of a group id, fast to slow; ``concurrent`` work-groups are a wave
-    and share the cache.
+    ``grid`` has the number of values of each digit of a group id, fast to slow; ``concurrent`` work-groups are a wave.
     """
     wave, left = {}, max(concurrent, 1.0)  # the number of values of each digit in the groups of a wave
     for name, values in grid.items():

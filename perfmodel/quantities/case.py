@@ -109,10 +109,7 @@ def missing_fact(key: str, family: str, facts: DeviceFacts | None, weight: str =
 
 
 def computed(quantities: Callable[[Case], object], declared: Iterable[str], case: Case) -> Mapping[str, Any]:
-    """Return the quantities of a case, or raise a FamilyError.
-
-    Each declared quantity must be finite, zero or more, and of the sizes' shape.
-    """
+    """Return the quantities of a case; a FamilyError unless each is finite, zero or more, and of the sizes' shape."""
     try:
         values = quantities(case)
     except (PerfModelError, KeyboardInterrupt):

@@ -59,7 +59,7 @@ def fused_operations(case: Case) -> Any:
 
 
 def instructions(case: Case) -> Any:
-    """Return the instructions: operations, accesses with one address instruction each, and barriers.
+    """Return operations, accesses with one address instruction each, and barriers.
 
     An addition and a multiplication count as one, as the FFMA in the listing of Wang and Lou (2017), section 3.3.
     """
@@ -107,10 +107,7 @@ def divergence(case: Case) -> Any:
 
 
 def first_instructions(case: Case) -> Any:
-    """Return the instructions of a work-item before its first access to global memory, the mean over launches.
-
-    They are counted as in :func:`instructions`, with one for the access's address. Without such an access, all count.
-    """
+    """Return a work-item's :func:`instructions` up to its first access to global memory, the mean over launches."""
     counts, all_of_them = case.counts, np.maximum(instructions(case) / launched(case)[0], 1)
     before = {(row.where, row.kind): case.value(row.count) for row in counts.flow.before_access.rows}
     number = sum(before.values(), 0.0)

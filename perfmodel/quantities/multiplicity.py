@@ -79,10 +79,7 @@ def _of_launch(case: Case) -> dict[str, list[Operations]]:
 
 
 def merged(classes: Sequence[Operations], most: int = CLASSES) -> list[Operations]:
-    """Return `most` classes: equal multiplicities are merged, then those with the smallest ratio.
-
-    Missing classes are empty. A merged class takes at most as long as its parts in sequence.
-    """
+    """Return `most` classes: equal multiplicities are merged, then those with the smallest ratio; others are empty."""
     if len(classes) <= most:
         return [*classes, *[Operations(0.0, 0.0)] * (most - len(classes))]
     parts = (np.broadcast_arrays(*column) for column in zip(*classes, strict=True))
@@ -105,8 +102,7 @@ def merged(classes: Sequence[Operations], most: int = CLASSES) -> list[Operation
 def oversubscription(case: Case) -> Any:
     """Return :math:`M_o`, the work-items of a core that hide each other's latency, at least 1 (section 4.7).
 
-    A compute unit holds the work-groups that it gets and that known limits permit. :math:`M_o` is 1 on a CPU, or if the
-    fact ``oversubscription`` is 0.
+    It follows from the groups that a unit gets and known limits. It is 1 on a CPU, or if ``oversubscription`` is 0.
     """
     if not case.known("oversubscription", case.known("device_type", "gpu") != "cpu"):
         return 1.0

@@ -119,7 +119,6 @@ class _Unit:
 
     @cached_property
     def most_registers(self) -> float:
-        """Registers that a work-item can have: a work-group's share of the unit's, in steps of 8."""
         if not self.case.knows("registers_per_unit"):
             return MOST_REGISTERS
         shared = float(self.case.fact("registers_per_unit")) // (self.subgroups * self.subgroup) // 8 * 8
@@ -140,7 +139,6 @@ class _Unit:
 
     @cached_property
     def held(self) -> float:
-        """Work-groups that the unit holds at once."""
         limits = [groups_held(self.case), math.ceil(self.dealt / self.launches)]
         if self.case.knows("registers_per_unit"):
             registers = -(-min(self.needed_registers, self.most_registers) // 8) * 8
@@ -148,10 +146,7 @@ class _Unit:
         return max(min(limits), 1.0)
 
     def _spilled(self) -> tuple[float, float]:
-        """Return the accesses of sub-groups to private data in memory, and the share beyond the first-level cache.
-
-        Such data are the arrays that loops index; without such arrays, the data that do not fit in registers.
-        """
+        """Return the accesses of sub-groups to private data in memory, and the share beyond the first-level cache."""
         if self.indexed:
             number = sum(float(self.value(access.count)) for access in self.private if access.array in self.indexed)
             of_item = float(self.counts.launch.private_bytes)

@@ -50,10 +50,7 @@ def groups_held(case: Case) -> float:
 
 
 def active_groups(case: Case) -> float:
-    """Return :math:`B_a`, the work-groups that a compute unit holds at once (Ma et al. 2014, Eq. 4).
-
-    The device's limits must be known, except registers, and local memory for a kernel that does not use it.
-    """
+    """Return :math:`B_a`, the work-groups that a unit holds at once by known limits (Ma et al. 2014, Eq. 4)."""
     needed = ("max_groups_per_unit", "max_items_per_unit", "local_memory_bytes")
     for key in needed if case.counts.launch.local_bytes else needed[:2]:
         case.fact(key)

@@ -85,10 +85,9 @@ def _bytes(case: Case, rows: list[AccessCount], line: float, least: bool) -> Any
 
 
 def moved_lines(case: Case, capacity: Any) -> MovedLines:
-    """Return the lines of global arrays between a cache of some bytes and the memory behind it, over all launches.
+    """Return the lines that move between a cache of some bytes and the memory behind it, over all launches.
 
     Lines are as long as a transfer. Work-items run one after another if ``lane_order`` is ``serial``, else in vectors.
-    The capacity is a number, or an array of the sizes' shape.
     """
     line = int(transfer_bytes(case))
     arrays = sorted({row.array for row in case.counts.access_table if row.space == "global"})
@@ -108,10 +107,7 @@ def fetched_lines(case: Case, *capacities: Any) -> tuple[Any, ...]:
 
 
 def local_bytes(case: Case) -> Any:
-    """Return a lower bound of the bytes that move between local memory and registers.
-
-    A cell that all lanes of a sub-group access at once moves once: a scalar load on a CPU, a broadcast on a GPU.
-    """
+    """Return a lower bound of the bytes between local memory and registers; a cell for all lanes at once moves once."""
     total: Any = 0.0
     for row in case.counts.access_table:
         if row.space == "local":
@@ -147,10 +143,7 @@ def row_transactions(case: Case) -> Any:
 
 
 def global_accesses(case: Case) -> tuple[Any, Any, Any]:
-    """Return the executions of each access to global memory, its lane stride in accesses, and its bytes.
-
-    The first two are of shape (n_accesses, and the sizes' shape); strides of data-dependent accesses are infinite.
-    """
+    """Return executions, lane stride in accesses (infinite if it depends on data), and bytes of each global access."""
     rows = [row for row in case.counts.access_table if row.space == "global"]
     amounts = np.array([case.value(row.count) for row in rows] or [case.total("work_groups") * 0.0])
     strides = [np.inf + 0 * amount if row.indirect else np.abs(case.value(row.stride)) + 0 * amount

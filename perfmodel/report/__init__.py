@@ -1,7 +1,4 @@
-"""Tables and pictures of predictions, evaluations and analyses; nothing is computed here.
-
-Names are loaded at their first use: a table of predictions needs no evaluations and no matplotlib.
-"""
+"""Tables and pictures of predictions, evaluations and analyses; nothing is computed here."""
 
 import lazy_loader
 

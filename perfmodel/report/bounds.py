@@ -45,8 +45,6 @@ def balance_words(balance: Balance) -> str:
 def rates_text(point: KernelPoint) -> str:
     """Return the rates that a kernel reaches in its time, and the share of the lowest roof.
 
-    Examples
-    --------
     >>> rates_text(KernelPoint("axpy", "", "", 2e9, 12e9, 0.2, 0.125, "memory"))
     '10 GFLOP/s, 60 GB/s: 62.5 % of what the device allows, by its memory bandwidth'
     """
@@ -73,10 +71,7 @@ def benefit_lines(benefits: Benefits) -> tuple[str, ...]:
 def bound_words(
     family: Family, kernel: KernelTerms, point: KernelPoint | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what bounds a kernel, and what to try; `point` is its roofline point.
-
-    The verdict of work and depth is left out if it contradicts the model: it ignores cache lines and vectors.
-    """
+    """Return what bounds a kernel, and what to try; the verdict of work and depth only if it agrees with the model."""
     bounds, advice, balance = [], [], kernel.bounds.balance
     if kernel.terms:
         words, share = term_words(family, kernel.bound_by), percent(kernel.terms[0].share)

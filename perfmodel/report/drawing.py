@@ -1,7 +1,4 @@
-"""The matplotlib back end: figures, axes, colours, markers and files.
-
-The colours differ for any colour vision and in grey (M. Okabe and K. Ito, *Color Universal Design*, 2008).
-"""
+"""The matplotlib back end: figures, axes, markers, files, and colours for any colour vision (Okabe and Ito, 2008)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Evaluations of models and rooflines as text, CSV and JSON.
-
-The tables have the form of Stevens and Klöckner (2016). Table 1: predicted and measured time of each test kernel, with
-geometric means of the relative error. Table 2: weights.
-"""
+"""Evaluations of models and rooflines as text, CSV and JSON, with the tables 1 and 2 of Stevens and Klöckner (2016)."""
 
 from __future__ import annotations
 

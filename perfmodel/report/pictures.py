@@ -1,7 +1,4 @@
-"""Pictures described as data and labels: accuracy, roofline, families, ranking, and times against sizes.
-
-:mod:`perfmodel.report.drawing` draws a description with matplotlib, :mod:`perfmodel.report.html.figures` with plotly.
-"""
+"""Pictures described as data and labels, drawn by :mod:`perfmodel.report.drawing` or :mod:`perfmodel.report.html`."""
 
 from __future__ import annotations
 
@@ -27,10 +24,7 @@ GRADES = (
 
 
 def accuracy(rows: Sequence[Comparison], by_kernel: bool = True, level: float = 0.9) -> Picture:
-    """Describe predicted against measured times, with a series for each kernel or for each grade of the error.
-
-    Predictions that are withheld or not above zero are not drawn; the label of their kernel has their number.
-    """
+    """Describe predicted against measured times, with a series for each kernel or for each grade of the error."""
     known = [row for row in rows if row.predicted is not None and row.predicted > 0]
     times = [time for row in known for time in (row.measured, row.predicted or 0.0)] or [1.0]
     limits = min(times) / 2, max(times) * 2
@@ -99,10 +93,9 @@ BOUNDS = {"compute": ("blue", "o"), "memory": ("orange", "s"), "local": ("green"
 def roofline(
     points: Sequence[KernelPoint], roofs: Mapping[str, float], by_kernel: bool = True, predicted: bool = False
 ) -> Picture | None:
-    """Describe kernels below the roofs of their device, by kernel or by the lowest roof.
+    """Describe kernels below the roofs of their device, by kernel or by lowest roof; None if there is none to draw.
 
-    Return None without a roof and without a kernel that can be drawn. An open marker is the attainable rate at the
-    kernel's intensity (Eq. 4.31 of Kim et al. 2012).
+    An open marker is the attainable rate at the kernel's intensity (Eq. 4.31 of Kim et al. 2012).
     """
     drawn = [point for point in points if point.drawable]
     if not drawn and not roofs:

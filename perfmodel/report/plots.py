@@ -1,7 +1,4 @@
-"""Pictures for notebooks: each function draws on axes of matplotlib and returns them (:mod:`perfmodel.plot`).
-
-Without `ax`, axes of a new figure are used.
-"""
+"""Pictures for notebooks: each function draws on axes of matplotlib, by default of a new figure, and returns them."""
 
 from __future__ import annotations
 
@@ -43,15 +40,9 @@ def plot_roofline(
     """Draw measured kernels below the roofs of their device.
 
     A filled marker is a measured rate, an open one the attainable rate at that intensity (Eq. 4.31 of Kim et al. 2012).
-
-    Parameters
-    ----------
-    measured
-        Measurements, each variant of which is drawn at its largest size, or points
-        (:func:`perfmodel.analyses.roofline.roofline_points`).
-    facts
-        Facts of the device with its roofs; by default the facts of the measurements
-        (:func:`perfmodel.fitting.device_folder.measured_folder` derives roofs from measurement kernels).
+    `measured` are measurements, each variant of which is drawn at its largest size, or points
+    (:func:`perfmodel.analyses.roofline.roofline_points`). `facts` have the device's roofs; by default those of the
+    measurements (:func:`perfmodel.fitting.device_folder.measured_folder` derives roofs from measurement kernels).
     """
     if isinstance(measured, Measurements):
         facts = facts or measured.facts
@@ -93,19 +84,10 @@ def plot_sizes(
 ) -> Axes:  # fmt: skip
     """Draw predicted times against a size parameter, and mark the sizes at which another variant becomes the fastest.
 
-    Up to three variants have their intervals drawn as bands.
-
-    Parameters
-    ----------
-    predictions
-        A prediction at an array of sizes, or several by the name of the variant.
-    parameter
-        The size parameter across; by default the one that varies.
-    measured
-        Sizes and measured times [s] by the name of a variant, drawn as markers.
-    leads
-        The fastest variant by ranges of sizes (:func:`perfmodel.predicting.crossovers.leads_of`); by default it is
-        found at the sizes that all predictions have.
+    `predictions` is a prediction at an array of sizes, or several by the name of the variant; up to three have their
+    intervals drawn as bands. `parameter` is across; by default the one that varies. `measured` has sizes and times [s]
+    by the name of a variant, drawn as markers. `leads` has the fastest variant by ranges of sizes
+    (:func:`perfmodel.predicting.crossovers.leads_of`); by default it is found at the sizes that all predictions have.
     """
     named = {predictions.kernel: predictions} if isinstance(predictions, Prediction) else predictions
     panel = sizes.panel_of_predictions(named, parameter, leads)
@@ -202,7 +184,6 @@ def _stack(
 def _draw_apart(
     axes: Axes, bars: Sequence[Mapping[str, float]], shown: Sequence[str], rest: Sequence[str]
 ) -> tuple[float, float, list[float]]:
-    """Draw bars next to each other; return the lowest and the highest end, and the places of the times."""
     height = 0.8 / max(len(shown), 1)
     ends = [0.0, 100.0]
     for place, name in enumerate(shown):

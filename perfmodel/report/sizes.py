@@ -48,10 +48,7 @@ def varying(points: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
 
 
 def combinations(points: Sequence[Mapping[str, int]]) -> list[list[int]]:
-    """Return the indices of points by the combination of their sizes, except the one on the horizontal axis.
-
-    Sizes in pairs are one combination.
-    """
+    """Return the indices of points by the combination of their sizes, except the one on the horizontal axis."""
     across, *others = varying(points)
     if len({point[across] for point in points}) == len(points):
         return [[*range(len(points))]]
@@ -97,7 +94,6 @@ def panel_of_predictions(named: Mapping[str, Prediction], parameter: str, leads:
 
 
 def _parameter_across(named: Mapping[str, Prediction], wanted: str) -> str:
-    """Return the parameter that varies in every prediction."""
     known = {name for prediction in named.values() for name in prediction.sizes}
     if wanted and wanted not in known:
         allowed = ", ".join(sorted(known)) or "none"
@@ -115,8 +111,6 @@ def _parameter_across(named: Mapping[str, Prediction], wanted: str) -> str:
 def size_text(size: float) -> str:
     """Return a size as the command line takes it.
 
-    Examples
-    --------
     >>> size_text(512.0), size_text(2048), size_text(3 * 2**20), size_text(1500)
     ('512', '2Ki', '3Mi', '1500')
     """
@@ -132,10 +126,7 @@ def picture_sweep(panels: Sequence[Panel], path: str | Path, title: str) -> None
 
 
 def sweep_figure(panels: Sequence[Panel], title: str) -> Figure:
-    """Return predicted times against sizes, with a pair of axes for each panel.
-
-    A dotted line marks the size at which a variant becomes the fastest, in the colour of the variant.
-    """
+    """Return predicted times against sizes in panels; dotted lines show where another variant becomes fastest."""
     figure = drawing.empty_figure(max(6.4, 4.2 * len(panels) + 1.8), 4.4)
     last_first = [*(panel.points[-1] for panel in panels), *(point for panel in panels for point in panel.points)]
     names = tuple(dict.fromkeys(variant.name for point in last_first for variant in point))

@@ -84,7 +84,6 @@ def leads_lines(leads: Sequence[Lead], parameter: str, tied: Ties) -> list[str]:
 
 
 def _all_tie(leads: Sequence[Lead], tied: Ties) -> bool:
-    """Return whether the variants of these leads tie at all their ends."""
     names = {lead.name for lead in leads}
     return all(names <= set(tied.get(end, ())) for lead in leads for end in (lead.low, lead.high))
 
@@ -107,8 +106,6 @@ def _lead_text(leads: Sequence[Lead], parameter: str, tied: Ties) -> str:
 def left_out_lines(errors: Mapping[str, object]) -> list[str]:
     """Return a line for each reason why variants were left out; texts that differ only in numbers are one reason.
 
-    Examples
-    --------
     >>> left_out_lines({"tile=8": "needs 99 B", "tile=16": "needs 396 B", "wide": "cannot be built"})
     ['2 variants are left out (tile=8 and tile=16): needs 99 B', 'wide: cannot be built']
     """
@@ -124,8 +121,6 @@ def noted_lines(notes: Iterable[tuple[str, object]], every: int) -> list[str]:
 
     If a note is on all variants (`every` is their number), no names are written.
 
-    Examples
-    --------
     >>> noted_lines([("a", "of the cache"), ("b", "of the cache"), ("b", "slow")], 2)
     ['of the cache', 'b: slow']
     >>> noted_lines([("a", "lacks circular_32"), ("b", "lacks circular_64"), ("c", "takes 1 s"), ("d", "takes 2 s")], 4)
@@ -135,7 +130,6 @@ def noted_lines(notes: Iterable[tuple[str, object]], every: int) -> list[str]:
 
 
 def _by_reason(texts: Iterable[tuple[str, object]]) -> list[tuple[list[str], object]]:
-    """Return the variants of each text, and the text of the first one."""
     reasons: dict[str, tuple[dict[str, None], object]] = {}
     for name, text in texts:
         alike = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)|(?<![A-Za-z_\d])\d+", "0", str(text))
@@ -202,10 +196,7 @@ def sweep_table(
 
 
 def winners_table(points: Sequence[Ranking], places: Places = ()) -> Table:
-    """Return a record for each size: the fastest variant, its probability, its ties, its rates, and every time.
-
-    The variants are in the order of the last size.
-    """
+    """Return a record for each size: the fastest variant, its probability, its ties, its rates, and every time."""
     names = tuple(points[0].sizes)
     known = any(variant.fastest is not None for point in points for variant in point)
     records = []
@@ -261,6 +252,5 @@ def _rates(places: Mapping[str, KernelPoint], name: str) -> dict[str, float | No
 
 
 def _variants(points: Sequence[Ranking]) -> tuple[str, ...]:
-    """Return the names of all variants, in the order of the last size first."""
     ranked = [variant.name for point in reversed(points) for variant in point]
     return tuple(dict.fromkeys([*ranked, *(name for point in points for name in point.broken)]))

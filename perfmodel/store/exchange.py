@@ -1,10 +1,10 @@
-"""Measurements for other programs (a flat table, pandas, CSV, T4), and the results of other tuners.
+"""Measurements for other programs (a flat table, pandas, CSV, T4), and the results of other tuners, maybe gzipped.
 
 T4 is the auto-tuning community's format for results (Lorentz Center workshop, March 2022): results schema 1.0.0, times
-in milliseconds. Kernel Tuner appends a line to its cache for each timed configuration, and two braces at the end. If a
-run was interrupted, the missing braces are added as in ``kernel_tuner.util.correct_open_cache`` (version 1.5), and an
+in milliseconds. Kernel Tuner appends a line to its cache for each timed configuration, and two braces at the end. After
+an interrupted run the missing braces are added as in ``kernel_tuner.util.correct_open_cache`` (version 1.5), and an
 incomplete last line is left out. A table of times is CSV: columns of integer parameters, then ``min_ms`` [ms], and
-``invalid``, Kernel Tuner's word for the reason of a missing time. Each may be packed by gzip.
+``invalid``, Kernel Tuner's word for the reason of a missing time.
 """
 
 from __future__ import annotations
@@ -160,7 +160,6 @@ def _results(
     path: Path, form: str, entries: Iterable[tuple[str, Any]], read: Callable[[Any], TunerResult],
     device: Any = None, kernel: Any = None, notes: tuple[str, ...] = (),
 ) -> TunerResults:  # fmt: skip
-    """Read the entries, each with words for its position; unreadable entries are refused."""
     found, refused = [], []
     for position, entry in entries:
         try:

@@ -81,14 +81,8 @@ def read(path: Path | str) -> Measurements:
     """Read a store.
 
     A line is left out with a SetAsideWarning if it is torn, has an unknown schema, or its counts do not match their
-    hash; ``Measurements.set_aside`` names it too.
-
-    Raises
-    ------
-    StoreError
-        There is no store at `path`, a newer version of perfmodel wrote it, or no line of a file can be read.
-    FactsError
-        The folder's ``facts.yaml`` is not valid.
+    hash; ``Measurements.set_aside`` names it too. Raises a StoreError if there is no store at `path`, a newer version
+    of perfmodel wrote it, or no line of a file can be read; a FactsError if ``facts.yaml`` is not valid.
     """
     require(isinstance(path, (str, Path)), "read: path", path, "the path of a store")
     rows_path, _ = paths(path)

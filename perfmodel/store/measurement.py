@@ -47,8 +47,8 @@ def canonical(value: Any) -> str:
 class Visit(BaseModel):
     """Consecutive runs of a configuration; the first `dropped` runs do not count.
 
-    ``began_at`` is the start of the first run (ISO 8601, UTC), ``load`` the number of cores that other processes used
-    [1]; None if unknown.
+    ``began_at`` is the start (ISO 8601, UTC), ``load`` the number of cores that other processes used [1; None:
+    unknown].
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -173,11 +173,7 @@ class Measurements(FrozenValue):
 
     @cached_property
     def impossible(self) -> tuple[Impossible, ...]:
-        """Records with impossible times, each with the reason; see :mod:`perfmodel.store.measurements`.
-
-        Iteration leaves them out, so that no fit and no comparison uses them. A campaign measures them again. A
-        SetAsideWarning, once for each value, names them.
-        """
+        """Records with impossible times, with the reasons; they are not fitted, and campaigns measure them again."""
         single: dict[Key, list[Measurement]] = {}
         for row in self.current:
             if row.status == "ok" and not below_launch(row):

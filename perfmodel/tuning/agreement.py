@@ -52,8 +52,6 @@ def differences(
     the expected array, since differences of large numbers lose digits. :math:`t` is `tolerance`, by default
     :func:`tolerance_of` sums of `terms` numbers. NaN matches NaN. Only outputs in `expected` are compared.
 
-    Examples
-    --------
     >>> differences({"c": np.array([1.0, 2.5])}, {"c": np.array([1.0, 2.0])})
     ("'c' by up to 0.5 (25 %), in 1 of 2 elements, first c[1] = 2.5 instead of 2.0",)
     """

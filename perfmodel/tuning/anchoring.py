@@ -1,7 +1,4 @@
-"""Anchors: runs of a user's kernel at a small size, whose times scale its predictions.
-
-A run has the same arguments, clock and flags as the measured rows that the model was fitted to.
-"""
+"""Anchors: runs of a user's kernel at a small size, timed as measured rows are, whose times scale its predictions."""
 
 from __future__ import annotations
 
@@ -90,8 +87,8 @@ def anchor(
     r"""Run a kernel once at a small size, and return a model whose predictions of it are scaled by the measured time.
 
     With the time :math:`t_a` measured and :math:`p_a` predicted at the small size, the prediction :math:`p` at another
-    size becomes :math:`p \, (t_a / p_a)^b`. The exponent b is the share of the anchor's error that other sizes have
-    too (:mod:`perfmodel.fitting.anchored`).
+    size becomes :math:`p \, (t_a / p_a)^b`. The exponent b is the share of the anchor's error that other sizes have too
+    (:mod:`perfmodel.fitting.anchored`).
 
     Parameters
     ----------
@@ -102,7 +99,7 @@ def anchor(
         The largest size parameters of interest, integers. The run has the smallest sizes, among about
         their halves, quarters and so on, that take 20 launch overheads and give each compute unit two work-groups.
     allow_unmeasured
-        As of :meth:`perfmodel.predicting.model.FittedModel.predict`.
+        As of :meth:`perfmodel.predicting.model.FittedModel.predict`, which may raise other errors.
     campaign
         Settings of the run; by default one visit of ten runs, and up to two more if it is suspicious.
 
@@ -111,7 +108,7 @@ def anchor(
     AnchorError, WeightsError
         If the kernel cannot run, or its predicted time there is not positive; if this machine lacks the model's device.
     BrokenDeviceError, DeviceBusyError
-        If the device does not work, or stays in use. ``predict`` may raise other errors.
+        If the device does not work, or stays in use.
     """
     require(hasattr(model, "counted"), "anchor: model", model, "a fitted model, as pm.fit and pm.load return")
     # Counts pass here, and are refused below with a reason.
@@ -129,10 +126,7 @@ def anchor_variants(
     allow_unmeasured: bool = False, campaign: Campaign = ANCHOR, progress: Progress | None = None,
     arguments: Arguments | None = None, statistics: Mapping[str, float] | None = None, keep: Path | None = None,
 ) -> dict[str, Anchor]:  # fmt: skip
-    """Run each variant of a kernel once, all at the same small size, as :func:`anchor`; return the anchors by name.
-
-    The statistics must hold at all sizes. With `keep`, a process that is started again uses earlier runs.
-    """
+    """Run each variant once, all at one small size; return the anchors by name. `keep` serves a restarted process."""
     counted = {name: _counted(model, name, unit, statistics) for name, unit in variants.items()}
     for name, value in sizes.items():
         if np.ndim(value):

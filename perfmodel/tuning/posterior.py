@@ -4,17 +4,15 @@ Variant :math:`i` is predicted to take :math:`p_i` and takes :math:`t_i`:
 
 .. math:: \log t_i = \log p_0 + \beta \log (p_i / p_0) + c + \sigma\,(\sqrt{1 - \nu}\, f_i + \sqrt{\nu}\, e_i) ,
 
-with :math:`p_0` the shortest prediction. The offset :math:`c` is the model's error for the kernel, common to all its
-variants. The slope :math:`\beta` measures how well the model predicts the variants' differences: 1 if predictions
-hold, 0 if they mean nothing. The :math:`e_i` are independent and standard normal; the :math:`f_i` have the covariance
-:math:`\exp(-d_{ij}^2 / 2\ell^2)`. The distance :math:`d` is small if the same terms have the same shares of both
-predictions, or if the parameters in the space differ little.
+with :math:`p_0` the shortest prediction. The offset :math:`c`, common to all variants of the kernel, has a normal
+prior. The slope :math:`\beta` is 1 if predictions hold, 0 if they mean nothing. The :math:`e_i` are independent and
+standard normal; the :math:`f_i` have the covariance :math:`\exp(-d_{ij}^2 / 2\ell^2)`. The distance :math:`d` is small
+if the same terms have the same shares of both predictions, or if the parameters in the space differ little.
 
-:math:`\sigma^2` has an inverse gamma prior: errors have Student's distribution with the scale and the :math:`n`
-degrees of freedom that the fit found between variants of other kernels. The offset has a normal prior. After :math:`m`
-runs each :math:`\log t_i` has Student's distribution with :math:`n + m` degrees of freedom, in closed form.
-:math:`\beta`, :math:`\ell`, :math:`\nu` and the kind of distance are averaged over a grid, each point weighted by its
-likelihood.
+:math:`\sigma^2` has an inverse gamma prior: errors have Student's distribution with the scale and the :math:`n` degrees
+of freedom that the fit found between variants of other kernels. After :math:`m` runs each :math:`\log t_i` has
+Student's distribution with :math:`n + m` degrees of freedom, in closed form. :math:`\beta`, :math:`\ell`, :math:`\nu`
+and the kind of distance are averaged over a grid, each point weighted by its likelihood.
 
 The variant predicted fastest runs first, then always the one with the largest expected improvement. The search ends if
 
@@ -23,10 +21,10 @@ The variant predicted fastest runs first, then always the one with the largest e
 over all variants that have not run. The product treats their errors as independent; it is a lower bound of the true
 probability (D. Slepian, Bell System Technical Journal 41 (1962)).
 
-Sources: C. E. Rasmussen, C. K. I. Williams, *Gaussian Processes for Machine Learning* (2006), sections 2.7 and 5.4;
-A. O'Hagan, *Curve Fitting and Optimal Design for Prediction*, J. Royal Statistical Society B 40 (1978), for the scale's
-prior; D. R. Jones, M. Schonlau, W. J. Welch, *Efficient Global Optimization of Expensive Black-Box Functions*, J.
-Global Optimization 13 (1998), for the expected improvement.
+Sources: C. E. Rasmussen, C. K. I. Williams, *Gaussian Processes for Machine Learning* (2006), sections 2.7 and 5.4; A.
+O'Hagan, *Curve Fitting and Optimal Design for Prediction*, J. Royal Statistical Society B 40 (1978); D. R. Jones, M.
+Schonlau, W. J. Welch, *Efficient Global Optimization of Expensive Black-Box Functions*, J. Global Optimization 13
+(1998).
 """
 
 from __future__ import annotations
@@ -99,12 +97,9 @@ class Prior:
     """The times of a kernel's variants before any of them has run.
 
     Variants with near coordinates have similar errors; each array of coordinates gets a weight by its likelihood.
-    Without coordinates, errors are independent.
-
-    Examples
-    --------
-    The first two variants take three times their predictions, so the third is expected to take nearly three times its
-    prediction, too. If the second takes as long as the first, predictions count less:
+    Without coordinates, errors are independent. An example: the first two variants take three times their predictions,
+    so the third is expected to take nearly three times its prediction too. If the second takes as long as the first,
+    predictions count less:
 
     >>> prior = Prior(np.array([1.0, 2.0, 4.0]), (), 0.1)
     >>> prior.posterior([0, 1], [3.0, 6.0]).seconds.round(1).tolist()
@@ -119,10 +114,7 @@ class Prior:
     freedom: int = 2  # degrees of freedom of these errors
 
     def posterior(self, ran: Sequence[int], seconds: Sequence[float]) -> Posterior:
-        """Return the distribution after some variants have run: their positions in `predicted`, and their times [s].
-
-        For variants that ran, it is the distribution of a second run's time.
-        """
+        """Return the distribution of each variant's next time [s] after some variants ran, by their positions."""
         rows, logs = list(ran), np.log(self.predicted)
         means = logs.min() + np.outer(SLOPES, logs - logs.min())
         errors = np.log(np.array(seconds, dtype=np.float64)) - means[:, rows]
@@ -144,7 +136,6 @@ class Prior:
 
     @property
     def _grid(self) -> Iterator[tuple[Floats, float, float]]:
-        """Coordinates, length scale, and independent share of the errors."""
         yield np.zeros((len(self.predicted), 1)), 1.0, 1.0  # errors are independent
         yield from product(self.coordinates, REACHES, OWN_SHARES)
 
@@ -167,10 +158,7 @@ def prior_of(predictions: Sequence[Prediction], scatter: Scatter | None, space: 
 
 
 def _shares(predictions: Sequence[Prediction]) -> Floats:
-    """Return the square roots of the terms' shares, shape (n_variants, n_terms).
-
-    Their Euclidean distance is Hellinger's distance: one large term does not hide differences of small ones.
-    """
+    """Return square roots of the terms' shares, shape (n_variants, n_terms): their distance is Hellinger's."""
     names = sorted({name for prediction in predictions for name in prediction.terms})
     terms = np.array([[max(prediction.terms.get(name, 0.0), 0.0) for name in names] for prediction in predictions])
     roots: Floats = np.sqrt(terms / np.maximum(terms.sum(axis=1, keepdims=True), np.finfo(float).tiny))
@@ -182,8 +170,6 @@ class Search:
 
     `within` is the share by which a variant has to be faster than another to matter [1].
 
-    Examples
-    --------
     >>> search = Search(Prior(np.array([2.0, 1.0, 9.0]), (), 0.05))
     >>> search.following
     1

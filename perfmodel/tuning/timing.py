@@ -79,10 +79,7 @@ def time_kernel(
     trials: Trials, points: Sequence[Sizes], counted: Mapping[str, KernelCounts], model: FittedModel | None,
     level: float, progress: Progress,
 ) -> Timing:  # fmt: skip
-    """Predict the variants at all points, report the time needed, time all variants, and compare outputs.
-
-    The context of `trials` is entered here. Without a model there are no predictions.
-    """
+    """Enter `trials`, predict the variants at all points (if there is a model), time all, and compare outputs."""
     errors: Mapping[str, PerfModelError] = {}
     predicted: dict[tuple[str, str], Ranking] = {}
     if model is not None:
@@ -115,7 +112,6 @@ def _beforehand(
     trials: Trials, points: Sequence[Sizes], names: Sequence[str], run_s: Mapping[tuple[str, str], float],
     built_s: float | None,
 ) -> str:  # fmt: skip
-    """Return a sentence on the variants to time and the expected duration."""
     campaign = trials.campaign
     what = f"{_several(len(names), 'variant')} at {_several(len(points), 'size')}"
     text = f"timing {what} on {trials.device.name}: {_several(campaign.visits, 'visit')} of up to {campaign.runs} runs"
@@ -144,9 +140,9 @@ def time_variants(
 ) -> None:  # fmt: skip
     """Visit every variant at every point as often as the campaign says, and again if its visits disagree.
 
-    Each pass has the same order. A variant that failed at a point, or whose output is wrong, is not visited again.
-    ``trials.judged`` returns the results. `run_s` has the expected times of runs by :func:`~trials.row_key`,
-    `build_s` is the time to build a variant [s].
+    A variant that failed at a point, or whose output is wrong, is not visited again. ``trials.judged`` returns the
+    results. `run_s` has the expected times of runs by :func:`~trials.row_key`, `build_s` is the time to build a variant
+    [s].
     """
     progress, campaign = progress or Silent(), trials.campaign
     every = [(name, point) for point in points for name in trials.variants]
@@ -154,7 +150,6 @@ def time_variants(
     expected = {row_key(*one): SETUP_S + campaign.visit_s(run_s.get(row_key(*one), 0.0)) for one in every}
 
     def visited(name: str, point: Sizes) -> str:
-        """Visit a variant some time after its last visit; return its name, with the status of a failure."""
         key = row_key(name, point)
         if key in ended:
             sleep(max(0.0, ended[key] + campaign.apart_s - monotonic()))
@@ -268,7 +263,6 @@ class TimedPoint:
 
     @property
     def _known(self) -> list[tuple[str, float, float]]:
-        """Name, measured and predicted time of the variants that have both [s]."""
         both = [(variant, variant.predicted) for variant in self.ran if variant.predicted is not None]
         return [(variant.name, variant.row.seconds, predicted.seconds) for variant, predicted in both]
 

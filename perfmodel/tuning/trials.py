@@ -1,7 +1,4 @@
-"""Runs of the variants of one user's kernel, timed in the same way as the measured rows of fits.
-
-Outputs are compared between variants, or with the user's ``reference()`` (:mod:`perfmodel.tuning.agreement`).
-"""
+"""Runs of the variants of one user's kernel, timed as the measured rows of fits are, and compared in their outputs."""
 
 from __future__ import annotations
 
@@ -134,10 +131,7 @@ class Trials:
         return None
 
     def compare(self, name: str) -> Measurement | None:
-        """Run a variant to compare its output, without timing it; return the record of a failure.
-
-        If its output was compared before, it runs again, and both outputs are compared.
-        """
+        """Run a variant to compare its output, or both outputs of two runs; return the record of a failure."""
         at = self._prepared(name)
         row = self._failed_before(name, at)
         if row is None:
@@ -212,7 +206,6 @@ class Trials:
         return self.sizes
 
     def _trial_s(self, subject: Subject, at: Parameters) -> float:
-        """Return the time of a trial run [s]."""
         name = str(subject.variant["variant"])
         if (row := self._failed_before(name, at)) is not None:
             raise FailedError(row.status, row.message)
@@ -225,7 +218,6 @@ class Trials:
         return self.sizes if sizes is None else dict(sizes)
 
     def _prepared(self, name: str, sizes: Mapping[str, int] | None = None) -> dict[str, int]:
-        """Return the sizes of a run, for which the user's arguments are made."""
         self.kernel.check_name(name)
         at = self._at(sizes)
         self.kernel.ask_for_arguments(name, at)
@@ -261,7 +253,6 @@ class Trials:
         return None
 
     def _visited(self, name: str, at: Parameters, enough_s: float | None, known: Measurement | None) -> Measurement:
-        """Build and check a variant if that was not done yet, and time it unless its record is known."""
         try:
             with self._spending(name):
                 first_s = self._first_run(name, at)
@@ -320,7 +311,6 @@ class Trials:
                 raise FailedError("correctness", agreement.difference(name))
 
     def _comparison(self, passed: Mapping[str, Any], outputs: Mapping[str, Any], at: Parameters) -> OutputComparison:
-        """Return the comparison of outputs at some sizes, with the reference's outputs for a variant's arguments."""
         comparison = self._comparisons.get(canonical(at))
         if comparison is None:
             comparison = OutputComparison(self._expected(passed, outputs, at), self._tolerance)
@@ -330,7 +320,6 @@ class Trials:
         return comparison
 
     def _outputs(self, subject: Subject, at: Parameters) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Run a variant once; return the arguments as they were passed, and its outputs, by name."""
         passed, after = self.bench.output(subject, at)
         return passed, {output: after[output] for output in output_names(subject.generated.kernel)}
 
@@ -345,7 +334,6 @@ class Trials:
     def _expected(
         self, passed: Mapping[str, Any], outputs: Mapping[str, Any], at: Parameters
     ) -> Mapping[str, Any] | None:
-        """Return the user's reference outputs for the arguments of a variant; None without a reference."""
         if self._reference is None:
             return None
         copies = {name: np.array(given) if isinstance(given, np.ndarray) else given for name, given in passed.items()}
@@ -381,7 +369,6 @@ class Trials:
         )
 
     def _named(self, name: str) -> Subject:
-        """Return a variant; raise PlanError with its name if it cannot be built."""
         try:
             return self.kernel.subject(name)
         except FailedError as failure:

@@ -64,10 +64,8 @@ def tune(
 
     The variant predicted fastest runs first. Each run updates the expected times of all others
     (:mod:`perfmodel.tuning.posterior`), until the best is known or the budget is used. In the end variants near the
-    best run again, because times are noisy.
-
-    Outputs are compared with the outputs of `reference`; without it, between variants, and the majority is right. If
-    too few variants have run for a majority, others run only for their outputs.
+    best run again, because times are noisy. Outputs are compared with the outputs of `reference`; without it, between
+    variants, and the majority is right. If too few variants have run for a majority, others run only for their outputs.
 
     Parameters
     ----------
@@ -106,8 +104,7 @@ def tune(
     Returns
     -------
     Tuned
-        The variants that ran, the skipped variants, the best and its ties. A variant that fails has a status and a
-        message, and does not end the search.
+        The variants that ran, the skipped variants, the best and its ties. A failed variant has a status and a message.
 
     Raises
     ------
@@ -158,7 +155,6 @@ def _named(
     space: Mapping[str, Sequence[Any]] | None,
     restrictions: Iterable[Callable[..., bool]],
 ) -> tuple[Mapping[str, Variant], Space | None]:
-    """Return the variants by name, and their space."""
     if isinstance(variants, Space):
         return variants.variants, variants
     if callable(variants):
@@ -212,7 +208,6 @@ class _Tuning:
     counting_s: float = 0.0
 
     def predict(self, progress: Progress, coordinates: np.ndarray | None, jobs: int = 1) -> None:
-        """Count and predict all variants; note failures."""
         asked = Predicting(
             self.model, allow_unmeasured=True, skipped=PerfModelError, progress=progress, options=self.trials.counting,
             jobs=None if jobs == 1 else jobs,
@@ -242,7 +237,6 @@ class _Tuning:
         self.counting_s = monotonic() - self.began
 
     def recall(self, rows: Iterable[Measurement]) -> None:
-        """Use earlier records of the same code at the same sizes."""
         for row in rows:
             name = str(row.variant.get("variant"))
             if row.kernel == self.trials.kernel.name and name in self.names and self.trials.recall(row):
@@ -282,10 +276,7 @@ class _Tuning:
         return self.most is None or len(ran & set(self.names)) < self.most
 
     def _compared(self) -> bool:
-        """Run variants for their outputs until enough agree; return whether a time turned out to be invalid.
-
-        The best runs once more, in case its outputs differ from run to run.
-        """
+        """Run variants (the best once more) until enough outputs agree; return whether a time became invalid."""
         before = self._timed
         if not self.trials.compares:
             return False
@@ -306,10 +297,7 @@ class _Tuning:
         return None if best in self.confirmed else best
 
     def _witness(self) -> str | None:
-        """Return a variant to run for its output; None if enough agree or none is left.
-
-        At least one is random: variants that seem fast may have the same fault.
-        """
+        """Return a variant to run for its output, at least one of them random; None if enough agree or none is left."""
         agreement, least = self.trials.agreement(), self.search.least
         random = self.only_compared & set(agreement.compared)
         settled = agreement.settled and (agreement.reference or random)
@@ -322,10 +310,7 @@ class _Tuning:
         return next((self.names[index] for index in sorted(shuffled, key=lambda index: bool(slow[index]))), None)
 
     def _unsure(self, promising: Collection[str]) -> str | None:
-        """Return a variant near the best to visit again, the fastest first.
-
-        The best, those within the noise, and the promising ones are visited twice, more often if visits disagree.
-        """
+        """Return the fastest variant near the best that needs one more visit; each gets at least two visits."""
         allows, most = self.trials.agreement().allows, self.trials.campaign.most_visits
         judged = {name: self.trials.judged(name) for name in self._timed if allows(name)}
         good = sorted((row.seconds, name, row) for name, row in judged.items() if row is not None)
@@ -337,7 +322,6 @@ class _Tuning:
         return next(again, None)
 
     def _visit(self, name: str) -> None:
-        """Visit a variant, at most for the time of a variant near the best."""
         least, runs = self.search.least, self.trials.campaign.runs
         self.trials.visit(name, enough_s=None if least is None else NEAR * runs * least)
         self._note(name)
@@ -364,7 +348,6 @@ class _Tuning:
 
     @cached_property
     def facts(self) -> DeviceFacts:
-        """Facts and roofs of the device."""
         return facts_with_roofs(self.model)
 
     @property

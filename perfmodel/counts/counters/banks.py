@@ -31,10 +31,7 @@ Touch = tuple[int, ...]  #: the lane's local ids, and last the bytes from the fi
 
 
 def bank_conflicts(cardinalities: Cardinalities, sites: list[Site], banks: int) -> Count:
-    """Return the sum over sub-group accesses of the most distinct words in one bank.
-
-    The sum is an upper bound if data or symbolic strides determine the words, or if executions have too many kinds.
-    """
+    """Return the sum over sub-group accesses of the most distinct words in one bank; it may be an upper bound."""
     counts = (_serialised(cardinalities, domain, access, banks) for domain, access in sites)
     return sum(counts, Count.constant(0, "subgroup"))
 
@@ -66,10 +63,7 @@ class UnknownLanesError(Exception):
 
 
 def _touches(domain: Domain, access: Access, launch: Launch, size: int) -> Iterator[isl.Map]:
-    """Yield maps from executions by a sub-group to touches.
-
-    If all sub-groups are boxes of one shape, one map contains all of them; an execution includes its sub-group.
-    """
+    """Yield maps from executions by a sub-group to touches; one map for all sub-groups that are boxes of one shape."""
     strides = [quasi_polynomial_of(stride) for stride in access.strides]
     if access.cells is None or domain.trips is not None or any(stride.parameters for stride in strides):
         raise UnknownLanesError
@@ -103,10 +97,7 @@ def _touches(domain: Domain, access: Access, launch: Launch, size: int) -> Itera
 
 
 def _lanes_of_sub_groups(axes: list[str], launch: Launch, size: int) -> Iterator[tuple[isl.Map, tuple[int, ...]]]:
-    """Yield maps from the instances of a group to executions and lanes, with the local ids of the first lane.
-
-    There is one map for each sub-group, or one for all of them if each has the same box of local ids.
-    """
+    """Yield maps from the instances of a group to executions and lanes, with the local ids of the first lane."""
     names = [f"i{k}" for k in range(len(axes))]
     local = [names[axes.index(f"l.{axis}")] for axis in range(len(launch.group_shape))]
     others = [name for name in names if name not in local]

@@ -1,7 +1,4 @@
-"""Numbers of distinct cells that a kernel touches, and of these cells together with the gaps of strided accesses.
-
-Algorithm 2 of Stevens and Klöckner: F = union over instructions i and accesses j of I_j(pi_i(D_i)).
-"""
+"""Numbers of distinct cells, also with the gaps of strided accesses (Algorithm 2 of Stevens and Klöckner)."""
 
 from __future__ import annotations
 
@@ -77,10 +74,7 @@ class Footprint:
         return reasons
 
     def _touching_once(self, cells: isl.Set) -> isl.Set | None:
-        """Return instances in one-to-one correspondence with cells, if the cells have several floors; else None.
-
-        Instances have fewer floors and are easier to count. In ``a[i//4*8 + i%4]`` each i has one cell.
-        """
+        """Return instances, one for each cell, if cells have several floors, as in ``a[i//4*8 + i%4]``; else None."""
         if all(basic.dim(DIV) < 2 for basic in cells.get_basic_sets()):
             return None
         if not self._alike or self._sample.cells is None or len(self._touching) > 1:

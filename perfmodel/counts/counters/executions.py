@@ -1,7 +1,4 @@
-"""Numbers of executed instances at each granularity, and of active work-items.
-
-The lanes of a sub-group are boxes of local ids. isl projects the ids out exactly; in a product, factor by factor.
-"""
+"""Numbers of executed instances at each granularity, and of active work-items."""
 
 from __future__ import annotations
 
@@ -31,8 +28,7 @@ Box = tuple[tuple[int, int], ...]  # first and last local id along each axis
 class Cardinalities:
     """Counts the sets of one program and keeps the counts.
 
-    A sub-group is ``floor(linear local id / subgroup_size)``. A budget of 1 allows ``OPERATIONS`` operations of isl for
-    the formula of one set or sum.
+    A budget of 1 allows ``OPERATIONS`` operations of isl for the formula of one set or sum.
     """
 
     def __init__(self, program: Program, subgroup_size: int, budget: float = 1.0) -> None:
@@ -143,7 +139,6 @@ class Cardinalities:
         return Cardinality(number, unexpanded=tuple(unexpanded))
 
     def _groups(self, launch: int, axes: tuple[str, ...]) -> isl.PwQPolynomial:
-        """Return the number of groups along all axes except ``axes``."""
         number = isl.PwQPolynomial("{ 1 }")
         for axis, extent in enumerate(self._grids[launch]):
             if f"g.{axis}" not in axes:
@@ -170,10 +165,7 @@ def repetitions(domain: Domain, launch: Launch) -> int:
 
 
 def active_work_items(cardinalities: Cardinalities) -> Count:
-    """Return the work-items that execute an operation or an access, over all launches.
-
-    An uncertain statement makes the count inexact only if a work-item executes no certain statement.
-    """
+    """Return the work-items that execute an operation or an access, over all launches."""
     active: dict[int, isl.Set] = {}
     reasons: list[str] = []
     statements = cardinalities.program.statements
@@ -326,7 +318,6 @@ def _contains(larger: Factors, smaller: Factors) -> bool:
 
 
 def _projected(factor: Polytope, limits: Iterable[tuple[str, int, int]], removed: set[str]) -> Polytope | None:
-    """Limit some variables of a factor, then return its projection onto the variables not in ``removed``."""
     rows = list(factor.inequalities)
     for name, low, high in limits:
         lane = AffineForm({name: 1})

@@ -1,8 +1,4 @@
-"""Work of each work-group of a launch, as a function of the sizes and of the group's coordinates.
-
-Example: in a triangle of 128 rows with groups of 64 rows, the first group makes 64*65/2 = 2080 iterations, the second
-6176.
-"""
+"""Work of each work-group of a launch, as a function of the sizes and of the group's coordinates."""
 
 from __future__ import annotations
 

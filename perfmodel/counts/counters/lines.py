@@ -38,10 +38,7 @@ class Lines:
     sizes: Mapping[str, int]
 
     def count(self, per: str) -> Count:
-        """Return the lines of each unit, summed over the units.
-
-        ``"instance"`` is one execution of one access by one sub-group; other units count all lines of a launch.
-        """
+        """Return the lines of each unit, summed over the units; ``"instance"`` is one access by one sub-group."""
         if any(access.cells is None or domain.trips is not None for domain, access in self.sites):
             # bound: one line for each execution
             bound = sum((self.cardinalities.count(domain) for domain, _ in self.sites), Count.constant(0))
@@ -66,10 +63,7 @@ class Lines:
         return reasons
 
     def _touched(self, per: str, places: list[Places]) -> dict[Key, isl.Set]:
-        """Return sets of (unit, row, line) or (unit, row, cell).
-
-        Accesses share a set if their rows are the same.
-        """
+        """Return sets of (unit, row, line) or (unit, row, cell); accesses share a set if their rows are the same."""
         touched: dict[Key, isl.Set] = {}
         layouts = [place.rows for place in places]
         for number, ((domain, _), place) in enumerate(zip(self.sites, places, strict=True)):
@@ -131,10 +125,7 @@ class Places:
 
 
 def places_of(access: Access, line_bytes: int, sizes: Mapping[str, int], assumptions: isl.Set) -> Places:
-    """Return the places of an access.
-
-    Axes whose strides are numbers form a row (at given sizes, the whole array). Each index of other axes is a row.
-    """
+    """Return the places of an access; axes whose strides are numbers form a row (at given sizes, the whole array)."""
     cells: isl.Map = access.cells
     part = gcd(line_bytes, access.bits // 8)  # cells of this size lie on one line each
     parts, per_line = access.bits // 8 // part, line_bytes // part
@@ -222,7 +213,7 @@ def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.S
     If ``per_line`` is None, the points are lines. Else they are cells of rows that may begin anywhere in a line. If a
     constant bounds the lines of a row, each row counts as this number of lines. Else, if the lines of each row are
     consecutive, a row counts as one line more than it would touch if it began on a line. Else each cell counts as a
-    line if cells are at least a line apart. In all other cases the result is :func:`lines_anywhere`.
+    line if cells are at least a line from each other. In all other cases the result is :func:`lines_anywhere`.
     """
     if per_line is None:
         return [touched]
@@ -244,10 +235,7 @@ def lines_of(cells: isl.Set, per_line: int) -> isl.Set:
 
 
 def lines_anywhere(cells: isl.Set, per_line: int) -> isl.Set:
-    """Return a set with at least as many points as the lines that rows touch, wherever in a line they begin.
-
-    A cell is on the line that it would have if its row began on a line, or on the next line.
-    """
+    """Return a set of at least as many points as lines: each cell is on the line of an aligned row, or on the next."""
     lines = lines_of(cells, per_line)
     axes = [f"x{k}" for k in range(lines.dim(SET))]
     after = isl.Map(f"{{ [{', '.join(axes)}] -> [{', '.join([*axes[:-1], axes[-1] + ' + 1'])}] }}")
@@ -273,7 +261,6 @@ def _distances(cells: isl.Set) -> isl.Set:
 
 
 def _consecutive(lines: isl.Set) -> bool:
-    """Whether all lines between two lines of a row are in the set."""
     row = isl.Map.from_range(lines).move_dims(IN, 0, OUT, 0, lines.dim(SET) - 1)
     upwards = isl.Map("{ [x] -> [y] : y >= x }")
     between = row.apply_range(upwards).intersect(row.apply_range(upwards.reverse()))

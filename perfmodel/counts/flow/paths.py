@@ -52,10 +52,7 @@ class Prefix:
 
 
 class Path(NamedTuple):  # a tuple, because a walk makes tens of thousands
-    """Operations that wait for one another, and their total cost at large sizes.
-
-    With a prefix, ``terms`` are the operations after it, and ``cost`` includes the prefix.
-    """
+    """Operations that wait for one another, and their total cost at large sizes, a prefix included."""
 
     terms: Mapping[Term, int]
     cost: Cost = 0

@@ -181,7 +181,6 @@ class IntervalCounter:
         return None
 
     def _follows(self, form: AffineForm) -> bool:
-        """Whether an assumption, or the sizes' smallest values, imply that the form is >= 0."""
         return self._is_never_negative(form) or any(
             self._is_never_negative(form - assumed) for assumed in self._assumed
         )
@@ -190,14 +189,12 @@ class IntervalCounter:
         return all(c > 0 and name in self._least for name, c in form.terms.items()) and form.at(self._least) >= 0
 
     def _restricted(self, number: isl.PwQPolynomial, form: AffineForm) -> isl.PwQPolynomial:
-        """Return the function that is ``number`` where the form is >= 0, and zero elsewhere."""
         form = form.tightened()
         if self._follows(form):
             return number
         return number.intersect_params(isl.PwAff.from_aff(self._quotient(form, 1)).nonneg_set())
 
     def _floor(self, form: AffineForm, divisor: int) -> isl.PwQPolynomial:
-        """Return floor(form / divisor) as a function of the parameters."""
         aff = self._quotient(form, divisor)
         return isl.PwQPolynomial.from_pw_aff(isl.PwAff.from_aff(aff if divisor == 1 else aff.floor()))
 

@@ -69,10 +69,7 @@ def _without_fixed(polytope: Polytope) -> Polytope:
 
 
 def _sheared(polytope: Polytope, name: str) -> Polytope:
-    """Return the polytope with x + f replaced by x, if x occurs in constraints only as multiples of x + f.
-
-    The shear (x, y) -> (x + f(y), y) has an inverse in the integers, so it keeps the number of points.
-    """
+    """Return the polytope with x + f replaced by x (as many points), if x occurs only in multiples of x + f."""
     others = set(polytope.variables) - {name}
     skews = {
         tuple(sorted((y, Fraction(form[y], form[name])) for y in form.names & others))
@@ -133,10 +130,7 @@ def _with_merged(polytope: Polytope, tile: str, offset: str) -> Polytope | None:
 
 
 def _on_merged(form: AffineForm, tile: str, offset: str, start: AffineForm, width: int) -> AffineForm | None:
-    """Return an inequality in z = width*tile + offset, which gets the offset's name; None if it has other terms.
-
-    ``start`` is the form offset - f, from 0 to width - 1. As z gets the offset's name, the form then means z - f.
-    """
+    """Return an inequality in z = width*tile + offset, which gets the offset's name; None if it has other terms."""
     c, d = form[tile], form[offset]
     rest = form.without(tile).without(offset)
     if c == width * d:
@@ -162,7 +156,6 @@ def alternating(union: Sequence[Factors]) -> Iterator[tuple[int, Factors]]:
 
 
 def _common(factors: Factors) -> Polytope | None:
-    """Return the intersection of polytopes over the same variables; None if one is None."""
     distinct = list({id(factor): factor for factor in factors}.values())
     first = distinct[0]
     if len(distinct) == 1 or first is None:
@@ -326,11 +319,7 @@ def _congruence(
     return None
 
 class Projector:
-    """Projects one kernel's loop domain onto some of its inames, and keeps the projections.
-
-    isl compares all pairs of constraints when it eliminates an iname, which is slow for the ten inames of a tiled
-    kernel. So groups of inames that no constraint couples are projected separately.
-    """
+    """Projects a loop domain onto inames, separately for groups that no constraint couples; keeps the results."""
 
     def __init__(self, whole: isl.Set) -> None:
         self.whole = whole

@@ -231,10 +231,7 @@ class Polynomial:
 
 
 def floor(form: AffineForm, denominator: int) -> Polynomial:
-    """Return floor(form / denominator) with integer parts moved out of the floor.
-
-    The first coefficient inside is at most half the denominator: ``floor(-n/16)`` becomes ``-floor((n + 15)/16)``.
-    """
+    """Return floor(form / denominator) without integer parts: ``floor(-n/16)`` becomes ``-floor((n + 15)/16)``."""
     divisor = gcd(denominator, *form.terms.values())
     denominator //= divisor
     whole, constant = divmod(form.constant // divisor, denominator)
@@ -281,10 +278,7 @@ class NamedFloor:
 
 @dataclass(frozen=True)
 class Polytope(FrozenValue):
-    """The integer points with ``form == 0`` for all equalities and ``form >= 0`` for all inequalities.
-
-    All other names are parameters.
-    """
+    """The integer points with ``form == 0`` for all equalities and ``form >= 0`` for all inequalities."""
 
     variables: tuple[str, ...]
     equalities: tuple[AffineForm, ...]

@@ -68,10 +68,7 @@ def _is_spent() -> bool:
 
 
 def has_barvinok() -> bool:
-    r"""Whether ``islpy.Set.card`` exists and counts a triangle correctly.
-
-    The number of points of :math:`\{(i, j) : 0 \le i < j < 10\}` is 45.
-    """
+    """Whether ``islpy.Set.card`` exists and counts a triangle correctly."""
     if not hasattr(isl.Set, "card"):
         return False
     try:
@@ -172,10 +169,7 @@ class SetCounter:
         return self._known[key]
 
     def _in_hull(self, points: isl.Set) -> Cardinality | None:
-        """Return the number of points of a union that fills its hull except for at most one hole; else None.
-
-        Example: the two branches of a test together fill the hull.
-        """
+        """Return the points of a union that fills its hull, as two branches of a test do, but for a hole; else None."""
         if not 1 < points.n_basic_set() < PARTS:
             return None
         hull = points.simple_hull()

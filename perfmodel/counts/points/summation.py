@@ -38,10 +38,7 @@ class TooHardError(Exception):
 
 @dataclass(frozen=True)
 class PartialSum:
-    """A polynomial to be summed over the points of a polytope.
-
-    Derived parameters are floors of forms in parameters and in earlier derived parameters.
-    """
+    """A polynomial to be summed over a polytope; derived parameters are floors of forms in earlier parameters."""
 
     polytope: Polytope
     value: Polynomial
@@ -120,10 +117,7 @@ def _is_tightest(best: AffineForm, other: AffineForm, name: str, strictly: bool)
 
 
 def without_equalities(summand: PartialSum) -> PartialSum:
-    """Return an equal sum without variables in equalities.
-
-    A variable that an equality determines from the parameters alone becomes a derived parameter.
-    """
+    """Return an equal sum without variables in equalities; determined variables become derived parameters."""
     while True:
         polytope = summand.polytope
         tied = [
@@ -204,15 +198,11 @@ def _floor_text(form: AffineForm, denominator: int, texts: Mapping[str, str]) ->
 
 
 def vanishes(function: isl.PwQPolynomial) -> bool:
-    """Whether a function of parameters is provably zero.
-
-    The proof: all its coefficients are zero on each residue class, and for each value of a parameter with few values.
-    """
+    """Whether a function of parameters is provably zero: on each residue class, or at each of few values."""
     return all(_is_zero(domain, value) for domain, value in function.get_pieces())
 
 
 def _is_zero(domain: isl.Set, value: isl.QPolynomial) -> bool:
-    """Whether a value is provably zero on a set of parameters, which become the variables of polytopes."""
     count = value.get_domain_space().dim(PARAM)
     names = [f"_v{k}" for k in range(count)]
     polynomial, inner_floors = _polynomial(value, names)

@@ -100,7 +100,6 @@ def _field_readers(kind: Any) -> dict[str, Callable[[Json], Any]]:
 
 @cache
 def _reader(kind: Any) -> Callable[[Json], Any]:
-    """Return the function that reads a value of this annotated type, as :func:`_write` wrote it."""
     inner = get_args(kind)
     if isinstance(kind, UnionType) and NoneType in inner:
         read = _reader(inner[0])

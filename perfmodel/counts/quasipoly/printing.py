@@ -164,7 +164,6 @@ class _Translator:
         return constant >= (0 if sign > 0 else floor.denominator - 1)
 
     def polynomial(self, value: isl.QPolynomial) -> Polynomial:
-        """Return the value, with its terms ordered by atoms and exponents."""
         terms: dict[Monomial, Fraction] = {}
         for term in value.get_terms():
             powers: dict[Atom, int] = {

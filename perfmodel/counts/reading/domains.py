@@ -33,10 +33,7 @@ Form = dict[str, int]  # coefficients by name; the name "" is the constant
 
 
 def pw_aff(space: isl.Space, expr: Any) -> isl.PwAff:
-    """Return an expression as a function on a set space.
-
-    Raises Loopy's ExpressionToAffineConversionError where it is not quasi-affine in the space's names.
-    """
+    """Return an expression as a function on a set space, or raise Loopy's ExpressionToAffineConversionError."""
     return pw_affs(space, (expr,))[0]
 
 
@@ -103,10 +100,7 @@ class _PiecewiseAffine(CachedEvaluationMapper):  # type: ignore[misc]
 
 
 def condition_to_set(space: isl.Space, expr: Any) -> isl.Set | None:
-    """Return the points of a set space at which a condition holds; None if it depends on data or is not quasi-affine.
-
-    Loopy's function of this name takes time in proportion to all names of the space.
-    """
+    """Return the points at which a condition holds; None if it depends on data or is not quasi-affine."""
     if not lp.symbolic.get_dependencies(expr) <= space.get_var_dict().keys():
         return None
     try:
@@ -279,10 +273,7 @@ class Domains:
         return self._cache[key]
 
     def at_test(self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...], shared: bool) -> Domain:
-        """Return the instances at which predicates are tested, under the conditions that are tested before them.
-
-        Before predicates Loopy tests only bounds; it tests the strides of loops later. So the points are a superset.
-        """
+        """Return the instances, or more, at which predicates are tested, under the conditions tested before them."""
         atoms = tuple(dict.fromkeys(self._atomic(conditions)))
         key = (launch, frozenset(inames), frozenset(atoms), shared)
         if key not in self._cache:

@@ -49,10 +49,7 @@ COMPLEX_OPERATIONS: Mapping[tuple[str, bool, bool], Amounts] = {
 
 @dataclass
 class Walk(Mapper):  # type: ignore[misc]
-    """Lists the operations and accesses of one instruction in the order of evaluation.
-
-    Every method ``map_...`` takes an expression and its scope, and returns the C type of the expression.
-    """
+    """Lists the operations and accesses of an instruction; each ``map_...`` returns the C type of an expression."""
 
     kernel: lp.LoopKernel
     callables: Mapping[Any, Any]  # the functions of the translation unit
@@ -137,10 +134,7 @@ class Walk(Mapper):  # type: ignore[misc]
         )
 
     def copies(self, index: Any) -> Iterator[Copy]:
-        """Yield the index or subscript itself or, if unrolling loops changes it, its copy for each iteration.
-
-        Copies may differ: with k unrolled, ``k*x[i]`` reads nothing in the iteration k = 0.
-        """
+        """Yield the index or subscript itself or, if unrolling loops changes it, its copy for each iteration."""
         copies, asked = [], self.options.include_index_arithmetic
         if not asked and not self.has_data(index):
             yield index, ()
@@ -267,10 +261,7 @@ class Walk(Mapper):  # type: ignore[misc]
     def fold(
         self, kind: str, operands: Sequence[Any], scope: Scope, complex_type: Type[Any] | None = None
     ) -> Type[Any]:
-        """Combine operands from left to right, as C does, with one operation for each after the first.
-
-        A factor -1 is free, but its literal has a type: if ``-1.0`` is a double, ``-1.0*x`` is one too.
-        """
+        """Combine operands from left to right, as C does, with one operation for each after the first (-1 is free)."""
         total, per_lane, paid = scope.literal, False, 0
         left, negative = self.operand, False
         for position, operand in enumerate(operands):
@@ -286,10 +277,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return total
 
     def operands(self, expr: p.Sum | p.Product, flat: list[Any]) -> tuple[Sequence[Any], Type[Any] | None]:
-        """Return the operands that C combines from left to right, and the type of the result if it is complex.
-
-        Complex operands are arguments of nested calls. If Loopy may reorder, it combines the real operands first.
-        """
+        """Return the operands that C combines from left to right, and the type of the result if it is complex."""
         complex_type = self.complex_type(expr, expr.children)
         if complex_type is None:
             return flat, None

@@ -217,10 +217,7 @@ class Indexing:
         return Resolved(whole, self._cells(lanes.domain.points, tuple(parts)), exact, tuple(shape), steps)
 
     def _carried(self, domain: Domain, axis: tuple[Digit, ...]) -> tuple[list[Any], bool]:
-        """Return the digits' indices, moved into their ranges, and whether that is possible.
-
-        A digit out of range borrows from the next: ``m*(i + 1) + (-1 - j)`` is ``m*i + (m - 1 - j)``.
-        """
+        """Return the digits' indices in their ranges, if possible: ``(i + 1, -1 - j)`` becomes ``(i, m - 1 - j)``."""
         indices = [digit.index for digit in axis]
         inside = True
         for k in reversed(range(1, len(axis))):

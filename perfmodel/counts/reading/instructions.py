@@ -29,10 +29,7 @@ Leaf = tuple[str, Cell, list[OpKind]]  # a value that is read, and the operation
 
 @dataclass
 class PathWalk(Walk):
-    """The walk over an instruction that also notes each value's path to the result, in C's order.
-
-    In ``a + b + c`` two additions are above ``a`` and ``b``, and one is above ``c``.
-    """
+    """The walk over an instruction that also notes each value's path to the result, in C's order."""
 
     leaves: list[Leaf] = field(default_factory=list)
     #: For each expression being walked, how many leaves there were before it and before each of its operands.
@@ -81,10 +78,7 @@ class PathWalk(Walk):
         return dtype
 
     def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
-        """Turn products and their additions into ``madd`` on the paths too.
-
-        A product joins its own addition; the first term joins the first addition of another kind of term.
-        """
+        """Turn products and their additions into ``madd`` on the paths too."""
         if not super().join_products(terms, before, scope):
             return False
         starts = [*self.frames[-1][1:], len(self.leaves)]
@@ -161,10 +155,7 @@ Part = tuple[str, tuple[Condition, ...]]  # the vectorised iname, or "", and the
 
 
 def vectorised(domains: Domains, launch: int, instruction: lp.MultiAssignmentBase) -> tuple[Part, ...]:
-    """Return the parts of an instruction's domain, each with the iname along which it is vectorised there.
-
-    Where Loopy tests whether each lane is executed, it unrolls the loop: everywhere, or in slabs of an outer loop.
-    """
+    """Return the parts of an instruction's domain, each with the iname along which it is vectorised there."""
     kernel, names = domains.kernel, instruction.within_inames
     iname = vector_iname(kernel, instruction)
     if not iname:

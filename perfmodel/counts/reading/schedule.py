@@ -1,7 +1,4 @@
-"""Scheduling and code generation by Loopy, and the kernels that Loopy or this module refuses.
-
-Loopy has few types of errors and many messages, so both identify a refusal. The messages are from Loopy 2025.2.
-"""
+"""Scheduling and code generation by Loopy, and refused kernels, by the type and text of errors of Loopy 2025.2."""
 
 from __future__ import annotations
 

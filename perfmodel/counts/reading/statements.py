@@ -121,10 +121,7 @@ class Statements:
     def add_test(
         self, test: Any, inames: Iterable[str], place: Place, passed: Iterable[Any] = (), shared: bool = False
     ) -> None:
-        """Add the evaluation of a test in a nest of inames, where the tests before it hold.
-
-        ``shared``: True if it is unknown whether instructions share the test or have one each.
-        """
+        """Add a test in a nest of inames; ``shared`` is True if it is unknown whether instructions share the test."""
         self.place, self.instruction = place, ""
         options = Options(include_index_arithmetic=self.options.include_index_arithmetic)
         walk = Walk(self.kernel, self.callables, options)
@@ -468,10 +465,7 @@ def _constant(extent: Any) -> int:
 
 
 def _extents(domains: Domains, instructions: frozenset[str]) -> tuple[list[Any], list[Any]] | None:
-    """Return the extents of the group axes and of the local axes; None unless one constraint determines each extent.
-
-    Loopy's search for static bounds takes a third of the time of a count.
-    """
+    """Return the extents of the group and local axes; None unless one constraint determines each extent."""
     kernel, axes = domains.kernel, domains.axes
     if kernel.overridden_get_grid_sizes_for_insn_ids:
         return None

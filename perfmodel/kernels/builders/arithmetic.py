@@ -1,8 +1,8 @@
 """Arithmetic on private values: chains, independent terms, and N-body sums.
 
-In one chain each operation waits for the one before, which measures latency. Several chains overlap, and so do terms
-that depend on each other only in their sum: they measure throughput. The N-body kernel is from Stevens and Klöckner,
-section 5: positions are a 3 by n column-major array, and a softening keeps distances above zero.
+One chain measures latency, because each operation waits for the one before. Several chains, or terms that depend on
+each other only in their sum, overlap: they measure throughput. The N-body kernel is from Stevens and Klöckner, section
+5: positions are a 3 by n column-major array, and a softening keeps distances above zero.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Kernels that move data: sums over tiles, guarded and strided accesses, and copies through local memory.
 
-Tiled sums: Stevens and Klöckner, section 4.1. A guard leaves out the last element of an axis. Strided arrays have
-the shape (stride, n, k), column-major: work-item i reads cells stride*i, stride*i + 1, ... In a copy, another work-item
+Tiled sums: Stevens and Klöckner, section 4.1. A guard leaves out the last element of an axis. Strided arrays have the
+shape (stride, n, k), column-major: work-item i reads cells stride*i, stride*i + 1, ... In a copy, another work-item
 loads each cell of the tile.
 """
 
@@ -87,8 +87,8 @@ def tile_copy(
 ) -> lp.TranslationUnit:
     """Copy an m by n array through tiles, each loaded with a halo of `halo` cells on every side.
 
-    The input has a border of `halo` cells, which is not copied, and `pad` more cells at the end of each row. Each tile
-    is stored with its last row first, so that a barrier is needed. With `guarded` the last column is not copied.
+    The input has a border of `halo` cells, which is not copied, and `pad` more cells in each row. A tile is stored with
+    its last row first, so that a barrier is needed. With `guarded` the last column is not copied.
     """
     depth = height * rows
     t_unit = lp.make_kernel(

@@ -1,7 +1,4 @@
-"""Tiled kernels: the matrix product c = a b, and five-point finite differences with a quadratic source term.
-
-Tiles are in local memory. Both kernels are from Stevens and Kloeckner, sections 4.1 and 5.
-"""
+"""Tiled kernels of Stevens and Klöckner, sections 4.1 and 5: the matrix product, and five-point finite differences."""
 
 from __future__ import annotations
 
@@ -14,10 +11,7 @@ from perfmodel.kernels.kernel_class import WorkGroup, assume
 
 
 def tiled_product(name: str, work_group: WorkGroup = (16, 16)) -> lp.TranslationUnit:
-    """Form c, of n by l elements, from a (n by m) and b; each work-group forms a tile of c.
-
-    The loop over k goes in steps of the tile's width.
-    """
+    """Form c (n by l) from a (n by m) and b, a tile of c in each work-group, in steps of the tile's width along k."""
     tile = work_group[0]
     t_unit = lp.make_kernel(
         "{[i, j, k]: 0 <= i < n and 0 <= j < l and 0 <= k < m}", "c[i, j] = sum(k, a[i, k]*b[k, j])",

@@ -1,8 +1,4 @@
-"""Probes: microbenchmarks in OpenCL C that measure the facts that models need.
-
-:func:`perfmodel.measuring.probes.campaign.measure_probes` runs them and keeps the times in a store's ``probes.jsonl``;
-:mod:`perfmodel.facts.probed` makes facts of them.
-"""
+"""Probes: microbenchmarks in OpenCL C whose times :mod:`perfmodel.facts.probed` turns into facts that models need."""
 
 from __future__ import annotations
 

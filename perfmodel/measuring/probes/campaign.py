@@ -1,7 +1,7 @@
 """All probes of a device, in visits with long pauses, which are appended to ``probes.jsonl``.
 
-A series has all visits of all probes. After a stop at any time, the next call continues it. A probe that ends the
-process twice is recorded as failed; a file next to ``probes.jsonl`` names the probe under way.
+A series has all visits of all probes. After a stop at any time, the next call continues it. A file names the probe
+under way, so that a probe that ends the process twice is recorded as failed.
 """
 
 from __future__ import annotations
@@ -59,10 +59,7 @@ def measure_probes(
 
 
 def _todo(known: Earlier, driver: str, settings: ProbeSettings, again: bool) -> tuple[int, list[tuple[int, Probe]]]:
-    """Return the series to continue, and its missing visits and probes, in their order.
-
-    A new series begins for a new driver, and for new settings unless the last series has all of their visits.
-    """
+    """Return the last series, or a new one for a new driver or settings, and its missing visits and probes."""
     series = max((run.series for run in known), default=0)
     visits = [(visit, probe) for probe in PROBES for visit in range(probe.visits(settings))]
     every = sorted(visits, key=lambda pair: pair[0])

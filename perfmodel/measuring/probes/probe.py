@@ -89,8 +89,8 @@ class ProbeSettings:
     """How thoroughly a device is probed.
 
     All other probes run between two of the `visits` to a probe. A visit makes a number of `runs` of each configuration
-    and ignores the first `dropped`; a run aims at `run_s` [s]. No configuration begins after `most_s` [s], and
-    no footprint is larger than `most_bytes`.
+    and ignores the first `dropped`; a run aims at `run_s` [s]. No configuration begins after `most_s` [s], and no
+    footprint is larger than `most_bytes`.
     """
 
     name: str

@@ -265,7 +265,6 @@ def _stores_in(loop: str, launch: Sequence[Nest]) -> bool:
 
 
 def _is_cell(step: Count | None, access: NestAccess) -> bool:
-    """Return whether a step is one cell forwards or backwards."""
     cell = Count.constant(Fraction(access.bits, 8), "byte")
     return step in (cell, -1 * cell)
 
@@ -325,10 +324,7 @@ def _starts(access: NestAccess) -> Iterator[Fraction | None]:
 
 
 def _separate_addresses(accesses: Iterable[NestAccess]) -> int:
-    """Return the most expressions of global addresses of one matrix that differ by more than a constant.
-
-    PoCL's compiler does not vectorise addresses of arrays with more axes.
-    """
+    """Return the most global addresses of one matrix that differ by more than a constant; PoCL vectorises no others."""
     bases: dict[str, set[str]] = defaultdict(set)
     for access in accesses:
         if access.space == "global" and access.address is not None and access.address.degree <= 1:

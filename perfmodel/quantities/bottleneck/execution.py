@@ -1,7 +1,4 @@
-r"""How a device executes a launch: vectors that compilers make, latency that other work hides, load imbalance.
-
-The rules and their numbers follow from the machine code of small kernels (PoCL 3.1, LLVM 15; docs/lab/families.md).
-"""
+"""How a device executes a launch: vectors that compilers make, latency that other work hides, load imbalance."""
 
 from __future__ import annotations
 

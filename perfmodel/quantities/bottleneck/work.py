@@ -182,10 +182,10 @@ class NestWork:
         return instructions
 
     def _add_integers(self, operation: compiled.CompiledOperation[float]) -> float:
-        """Add integer operations, and return their instructions: no two operations are fused.
+        """Add integer operations, none of them fused, and return their instructions.
 
-        Divisions and remainders of 32 bits are vectors on devices in lockstep, by code. A data-dependent power is a
-        loop of products, which takes about as long.
+        Divisions and remainders of 32 bits are vectors on devices in lockstep. A data-dependent power is a loop of
+        products.
         """
         amount, lanes = operation.executions * self.masked, self.lanes(operation.bits)
         if operation.kind in INTEGER_SLOW:

@@ -32,10 +32,7 @@ class LegendKey(NamedTuple):
 
 
 def term_keys(family: Family, kernels: Iterable[KernelTerms]) -> Mapping[str, LegendKey]:
-    """Return the colour and the words of each term that has a bar, by its name: the largest over all kernels first.
-
-    If there are more terms than colours, the smaller terms share a colour.
-    """
+    """Return the colour and the words of each term with a bar, largest first; smaller terms may share a colour."""
     totals: dict[str, float] = {}
     for kernel in kernels:
         for share in _shown(kernel):
@@ -60,10 +57,7 @@ def legend(keys: Mapping[str, LegendKey]) -> tuple[LegendKey, ...]:
 def kernel_card(
     family: Family, kernel: KernelTerms, point: KernelPoint | None, keys: Mapping[str, LegendKey]
 ) -> SimpleNamespace:
-    """Return the texts on a kernel at one size; `point` is its roofline point, `keys` are of :func:`term_keys`.
-
-    A term has the length of its bar in per cent.
-    """
+    """Return the texts on a kernel at one size; a term has the length of its bar in per cent."""
     shown = _shown(kernel)
     largest = max((abs(share.share) for share in shown), default=1.0)
     bars = tuple(

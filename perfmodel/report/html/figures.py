@@ -1,7 +1,4 @@
-"""The plotly back end: pictures and grids of :mod:`perfmodel.report.pictures` as figures of the report.
-
-Texts of a user are escaped, since plotly reads tags.
-"""
+"""The plotly back end: pictures of :mod:`perfmodel.report.pictures` as figures; texts of a user are escaped."""
 
 from __future__ import annotations
 
@@ -121,7 +118,6 @@ def plotly_text(text: str, width: int = WIDTH) -> str:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Return the ticks between two powers of ten."""
     widest = max(1, math.ceil((high - low) / TICKS))
     powers_of_ten = [(step, (1,)) for step in range(widest, 0, -1)]
     ticks: list[float] = []

@@ -110,10 +110,7 @@ def check_extra() -> None:
 
 
 def policy(scripts: tuple[str, ...]) -> str:
-    """Return a content security policy that allows these scripts alone, and no request.
-
-    Source: W3C, *Content Security Policy Level 3*, section 6.7.2.
-    """
+    """Return a content security policy that allows these scripts alone, and no request (W3C CSP Level 3, 6.7.2)."""
     hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{script}'" for script in hashes)
     return (

@@ -28,11 +28,7 @@ class TableCell(NamedTuple):
 
 
 class PageTable(NamedTuple):
-    """A table: its caption, its headings, and its rows of cells.
-
-    Its kind is a class of the style sheet: ``facts`` has three columns of fixed widths, ``pairs`` names with texts,
-    ``narrow`` is not wide.
-    """
+    """A table: its caption, its headings, its rows of cells, and its class in the style sheet."""
 
     caption: str
     head: tuple[str, ...]
