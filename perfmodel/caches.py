@@ -21,7 +21,10 @@ LIBRARIES = ("pytools", "pyopencl", "pocl", "perfmodel")
 
 
 def settle_caches() -> None:
-    """Before Loopy's import: if the caches' folder is unusable, use a temporary one, or raise an OutputError."""
+    """Use a temporary folder for caches if the usual folder is unusable; call this before Loopy is imported.
+
+    Raise an OutputError if no temporary folder can be used either.
+    """
     base = cache_folder()
     if usable(base):
         return

@@ -252,7 +252,7 @@ class Table:
         ]
 
     def text(self, width: int | None = None) -> str:
-        """Return the table as text for a terminal of this width; None: as wide as it is."""
+        """Return the table as text for a terminal of this width, or in its own width for None."""
         return columns_text(self.rows, self.left, width)
 
     def html(self, caption: str = "", notes: Iterable[str] = ()) -> str:

@@ -55,12 +55,12 @@ def require(holds: bool, argument: str, value: object, allowed: str) -> None:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number and not a truth value."""
+    """Whether a value is a real number; True and False are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def shortened(value: object, most: int = 80, *, quoted: bool = True) -> str:
-    """Return the ``repr`` of a value, or its text; a long one without its middle."""
+    """Return the ``repr`` of a value, or its text, without the middle if it is long."""
     try:
         text = repr(value) if quoted else str(value)
     except (ValueError, RecursionError):  # Python limits the digits of a printed integer
@@ -70,7 +70,7 @@ def shortened(value: object, most: int = 80, *, quoted: bool = True) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line for ``repr``; if it is longer than :data:`WIDTH`, without its middle."""
+    """Return a text on one line for ``repr``, without the middle if it is longer than :data:`WIDTH`."""
     return shortened(" ".join(text.split()), WIDTH, quoted=False)
 
 
@@ -222,7 +222,7 @@ class Schema:
 
 @contextmanager
 def reading(path: str | Path) -> Iterator[None]:
-    """Name the file where a block runs out of memory: an OutOfMemoryError."""
+    """Raise an OutOfMemoryError that names the file if a block runs out of memory."""
     try:
         yield
     except MemoryError as error:

@@ -43,7 +43,7 @@ class PerfModelWarning(UserWarning):
 
 
 class UnknownStatisticWarning(PerfModelWarning):
-    """A statistic is not used: no test, loop or array of the kernel has its key."""
+    """A statistic has no effect: no test, loop or array of the kernel has its key."""
 
 
 class SetAsideWarning(PerfModelWarning):

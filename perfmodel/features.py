@@ -103,7 +103,7 @@ pattern counts."""
 
 
 def rate(name: str) -> str:
-    """Return the name of the rate that scales a feature's cost between devices; "" for an unknown feature."""
+    """Return the name of the rate with which a feature's cost is transferred to another device; "" if unknown."""
     return next((rate for pattern, rate in RATES_OF_FEATURES.items() if matches((pattern,), name)), "")
 
 
@@ -160,7 +160,7 @@ class UnclassifiedAccess:
 
 @dataclass(frozen=True)
 class FeatureSources:
-    """The counts of a kernel, each with the name of the feature that it adds to."""
+    """The counts of a kernel, each with the name of its feature."""
 
     counts: JointCounts  # each is evaluated once
     sums: tuple[tuple[str, tuple[int, ...]], ...]  # a feature, and the positions of its counts

@@ -126,7 +126,7 @@ def check_regular(path: Path) -> None:
 
 
 def _standard_stream(status: os.stat_result) -> int | None:
-    """Return the number of the standard stream that already writes to a file, as for ``/dev/stdout``."""
+    """Return the number of the standard stream that writes to a file already, as for ``/dev/stdout``."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         with suppress(OSError):  # the stream is closed
             if stream is not None and os.path.samestat(status, os.fstat(number)):

@@ -49,7 +49,7 @@ REPAIR_COMMAND = f"{INSTALL} --force-reinstall --no-deps {BARVINOK}"
 
 
 def failure_in_library(error: Exception) -> VersionError | None:
-    """Return the error to raise if a library outside its range may have failed; None if all are in range."""
+    """Return an error that names libraries outside their ranges as a possible cause; None if all are in range."""
     wrong = [wanted for wanted in bounded() if not fits(wanted, installed(wanted.name))]
     if not wrong or isinstance(error, PerfModelError):
         return None
@@ -66,7 +66,7 @@ def failure_in_library(error: Exception) -> VersionError | None:
 
 
 def failure_below(error: Exception, path: Path) -> VersionError | None:
-    """Return the error of :func:`failure_in_library`; None if the error was raised in the user's folder."""
+    """Return the error of :func:`failure_in_library`; None if the exception was raised in the user's own folder."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -39,7 +39,7 @@ _METRICS = ("itilp", "serial", "fp", "memlp")
 
 @dataclass(frozen=True)
 class Benefits:
-    """The time of a kernel, and the parts of it that could be saved [s]."""
+    """The time of a kernel, and the parts of this time that could be saved [s]."""
 
     compute_s: float  # T_comp, without launches
     memory_s: float  # T_mem

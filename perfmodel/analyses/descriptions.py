@@ -66,7 +66,7 @@ def term_words(family: Family, term: str) -> str:
 
 
 def term_advice(family: Family, term: str) -> str:
-    """Return advice for kernels whose largest term is this one; empty if there is none."""
+    """Return advice for kernels in which this term is the largest; empty if there is no advice."""
     if family.advice:
         return family.advice.get(term, "")
     for beginning, sentence in _BY_FEATURE:
@@ -133,7 +133,7 @@ class FactLine:
 
 @dataclass(frozen=True)
 class WeightLine:
-    """A weight in words, with its interval [its unit] where the measurements give one, and warnings about it."""
+    """A weight in words, with its interval [unit of the weight], if the measurements give one, and warnings."""
 
     name: str
     value: float
@@ -175,7 +175,7 @@ def fact_lines(facts: DeviceFacts | None) -> tuple[FactLine, ...]:
 
 
 def weight_lines(model: FittedModel, level: float = 0.9) -> tuple[WeightLine, ...]:
-    """Return each weight in words, with Student's interval at the level where it has a standard error."""
+    """Return each weight in words; a weight with a standard error has Student's interval at the level."""
     lines = []
     for name, weight in sorted(model.fitted.weights.items()):
         interval = None

@@ -76,7 +76,7 @@ def _one_line(error: PerfModelError) -> str:
 
 @dataclass(frozen=True)
 class KernelBounds:
-    """What bounds a kernel, and what could be saved; None if the model gives no answer."""
+    """What bounds a kernel, and what could be saved; None if a model cannot tell."""
 
     balance: balance.Balance | None = None
     benefits: benefits.Benefits | None = None
@@ -103,7 +103,7 @@ class BoundModels:
 
 
 def bounds_beside(model: FittedModel) -> BoundModels:
-    """Return the weights of both models in the folder of a model."""
+    """Return the weights of both models in the folder of a model's weights file."""
     return BoundModels() if model.path is None else bound_models(model.path.parent, model.device)
 
 

@@ -103,7 +103,7 @@ class KernelPoint:
 
 
 def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
-    """Return the known roofs of a device; unless known, local memory moves 4 bytes per bank and cycle."""
+    """Return the known roofs of a device; for local memory by default 4 bytes per bank and cycle."""
     roofs = {key: float(facts.value(key)) for key in (*PEAKS, *BANDWIDTHS, LOCAL) if key in facts}
     if LOCAL not in roofs and all(key in facts for key in ("banks", "compute_units", "clock_hz")):
         roofs[LOCAL] = 4.0 * math.prod(facts.value(key) for key in ("banks", "compute_units", "clock_hz"))

@@ -168,7 +168,6 @@ def doubts_of(facts: DeviceFacts | None, folder: Path) -> tuple[str, ...]:
 
 
 def _possible(measured: store.Measurements, models: Mapping[str, FittedModel]) -> list[str]:
-    """Return the families that can be recommended: fitted, and without weights below zero."""
     return [name for name in candidates(measured.facts) if name in models and not models[name].below_zero]
 
 
@@ -253,7 +252,6 @@ def expected_phases(campaign: Campaign, device: Device, made_first: bool) -> dic
 
 
 def _parts(campaign: Campaign, kernels: Kernels, tests: Kernels) -> list[tuple[Iterable[KernelClass], Campaign]]:
-    """Return the parts of a calibration: measurement kernels, test kernels, samples, each with its campaign."""
     check = {QUICK.name: QUICK_CHECK, FULL.name: CHECK}.get(campaign.name, BRIEF_CHECK)
     part, shipped = sampling(campaign)
     return [

@@ -40,7 +40,7 @@ class Part:
 
 
 def diagnose() -> Iterator[Part]:
-    """Check every part, in an order in which each part follows the parts that it needs."""
+    """Check every part; each part is checked after the parts that it needs."""
     yield python_part()
     yield from library_parts()
     yield barvinok_part()

@@ -193,7 +193,7 @@ def chosen_campaign(quick: bool, full: bool, budget_s: float | None) -> Campaign
 
 
 def sampling(campaign: Campaign) -> tuple[Campaign, tuple[KernelClass, ...]]:
-    """Return the campaign for the random samples, with the budget of `campaign`, and the samples: a third if quick."""
+    """Return the samples' campaign, with the budget of `campaign`, and the samples: all, or a third if quick."""
     quick, shipped = campaign.name == QUICK.name, shipped_samples()
     chosen = replace(QUICK_SAMPLES if quick else SAMPLES, budget_s=campaign.budget_s)
     return chosen, shipped[::3] if quick else shipped

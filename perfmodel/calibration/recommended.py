@@ -86,7 +86,7 @@ def verdict_of(weights: Path | None) -> str:
 
 
 def candidates(facts: DeviceFacts | None) -> tuple[str, ...]:
-    """Return the families from which a device's family is chosen. Families for another order of lanes are left out."""
+    """Return the families from which a device's family is chosen, without families for another order of lanes."""
     if facts is None or "lane_order" not in facts:  # a quick campaign has too few groups to find it from times
         return CANDIDATES
     other = "bottleneck" if facts.value("lane_order") == "multithreaded" else "multithreaded"
@@ -319,7 +319,7 @@ def _names(facts: DeviceFacts) -> str:
 
 
 def shown(path: Path) -> str:
-    """Return a path, relative to the current folder if it is below it."""
+    """Return a path, relative to the current folder if it is inside this folder."""
     here = _current_folder()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 

@@ -1,7 +1,4 @@
-"""Devices of a Dask scheduler's workers: one task measures each of them, and this process writes its folder.
-
-The name of a worker's resource selects its device: ``dask worker SCHEDULER --resources "pocl=1"``.
-"""
+"""Devices of a Dask scheduler's workers: one task measures each of them, and this process writes its folder."""
 
 from __future__ import annotations
 

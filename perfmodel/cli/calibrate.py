@@ -182,7 +182,6 @@ def _fit_all(folder: Path, out: Path | None, given: Mapping[str, Fact]) -> None:
 
 
 def _check_new(paths: Iterable[Path], option: str) -> None:
-    """Refuse to replace a file without an option that names it."""
     for path in paths:
         if path.exists():
             raise OptionError(f"'{path}' exists already", f"give {option}, which may replace it")

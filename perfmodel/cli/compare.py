@@ -116,7 +116,6 @@ def _folder_and_tests(source: Path) -> tuple[Path, str]:
 
 
 def _protocols(names: list[str] | None) -> tuple[str, ...] | None:
-    """Return the protocols of the options. With C, also A and B over the cases of C, to compare them."""
     asked: dict[str, None] = {}
     for name in names or ():
         if name not in compare.PROTOCOLS:

@@ -208,7 +208,7 @@ def errors_of(counted: Mapping[str, KernelCounts]) -> Mapping[str, PerfModelErro
 
 @contextmanager
 def about(name: str, variants: Collection[str]) -> Iterator[None]:
-    """If there are several variants, raise an error of the block as a VariantError with the variant's name."""
+    """Raise an error of the block as a VariantError with the variant's name if there are several variants."""
     try:
         yield
     except PerfModelError as error:

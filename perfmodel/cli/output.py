@@ -60,7 +60,7 @@ def settings() -> CommandSettings:
 
 
 def set_settings(asked: CommandSettings) -> None:
-    """Set what :func:`settings` returns until a block of :func:`using` ends."""
+    """Set the result of :func:`settings` until the surrounding block of :func:`using` ends."""
     _current.set(asked)
 
 
@@ -191,7 +191,7 @@ def print_text(text: str, file: TextIO | None = None) -> None:
 
 
 def one_output(**files: Path | None) -> None:
-    """Refuse two results on standard output: ``--json``, and `files`, named by their options, may each be one."""
+    """Raise an OptionError if two results would go to standard output; `files` are the options that may write there."""
     taken = ["--json"] * settings().json
     taken += [f"--{name} -" for name, file in files.items() if file is not None and is_standard_output(file)]
     if len(taken) > 1:

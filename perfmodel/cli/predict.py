@@ -55,7 +55,7 @@ class PredictionOptions:
     jobs: options.Jobs = None
 
     def model(self, facts: str | None = None, judged: bool = False) -> predicting.FittedModel:
-        """Find the model; options may replace its device's facts or transfer it. `judged` prints its verdict too."""
+        """Find the model, replace its facts or transfer it if options say so, and print its verdict if `judged`."""
         recommended, device = calibration.recommended, options.facts_of(facts)
         if device is None or options.is_facts_file(str(facts)):
             model = recommended.model_in_use(self.weights, self.family, self.device, output.message, judged)
@@ -98,7 +98,6 @@ class _Request(FrozenValue):
 
     @cached_property
     def verdict(self) -> str:
-        """What the weights are usable for; "" if they were not judged."""
         return calibration.recommended.verdict_of(self.model.path)
 
     @property
@@ -333,7 +332,6 @@ def _show_sweep(request: _Request, *, winners: bool, picture: Path | None = None
 
 
 def _check_picture(points: Sequence[Mapping[str, int]]) -> None:
-    """Refuse a picture of one size, or of too many combinations of the others."""
     if not report.sizes.varying(points):
         raise OptionError("--picture was given with one size", "give several sizes, as -p n=256..4096")
     _, *others = report.sizes.varying(points)

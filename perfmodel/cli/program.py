@@ -41,7 +41,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line and end the process with its status; contexts hold the command that starts it again."""
+    """Run the command line and end the process with its status."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
     for stream in (sys.stdout, sys.stderr):

@@ -17,10 +17,7 @@ SCRATCH = "PERFMODEL_SCRATCH"
 
 
 def supervise_command(context: typer.Context) -> None:
-    """Run this command in a supervised child process, and end with its status; return in the child.
-
-    If a test or a program calls the application directly, no child is started.
-    """
+    """Run this command in a supervised child process, and end with its status; return in the child."""
     if context.obj and not measuring.supervised.follow_supervisor():
         raise typer.Exit(measuring.supervised.supervise(context.obj, partial(typer.echo, err=True)))
 
@@ -37,7 +34,7 @@ def supervised_store(context: typer.Context, keep: Path | None) -> Path | None:
 
 
 def begin_result() -> None:
-    """Report to the supervisor, if there is one, that the result is printed now: no other process prints it again."""
+    """Report to the supervisor, if any, that this process prints the result, so that it is printed once."""
     if supervised := sys.modules.get("perfmodel.measuring.supervised"):
         supervised.begin_result()
 

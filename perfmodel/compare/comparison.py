@@ -63,7 +63,7 @@ class Comparison:
 
     @property
     def form(self) -> str:
-        """The variant in words, as in ``work_group=16x16``; empty for a single variant."""
+        """The variant in words, as in ``work_group=16x16``; empty if the kernel has a single variant."""
         return in_words(self.variant)
 
     @property

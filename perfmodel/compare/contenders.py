@@ -146,14 +146,14 @@ def compare_families(
     measured: Measurements, tests: Measurements | None, families: Iterable[Family], options: FitOptions | None = None,
     samples: Measurements | None = None,
 ) -> Iterator[Contender]:
-    """Fit families and judge each on all cases that it predicts; one that cannot be fitted becomes a problem."""
+    """Fit families and judge each on all cases that it predicts; a family without a fit has a problem instead."""
     for family in families:
         fits = FamilyFits(measured, family, options or FitOptions(), tests, folds_of(tests), samples=samples)
         yield contender_of(fits)
 
 
 def contender_of(fits: FamilyFits) -> Contender:
-    """Judge a family on all tests that it predicts (:func:`compare_families`); if there are none, its intervals too."""
+    """Judge a family on all tests that it predicts (:func:`compare_families`), without tests by its intervals too."""
     name, device = fits.family.name, fits.measured.device
     try:
         if fits.tests is None:

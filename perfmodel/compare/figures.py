@@ -32,7 +32,7 @@ from perfmodel.fitting import geometric_mean_error
 
 @dataclass(frozen=True)
 class Choice:
-    """Measured and predicted times [s] of the variants to choose from, in the same order."""
+    """Measured and predicted times [s] of the variants of one kernel at the same sizes, in the same order."""
 
     measured: tuple[float, ...]
     predicted: tuple[float, ...]
@@ -72,7 +72,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures over a set of cases (:mod:`perfmodel.compare.figures`), all [1]; a figure is NaN if no case gives it."""
+    """Figures over a set of cases (:mod:`perfmodel.compare.figures`), all [1]; NaN if no case determines the figure."""
 
     cases: int  # that were measured
     withheld: int  # without a prediction
@@ -97,7 +97,7 @@ class Figures:
 
 
 def choices(rows: Iterable[Comparison]) -> tuple[Choice, ...]:
-    """Return the choices between cases that are predicted and ranked, in the order in which they first occur."""
+    """Return the choices among cases that have a prediction and may be ranked, in order of first occurrence."""
     jobs: dict[tuple[str, tuple[tuple[str, int], ...]], list[tuple[float, float]]] = {}
     for row in rows:
         if row.predicted is not None and row.ranked:

@@ -165,7 +165,6 @@ def _predict(fits: FamilyFits, protocol: str) -> tuple[tuple[Measurement, ...], 
 
 
 def _labels(rows: tuple[Measurement, ...], protocol: str) -> Sequence[Hashable]:
-    """Return each row's label. Rows of one label are left out together; a kernel's only variant has the label None."""
     if protocol == "groups":
         return [row.group for row in rows]
     if protocol == "kernels":
@@ -176,7 +175,7 @@ def _labels(rows: tuple[Measurement, ...], protocol: str) -> Sequence[Hashable]:
 
 
 def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:
-    """Return the rank of each row's size (product of parameters) among its variant's; None for an only size."""
+    """Return the rank of each row's size (the product of parameters) in its variant; None for a single size."""
     sizes: dict[str, set[tuple[int, str]]] = {}
     places = [(f"{row.kernel} {in_words(row.variant)}", volume(row.parameters)) for row in rows]
     for kernel, size in places:

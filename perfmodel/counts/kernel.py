@@ -146,12 +146,12 @@ class KernelCounts(FrozenValue):
 
     @property
     def most_local(self) -> KernelCounts:
-        """The kernel with a span of 1 for the indices into each of :attr:`gathered`."""
+        """The kernel with a span of 1, the best locality, for the indices into each of :attr:`gathered`."""
         return self._spanning(1)
 
     @property
     def least_local(self) -> KernelCounts:
-        """The kernel with random indices into each of :attr:`gathered`."""
+        """The kernel with random indices, the worst locality, into each of :attr:`gathered`."""
         return self._spanning(ANY_INDEX)
 
     @cached_method
@@ -169,7 +169,7 @@ class KernelCounts(FrozenValue):
         return copy
 
     def outside(self, sizes: Mapping[str, Any]) -> tuple[tuple[str, float, float], ...]:
-        """Return the statistics that are too large at some of the sizes: key, value, and largest possible value."""
+        """Return the statistics that exceed their largest possible value at some sizes: key, value and this limit."""
         if not isinstance(self.source, Program) and "statistics" not in (self.source or {}):  # JSON takes long to read
             return ()
         found = []

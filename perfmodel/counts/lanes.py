@@ -39,7 +39,7 @@ class LanePatterns:
     weights: Floats  # (n_patterns,): executions of each pattern
 
     def segments(self, subgroup: int, size: int, segment: int) -> float:
-        """Return the mean, over executions by sub-groups, of the segments that accesses of `size` bytes touch."""
+        """Return the segments that accesses of `size` bytes touch, as a mean over executions by sub-groups."""
         lanes = self._of_sub_groups(subgroup)
         active = lanes != IDLE
         parts = [*range(0, size, segment), size - 1]
@@ -47,7 +47,7 @@ class LanePatterns:
         return self._mean(_distinct(np.concatenate(touched, axis=-1)).sum(axis=-1), active)
 
     def passes(self, subgroup: int, size: int, banks: int) -> float:
-        """Return the mean over executions by sub-groups of the most distinct words in one bank."""
+        """Return the most distinct words in one bank, as a mean over executions by sub-groups."""
         lanes = self._of_sub_groups(subgroup)
         active = lanes != IDLE
         words = [np.where(active, lanes // WORD_BYTES + k, IDLE) for k in range(max(size // WORD_BYTES, 1))]

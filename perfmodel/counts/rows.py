@@ -217,7 +217,6 @@ LONGEST = 90  # characters of a formula in a notebook
 
 
 def _shown(counts: Any) -> Iterator[tuple[dict[str, Any], Count]]:
-    """Yield the counts of all tables of a ``KernelCounts`` with their descriptions."""
     for launch in counts.launch_table:
         yield {"what": "launches", "kind": launch.name}, launch.launches
         yield {"what": "work-groups", "kind": launch.name}, launch.work_groups

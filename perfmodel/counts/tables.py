@@ -52,7 +52,6 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: f
 
 
 def _address_parts(access: Access) -> tuple[isl.PwQPolynomial | isl.Set | isl.Map, ...]:
-    """Return the functions and sets that determine lines, strides and footprints of an access."""
     shape = access.shape or ()  # data-dependent accesses may touch any cell
     distances = (stride.distance for stride in access.lane_stride)
     cells = shape if access.cells is None else (access.cells,)
@@ -152,7 +151,6 @@ def _of_launch(counts: KernelCounts, number: int) -> KernelCounts:
 
 
 def _program_of(program: Program, number: int) -> Program:
-    """Return the program of one launch, with the host's loops around it."""
     moved = once(lambda domain: replace(domain, launch=0))
 
     def of_launch(statements: Iterable[Statement]) -> tuple[Statement, ...]:

@@ -37,7 +37,7 @@ def unused(statistics: Collection[str], keys: Collection[str]) -> tuple[str, ...
 
 
 def report(*found: Report) -> None:
-    """Warn of statistics that no kernel uses; :func:`statistics_of_variants` delays the warning to its end."""
+    """Warn of statistics that no kernel uses; a block of :func:`statistics_of_variants` warns at its end."""
     collected = _REPORTS.get()
     if collected is not None:
         collected.extend(found)
@@ -70,7 +70,7 @@ def reports() -> Iterator[list[Report]]:
 
 @contextmanager
 def statistics_of_variants() -> Iterator[None]:
-    """Warn, at the end of a block, of each statistic that is used by no kernel counted in the block."""
+    """Warn, at the end of a block, of each statistic that no kernel counted in the block uses."""
     collected: list[Report] = []
     try:
         with reports() as collected:

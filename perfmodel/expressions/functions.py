@@ -45,7 +45,6 @@ def smooth_max(a: Any, b: Any, sharpness: Any) -> Any:
 
 
 def _sorted(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the larger of two values, element by element, and the ratio of the smaller to the larger."""
     a, b = np.maximum(a, 0.0), np.maximum(b, 0.0)
     high = np.maximum(a, b)
     return high, np.where(high > 0, np.minimum(a, b) / np.where(high > 0, high, 1.0), 0.0)

@@ -1,4 +1,4 @@
-"""Expressions of one launch, summed over launches; names of quantities of launch k > 1 end with ``@k``."""
+"""Expressions for one launch, summed over all launches; names of quantities of launch 2 end with ``@2``, and so on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def quantity_of(name: str) -> str:
 
 
 def each_launch(names: Collection[str], values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the values of each launch, without ``@k`` in their names: all for the first launch, then only `names`."""
+    """Yield the values for each launch, under names without ``@k``; after the first launch, only those of `names`."""
     yield values
     for number in count(2):
         of_launch = {name: values[there] for name in names if (there := in_launch(name, number)) in values}
@@ -37,7 +37,7 @@ def each_launch(names: Collection[str], values: Mapping[str, Any]) -> Iterator[M
 
 @dataclass(frozen=True)
 class LaunchSum(Expression):
-    """The sum of an expression over launches. After the first launch, rows with only zeros in a launch lack it."""
+    """The sum of an expression over launches; a row is left out of a later launch if all its values there are zero."""
 
     one: Expression
 

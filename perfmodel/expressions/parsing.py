@@ -152,7 +152,6 @@ class Parser:
         return self._watched(node, Subexpression(tree, functions.negative(inner.range), inner.weighted), inner)
 
     def _sum(self, node: ast.BinOp) -> Subexpression:
-        """Return the term of a chain of sums and differences, as one sum."""
         first, links = chain(node)
         total = self.term(first)
         trees = [total.tree]

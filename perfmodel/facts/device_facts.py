@@ -90,7 +90,7 @@ class DeviceFacts(FrozenValue):
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the name, the platform, the driver's version and all facts but :data:`VARYING` [hexadecimal]."""
+        """SHA-256 [hexadecimal] of name, platform, the driver's version and all facts except :data:`VARYING`."""
         document = self.to_json()
         facts = document["facts"]
         document["facts"] = {key: fact for key, fact in facts.items() if key not in VARYING}

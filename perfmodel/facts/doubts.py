@@ -187,7 +187,7 @@ def contradictions(facts: DeviceFacts) -> tuple[ContradictingFacts, ...]:
 
 
 def doubted_facts(facts: DeviceFacts) -> Iterator[tuple[ContradictingFacts, Fact]]:
-    """Yield each contradiction, with a fact that has the rejected value under the assumed fact's key."""
+    """Yield each contradiction, with its rejected value as a fact under the key of the assumed fact."""
     for each in contradictions(facts):
         value = int(each.other) if each.other.is_integer() else each.other
         yield each, Fact(value, KEYS[each.key].unit, f"in doubt: of {each.what} {', '.join(each.statements)}")
@@ -233,7 +233,6 @@ def _properties(facts: DeviceFacts) -> Iterator[_Property]:
 
 
 def _rates(facts: DeviceFacts) -> Iterator[_Property]:
-    """Yield each measured rate that exceeds a bound, with the bound."""
     known = dict.fromkeys(("clock_hz", "clock_mhz", "compute_units", "vector_lanes", "memory_load_s"), "")
     numbers = {witness.key: witness.value for witness in _witnesses(facts, **known)}
     units, clock = numbers.get("compute_units", 0.0), numbers.get("clock_hz", 1e6 * numbers.get("clock_mhz", 0.0))

@@ -1,7 +1,4 @@
-"""One fact of a device; the keys of facts with their units and meanings; checks of documents.
-
-The keys are those that models use. A user's own family may use other keys.
-"""
+"""One fact of a device; the keys of facts that models use, with their units and meanings; checks of documents."""
 
 from __future__ import annotations
 

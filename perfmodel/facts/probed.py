@@ -226,7 +226,6 @@ def _ways(runs: tuple[ProbeRun, ...], levels: tuple[CurveStep, ...], line: int) 
 
 
 def _fewest_lines(runs: tuple[ProbeRun, ...], bound_s: float) -> Mapping[int, int]:
-    """Return for each stride [B] the largest number of lines whose loads take less than a given time."""
     curve = times(newest(runs, CONFLICTS), "stride", "lines")
     fewest = {}
     for stride in sorted({int(key[0]) for key in curve}):
@@ -280,7 +279,7 @@ def monotone(heights: Floats) -> Floats:
 
 
 def _peaks(slope: Floats) -> list[int]:
-    """Return the indices of peaks of at least :data:`STEEP` with a valley of half their height between each two."""
+    """Return the indices of peaks of at least :data:`STEEP`, with a valley of half their height between two peaks."""
     peaks: list[int] = []
     lowest = 0.0  # of the slope since the last peak
     for at, height in enumerate(slope.tolist()):
@@ -307,7 +306,7 @@ def _middle(slope: Floats, at: int, grid: Floats) -> float:
 
 
 def in_step(runs: Iterable[ProbeRun], dtype: str) -> int:
-    """Return how many lanes run in lockstep; 0 (unclear) unless ratios fall from 2 to 1 once, or are all about 1."""
+    """Return how many lanes run in lockstep; 0 (unclear) unless ratios fall once from 2 to 1, or all are about 1."""
     curve = times(newest(runs, LANES), "block", "lanes", dtype=dtype)
     widest = max((int(key[1]) for key in curve), default=0)
     same = curve.get((widest, widest))
@@ -347,7 +346,7 @@ def _waiting(width: int) -> str:
 
 
 def _growth(runs: tuple[ProbeRun, ...], width: int) -> tuple[int, int, float] | None:
-    """Return two numbers of lanes, the second of which is 4 to 8 times the first, and the ratio of their times."""
+    """Return two numbers of lanes with a ratio of 4 to 8, and the ratio of their times."""
     curve = times(newest(runs, LANES), "block", "lanes", dtype="float32")
     alone = {int(lanes): seconds for (block, lanes), seconds in curve.items() if block == lanes}
     pairs = [(few, many) for few in sorted(alone) for many in sorted(alone) if width <= few and 4 <= many / few <= 8]
@@ -359,7 +358,7 @@ def _growth(runs: tuple[ProbeRun, ...], width: int) -> tuple[int, int, float] | 
 
 
 def vector_gain(runs: Iterable[ProbeRun], dtype: str) -> float:
-    """Return how many times as fast a chain of operations is without a loop as with one; 0 if not measured."""
+    """Return the ratio of a chain's time with a loop to its time without a loop; 0 if not measured."""
     curve = times(newest(runs, NESTS), "nest", "operations", dtype=dtype)
     slopes = {}
     for nest in ("straight", "looped"):
@@ -371,7 +370,7 @@ def vector_gain(runs: Iterable[ProbeRun], dtype: str) -> float:
 
 
 def barrier_slopes(runs: Iterable[ProbeRun]) -> dict[int, float]:
-    """Return the time of an additional barrier [s], for each number of work-items in the group; 0 if unclear."""
+    """Return the time of one more barrier [s] for each number of work-items in the group; 0 if unclear."""
     curve = times(newest(runs, BARRIERS), "items", "barriers")
     slopes = {}
     for items in sorted({int(key[0]) for key in curve}):

@@ -77,14 +77,14 @@ class Unseen:
 
 @dataclass(frozen=True)
 class Quantiles:
-    """Scores in ascending order with the level of each, and the highest level with bounds."""
+    """Scores in ascending order, the level of each, and the highest level at which intervals have bounds."""
 
     levels: tuple[float, ...]
     scores: tuple[float, ...]
     highest: float = 0.0
 
     def at(self, level: float) -> float:
-        """Return q, the score at a level; infinite above the highest level with bounds."""
+        """Return q, the score at a level; infinite if the level is too high for bounds."""
         check_level(level)
         if level > self.highest + ROUNDING:
             return math.inf
@@ -119,7 +119,7 @@ class Conformal(BaseModel):
 
     @property
     def group_count(self) -> int:
-        """Number of groups of kernels: n of them give bounds up to the level n / (n + 1)."""
+        """The number n of groups of kernels; intervals have bounds up to the level n / (n + 1)."""
         return len(set(self.groups))
 
     def without(self, group: str) -> Conformal:
@@ -142,7 +142,7 @@ class Conformal(BaseModel):
         return Quantiles(tuple(reached.tolist()), tuple(scores[order].tolist()), len(sizes) / (len(sizes) + 1))
 
     def quantile(self, level: float) -> float:
-        """Return q, the half width of the interval of log time in scales, perhaps infinite."""
+        """Return q: the interval's half width in log time, divided by the scale; it may be infinite."""
         return self.quantiles.at(level)
 
     def half_width(self, q: float, by_weight: Mapping[str, Any], private: Any = 0.0, lack: Any = None) -> Any:

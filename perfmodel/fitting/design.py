@@ -165,7 +165,7 @@ def build_design(
 
 
 def agreement_weights(measurements: Measurements) -> Floats:
-    r"""Return each row's weight in the fit: 1, or :math:`(\alpha/d)^2` if its visits differ by :math:`d > \alpha`."""
+    r"""Return each row's weight in the fit: :math:`(\alpha/d)^2` if its visits differ by :math:`d > \alpha`, else 1."""
     differences = np.array([row.disagreement for row in measurements], dtype=np.float64)
     return np.asarray((AGREEMENT / np.fmax(differences, AGREEMENT)) ** 2)
 
@@ -238,7 +238,7 @@ class DesignFit:
 
 
 def single_threaded() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS and LAPACK use one thread; with more threads, the last bits of sums vary."""
+    """Return a context in which BLAS and LAPACK use one thread, since more threads change the last bits of sums."""
     limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limits
 
@@ -265,7 +265,6 @@ def _fitted(table: Design, family: Family, options: FitOptions) -> DesignFit:
 
 
 def _with_given(names: Sequence[str], fit: Fit, given: Mapping[str, float]) -> DesignFit:
-    """Return a fit of the named weights, with the weights that facts of the device give."""
     groups = tuple(tuple(names[i] for i in group) for group in fit.confounded)
     return DesignFit(
         (*names, *given), np.append(fit.weights, [*given.values()]), np.append(fit.standard_errors, [0.0] * len(given)),

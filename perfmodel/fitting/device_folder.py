@@ -27,7 +27,7 @@ def measured_folder(
 def recorded_folder(
     folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
 ) -> tuple[Measurements, Measurements | None]:
-    """Return the same as measured_folder; but if the folder has no file with test kernels, None in their place."""
+    """As :func:`measured_folder`, but return None in place of test kernels if the folder has no file of them."""
     if (folder / tests).is_file():
         return measured_folder(folder, measured_facts, given, tests)
     return _measured(folder, measured_facts, given), None
@@ -59,7 +59,10 @@ def samples_of(folder: Path, measured: Measurements) -> Measurements | None:
 
 
 def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
-    """Return folders below `root` with measured test kernels; simulated or recorded devices only if `wanted`."""
+    """Return folders below `root` with measured test kernels; `wanted` are parts of devices' names.
+
+    Simulated devices, and devices whose times others recorded, are left out unless `wanted` names them.
+    """
     folders = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}"))}
     recorded = recorded_folders(root) if wanted else []
     folders |= {path.name: path for path in recorded}

@@ -34,7 +34,7 @@ EVALUATED_S = 0.085  # time to evaluate a counted kernel for `bottleneck` and th
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """Values of the rows that could be evaluated, by family. Calling this object is a faster evaluate_rows."""
+    """Values of the rows that could be evaluated, by family; it can be called in place of :func:`evaluate_rows`."""
 
     values: Mapping[FamilyKey, Mapping[RowKey, RowValues]]
 
@@ -50,7 +50,7 @@ class Evaluated:
 def evaluate_together(
     measurements: Measurements, families: Iterable[Family], rows: Iterable[Measurement] | None = None
 ) -> Evaluated:
-    """Evaluate families at some rows (by default all), for each candidate of the facts that their fits choose."""
+    """Evaluate families at some rows (by default all), for each candidate value of the facts that their fits choose."""
     values: dict[FamilyKey, dict[RowKey, RowValues]] = defaultdict(dict)
     tried = [(family, facts) for family in families for facts in _facts_to_try(measurements, family)]
     for counts, row in read_in_turn(measurements, measurements if rows is None else rows):

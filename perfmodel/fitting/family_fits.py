@@ -1,7 +1,4 @@
-"""Fits of a family to some of a device's measured rows, and their predictions of other rows.
-
-A row is predicted only if the fit has rows that exercise each of its features; else the missing features are reported.
-"""
+"""Fits of a family to some of a device's measured rows, and their predictions of rows whose features they have."""
 
 from __future__ import annotations
 
@@ -195,7 +192,7 @@ def error_of_kernels(errors: Floats, kernels: Sequence[str], measured: int) -> f
 
 
 def with_facts(measurements: Measurements, values: Mapping[str, FactValue]) -> Measurements:
-    """Return measurements with these values of facts, which a fit has chosen or is trying."""
+    """Return measurements with these values of facts, which a fit chose or tries."""
     chosen = {key: Fact(value, "", SOURCE) for key, value in values.items()}
     return measurements.with_facts(measurements.known_facts.updated(chosen))
 
@@ -305,7 +302,7 @@ class FamilyFits(FrozenValue):
         return self._calibrated(np.arange(len(self.rows)))
 
     def scores_without(self, group: str) -> Conformal:
-        """Return the scores of the other groups' rows, with scales from these rows alone."""
+        """Return the scores of all groups except one, with scales from the rows of these groups only."""
         return self._calibrated(np.array([i for i, each in enumerate(self.groups) if each != group], dtype=np.int64))
 
     @cached_property

@@ -273,7 +273,7 @@ def standard_errors(inverse: Floats, residuals: Floats, weights: Floats, freedom
 def marks_of(
     coefficients: Floats, errors: Floats, inverse: Floats, held: Flags, merged: Flags, undetermined: Flags
 ) -> tuple[tuple[Mark, ...], ...]:
-    r"""Return each weight's marks; row j has the share :math:`P_{ij}^2 / \sum_k P_{ik}^2` (its partial leverage)."""
+    r"""Return the marks of each weight; they use partial leverages :math:`P_{ij}^2 / \sum_k P_{ik}^2` of rows j."""
     squares = inverse**2
     total = squares.sum(axis=1)
     largest = squares.max(axis=1, initial=0.0) / np.where(total > 0, total, 1.0)

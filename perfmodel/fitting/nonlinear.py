@@ -26,7 +26,7 @@ class WeightBounds:
     upper: Floats
 
     def clipped(self, point: Floats) -> Floats:
-        """Return the point, moved so that it is at least a thousandth of their distance inside the bounds."""
+        """Return the point moved inside the bounds, at least by a thousandth of the distance between the bounds."""
         width = self.upper - self.lower
         margin = np.where(np.isfinite(width), 1e-3 * width, 0.0)
         return np.asarray(np.clip(point, self.lower + margin, self.upper - margin))

@@ -164,13 +164,12 @@ class _Problem(FrozenValue):
         return np.maximum(predicted, LEAST * self.times), slopes
 
     def loss(self, weights: Floats) -> float:
-        """Return Huber's loss of the errors of log time."""
         predicted = np.maximum(self._columns.combined(weights)[0], LEAST * self.times)
         size = np.abs(np.log(self.times / predicted))
         return float(self.share @ np.where(size < BEND, size**2 / 2, BEND * (size - BEND / 2)))
 
     def searched(self) -> tuple[Floats, float]:
-        """Return the best weights of all passes and their loss; in the first pass all resources add up."""
+        """Return the best weights of all passes and their loss. In the first pass the times of all resources add up."""
         expected, slopes, huber = self.times.copy(), np.ones_like(self.matrix), np.ones_like(self.times)
         best, least = np.zeros(self.matrix.shape[1]), np.inf
         for index in range(PASSES):

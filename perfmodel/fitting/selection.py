@@ -76,7 +76,7 @@ def probabilities_of_best(seconds: npt.ArrayLike, deviation: float, freedom: int
 
 
 def smallest_set(probabilities: npt.ArrayLike, level: float) -> int:
-    """Return how many variants, in the given order, hold the best one with the probability `level`."""
+    """Return how many of the first variants contain the best one with the probability `level`."""
     reached = np.cumsum(np.asarray(probabilities, dtype=np.float64))
     return min(int(np.searchsorted(reached, level - ROUNDING)) + 1, len(reached))
 
@@ -121,7 +121,6 @@ def distribution(freedom: int | None) -> tuple[Function, Function]:
 
 
 def _nodes(freedom: int | None) -> tuple[Floats, Floats]:
-    """Return the nodes of the trapezoid rule and their widths."""
     reach = NORMAL_REACH if freedom is None else REACH
     points = np.arange(-reach, reach + STEP / 2, STEP)
     return np.sinh(points), STEP * np.cosh(points)
@@ -142,7 +141,7 @@ class Scatter(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class VariantErrors(FrozenValue):
-    """Variants of one kernel at the same sizes: logs of measured times, and of measured over predicted times."""
+    """Variants of one kernel at the same sizes: logarithms of the measured times, and of measured over predicted."""
 
     kernel: str
     group: str
@@ -171,7 +170,7 @@ def cells_of(rows: Sequence[Measurement], times: Floats, predicted: Floats) -> t
 
 
 def estimate_scatter(cells: Sequence[VariantErrors]) -> Scatter | None:
-    """Return the scatter of errors inside cells; None without cells. If all cells are of one group, it is normal."""
+    """Return the scatter of errors inside cells; None without cells. With one group, the distribution is normal."""
     if not cells:
         return None
     groups = sorted({cell.group for cell in cells})

@@ -181,7 +181,6 @@ def _bent_line(rows: _Rows) -> _Line | None:
 
 
 def _line(rows: _Rows, multiplicity: Floats, bend: float) -> _Line | None:
-    """Return the regression in which latency bounds the rows below this multiplicity; None without a solution."""
     waiting = multiplicity < bend
     columns = np.column_stack(
         (rows.fixed, np.where(waiting, 0.0, rows.amounts), np.where(waiting, rows.waits, 0.0))
@@ -267,7 +266,6 @@ def _rates(measurements: Measurements, amount: Callable[[Case], Any]) -> list[_R
 
 
 def _plain_operations(case: Case, dtype: str) -> float:
-    """Return the operations of a type; zero if too many of them are slow operations, such as divisions."""
     every = float(arithmetic(case, dtype))
     plain = float(case.total(f"op_{dtype}_add", f"op_{dtype}_mul"))
     return every if plain >= PLAIN * every else 0.0

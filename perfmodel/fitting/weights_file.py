@@ -233,7 +233,6 @@ def _bad_names(fitted: FittedWeights) -> str:
 
 
 def _other_family(fitted: FittedWeights, given: Family) -> str:
-    """Return how a given family differs from the fitted one; a family without a source is not compared."""
     if given.name != fitted.family:
         return f"was fitted with the family '{fitted.family}', not with '{given.name}'"
     then, now = fitted.definition_sha256 or fitted.definition, given.sha256 or given.definition

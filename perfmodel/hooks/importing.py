@@ -239,7 +239,6 @@ def _planned(
     results: TunerResults, source: KernelSource, sizes: Mapping[str, int], facts: DeviceFacts,
     known: Collection[tuple[object, ...]],
 ) -> tuple[list[_Planned], list[str], int]:  # fmt: skip
-    """Return the results to add, a sentence on each refused one, and how many the store holds already."""
     planned, refused, again = [], list(results.refused), 0
     for result in results.results:
         try:
@@ -258,7 +257,6 @@ def _planned(
 def _outcomes(
     planned: Sequence[_Planned], counted: Iterable[tuple[str, Any]]
 ) -> Iterator[tuple[_Planned, KernelCounts | PerfModelError | None]]:
-    """Yield each planned record with its kernel's counts; with an error if it is refused; with None if it failed."""
     ran = defaultdict[str, list[_Planned]](list)
     for one in planned:
         if one.row.status == "ok":

@@ -28,7 +28,7 @@ BLOCK_SIZES = ("block_size_x", "block_size_y", "block_size_z")
 
 
 def refused(configuration: Configuration, problem: str) -> TuningError:
-    """Return the error to raise if a configuration has no kernel that a tuner can run."""
+    """Return the error to raise if a tuner cannot run the kernel of a configuration."""
     shown = in_words(configuration)
     advice = "correct build(), or exclude the configuration by a restriction"
     return TuningError(f"the configuration ({shown}) {problem}", advice, configuration=shown, reason=problem)
@@ -59,7 +59,7 @@ def parameters_of(build: Callable[..., Any]) -> tuple[tuple[str, ...] | None, fr
 
 
 def three_axes(shape: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a shape with three axes, the missing ones of width 1."""
+    """Return a shape with three axes; missing axes have the width 1."""
     return (*shape, 1, 1, 1)[:3]
 
 
@@ -179,10 +179,7 @@ class Guide(FrozenValue):
             return math.inf
 
     def restriction(self, *, within: float | None = None, top: int | None = None) -> Callable[..., bool]:
-        """Return a restriction for Kernel Tuner that keeps the configurations that are predicted to be fast.
-
-        It keeps at most `top` configurations, with a predicted time of at most `within` times the shortest [1].
-        """
+        """Return a restriction that keeps the `top` fastest configurations, within a multiple of the shortest time."""
         if (within is not None and not within >= 1) or (top is not None and top < 1):
             raise ArgumentError(f"within={within} and top={top} keep nothing", "give a factor or a number of 1 or more")
         best = self.ranked[0][1]

@@ -209,7 +209,6 @@ def _checked_arguments(path: Path, function: Callable[..., Any]) -> Callable[...
 
 
 def _called(path: Path, function: Callable[..., Any], /, **given: Any) -> Any:
-    """Call a function of a user's file with those arguments that it has parameters for; with ``**``, with all."""
     with surroundings(path):
         wanted = inspect.signature(function).parameters
         every = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in wanted.values())
@@ -247,7 +246,10 @@ _executed: dict[str, Source] = {}  # the kernel files that ran in this process, 
 
 
 def execute(path: Path) -> dict[str, Any]:
-    """Run a file as a module, not as ``"__main__"``, and return its names; a KernelFileError if that is impossible."""
+    """Run a file as a module and return the names that it defines; a KernelFileError if it cannot be read or raises.
+
+    Its ``__name__`` is not ``"__main__"``, and its definitions can be pickled.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -280,7 +282,7 @@ def _not_python(path: Path, error: SyntaxError) -> KernelFileError:
 
 
 def execution_error(path: str | Path, cause: BaseException) -> KernelFileError:
-    """Return the error for a kernel file that raised `cause`; ``place`` is the last line that ran in its folder."""
+    """Return the error for a kernel file that raised `cause`; ``place`` is the last line in its folder that ran."""
     folder, last = Path(path).absolute().parent, None
     for frame, number in traceback.walk_tb(cause.__traceback__):
         file = frame.f_code.co_filename
@@ -363,7 +365,7 @@ SHORT_TEXT = 0x8C  # in a pickle the byte before the length of a string of less 
 
 
 def sources_in(pickled: bytes) -> tuple[Source, ...]:
-    """Return the kernel files that ran here and that a pickle names, or that are next to a module that it names."""
+    """Return the kernel files of this process that a pickle names, or that are next to a module that it names."""
     folders = {folder for name, folder in _neighbours.items() if _pickled(name) in pickled}
     executed = _executed.items()
     return tuple(source for name, source in executed if _pickled(name) in pickled or source.path.parent in folders)
@@ -413,7 +415,6 @@ def _is_everywhere(module: ModuleType) -> bool:
 
 
 def _functions(value: Any) -> Iterator[Callable[..., Any]]:
-    """Yield the functions in a value: itself, its fields, and the items of its mappings and tuples."""
     if callable(value):
         yield value
         for inner in (getattr(value, "__wrapped__", None), getattr(value, "func", None)):

@@ -93,7 +93,7 @@ def _same(kept: KeptKernel) -> Any:
 
 
 def _grown(smallest: Parameters, grow: list[str], rung: int) -> tuple[Parameters, ...]:
-    """Return the sizes of a rung. Each rung doubles :data:`RUNG` size parameters, the next ones in turn."""
+    """Return the sizes of a rung; each rung doubles the next :data:`RUNG` size parameters in turn."""
     sizes = dict(smallest)
     for step in range(RUNG * rung):
         sizes[grow[step % len(grow)]] *= 2

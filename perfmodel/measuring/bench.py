@@ -69,7 +69,7 @@ class Bench:
 
     @contextmanager
     def ready(self, subject: Subject, parameters: Parameters) -> Iterator[tuple[timing.Enqueue, ...]]:
-        """Provide the enqueues of one call, with arguments set and buffers filled."""
+        """Provide the enqueues of one call, whose arguments are set and whose buffers are filled."""
         compiled = self.compiled(subject)
         scalars, arrays = _arguments(subject, parameters)
         with stage("runtime"):
@@ -104,7 +104,7 @@ class Bench:
             raise broken(self.device.name, " ".join(str(error).split())) from error
 
     def see_that_it_works(self) -> None:
-        """Check that the device runs kernels; if not, for example after a kernel's crash, open it again."""
+        """Check that the device runs kernels; if it does not, for example after a kernel's crash, open it again."""
         try:
             self.launch_overhead()
         except BrokenDeviceError:
@@ -142,7 +142,6 @@ class Bench:
                 np.testing.assert_allclose(after[name], array, rtol=subject.kernel.tolerance, err_msg=name)
 
     def _filling(self, subject: Subject, array: subjects.ArrayArgument) -> Any:
-        """Return an array's contents, or a block that is repeated; there is one block for each element type."""
         draw = subject.kernel.contents.get(array.name)
         if draw is not None:
             return subjects.host_array(array, self.campaign.seed, draw)

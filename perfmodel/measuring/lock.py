@@ -42,7 +42,7 @@ def lock_path(facts: DeviceFacts) -> Path:
 
 @contextmanager
 def locked(facts: DeviceFacts, progress: Progress, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold a device's lock after waiting up to `wait_s` [s], else raise DeviceBusyError; it ends with the process."""
+    """Hold a device's lock in a block (or until the process ends); DeviceBusyError after waiting `wait_s` [s]."""
     path = lock_path(facts)
     lock = FileLock(path, poll_interval=POLL_S, thread_local=False)
     try:
@@ -69,7 +69,7 @@ def locked(facts: DeviceFacts, progress: Progress, wait_s: float = 0.0) -> Itera
 
 
 def _make_own(folder: Path) -> None:
-    """Make the folder with access for this user only; PermissionError if it is a link or another user's."""
+    """Make the folder with access for this user only; PermissionError if it is a link or belongs to another user."""
     folder.mkdir(mode=0o700, exist_ok=True)
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
@@ -95,7 +95,7 @@ def pin_threads() -> None:
 
 
 class MachineTimes(NamedTuple):
-    """Busy time of all cores, and of this process with its children, at a time of the clock [s]."""
+    """Busy time [s] of all cores, and of this process with its children, and the clock's time when they were read."""
 
     at_s: float
     busy_s: float
@@ -124,7 +124,7 @@ class LoadWatch:
         self.cores: float | None = None  # used by other processes at the last look
 
     def look(self) -> float | None:
-        """Return how many cores other processes used since the last look; directly after a look, its value again."""
+        """Return how many cores other processes used since the last look; the same number if that was just before."""
         now = reading()
         if now.at_s - self._last.at_s < WINDOW_S:
             return self.cores

@@ -237,7 +237,6 @@ def plan_configurations(
 
 
 def _plan_team(session: Session, team: Team, plans: dict[str, Plan]) -> list[Configuration]:
-    """Choose sizes for a team; a variant that fails is recorded and left out."""
     while team:
         try:
             for subject in team:  # the supervisor's record of a death has no hash of the code
@@ -256,7 +255,6 @@ def _plan_team(session: Session, team: Team, plans: dict[str, Plan]) -> list[Con
 
 
 def _plan(session: Session, team: Team, plans: dict[str, Plan]) -> Plan:
-    """Return the team's plan from the file; if there is none, make a plan and append it."""
     key, timekeeper = sizes.plan_key(session.bench, team), session.timekeeper
     if key not in plans:
         for subject in team:

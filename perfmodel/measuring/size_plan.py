@@ -82,7 +82,7 @@ PLAN = Schema(SCHEMA, "'perfmodel measure' searches the sizes again")
 
 @dataclass(frozen=True)
 class Plan:
-    """Sets of sizes to measure, and the time of one run of each, averaged over the team [s]; a line of a file."""
+    """Sets of sizes to measure, and for each the time of one run [s], averaged over the team; a line of a file."""
 
     parameters: tuple[dict[str, Size], ...]
     seconds: tuple[Seconds, ...]

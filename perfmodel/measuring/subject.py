@@ -92,7 +92,7 @@ MOST_ELEMENTS = 2**31 - 1  # most elements of an array: Loopy's indices have 32 
 
 @dataclass(frozen=True)
 class ArrayArgument:
-    """An array at given sizes; `strides` and `offset` in elements, `buffers` for the parts of ``sep`` axes."""
+    """An array at given sizes: `strides` and `offset` in elements; `buffers` names the parts of ``sep`` axes."""
 
     name: str
     dtype: np.dtype[Any]
@@ -222,14 +222,14 @@ def offset_arguments(kernel: Any) -> set[str]:
 
 
 def fits(arrays: tuple[ArrayArgument, ...], most_octets: float, largest_octets: int) -> bool:
-    """Whether arrays fit into a device: their sum, each of them, and 32-bit indices."""
+    """Whether arrays fit into a device: each of them, their sum, and the range of 32-bit indices."""
     if sum(array.octets for array in arrays) > most_octets:
         return False
     return all(array.octets <= largest_octets and math.prod(array.shape) <= MOST_ELEMENTS for array in arrays)
 
 
 def contents(dtype: np.dtype[Any], seed: int) -> Any:
-    """Return random numbers in [0.5, 2): none is denormal, and sums or products do not overflow soon."""
+    """Return random numbers in [0.5, 2), so that none is denormal and sums or products do not soon overflow."""
     return np.random.default_rng(seed).uniform(0.5, 2.0, BLOCK).astype(dtype)
 
 

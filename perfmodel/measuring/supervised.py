@@ -52,7 +52,7 @@ class _Child:
     result: int | None = None  # None until everything is printed
 
     def read(self, line: bytes) -> None:
-        """Read a line of the pipe; a dying child may write half a line."""
+        """Read a line of the pipe; a process that dies may write half a line."""
         with suppress(ValueError):
             document = json.loads(line) or {"record": None}
             self.starts = document.get("starts", {}) | self.starts

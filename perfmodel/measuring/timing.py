@@ -168,7 +168,8 @@ def sample(
 ) -> Samples:  # fmt: skip
     """Run the launches of one call of a kernel, each time on an idle in-order queue with profiling; note the times.
 
-    No run begins once the earlier runs took longer than `timeout_s` [s], or `enough`: a time [s] in a number of runs.
+    No run begins once the earlier runs took longer than `timeout_s` [s]. `enough` has a time [s] and a number of runs:
+    if so many runs took this time, the visit ends.
     """
     host: list[float] = []
     device: list[float] = []

@@ -162,7 +162,10 @@ class Family(FrozenValue):
         return (*self.features, *(pattern for patterns in self.sums.values() for pattern in patterns))
 
     def values(self, case: Case) -> Mapping[str, Any]:
-        """Return a case's features and the family's quantities; :mod:`perfmodel.expressions.launches` names them."""
+        """Return a case's features and quantities, from which the expression is evaluated.
+
+        Quantities of launches after the first are named as in :mod:`perfmodel.expressions.launches`.
+        """
         first, *others = by_launch(case.counts) if self.of_one_launch else (case.counts,)
         alone = replace(case, counts=first) if others else case
         quantities = computed(self.quantities, self.units, alone)
@@ -200,7 +203,7 @@ class Family(FrozenValue):
 
     @cached_property
     def transferable(self) -> bool:
-        """Whether facts or rates of two devices transfer the weights of one to the other."""
+        """Whether facts and rates suffice to transfer the weights of one device to another."""
         return all(weight.fact or weight.scale or not weight.unit for weight in self.weights)
 
     def terms(self, weights: Mapping[str, float], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -245,7 +248,7 @@ def _sharpnesses(tree: Any) -> Iterator[str]:
 
 
 def bind(family: Family, features: Collection[str], known: Mapping[str, float] | None = None) -> Expression:
-    """Return a family's run time as an expression with `known` weights as numbers, or raise a FamilyError."""
+    """Return a family's run time with numbers for `known` weights; a FamilyError if that is impossible."""
     sums = {
         name: sorted(feature for feature in set(features) if matches(patterns, feature))
         for name, patterns in {TOTAL: family.features, **family.sums}.items()
@@ -304,7 +307,7 @@ class RunTime(FrozenValue):
 
     @cached_property
     def charged(self) -> frozenset[str]:
-        """Features and quantities that measurements must exercise although no weight has their name."""
+        """Features and quantities that have no weight of their own name, but that measurements must exercise."""
         free = () if self.family.resources else self.family.units
         return frozenset(self._whole[0].features) - {*free} - {*self.weights}
 

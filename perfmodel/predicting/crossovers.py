@@ -24,7 +24,7 @@ WINDOW = 1 << 16  # number of sizes at each end of a range that are tested again
 
 
 class Effort(NamedTuple):
-    """How many sizes are all compared, how many a grid has for a larger range, and how many are predicted at once."""
+    """Numbers of sizes: up to which all are compared, in the grid for a larger range, and predicted at once."""
 
     exhaustive: int
     grid: int
@@ -53,8 +53,8 @@ def crossover(
     Times are predicted at all sizes of the range that both variants allow. For more than 131072 sizes, they are
     predicted at 16384 sizes in geometric steps (both numbers are 512 for a family with resources, such as
     ``bottleneck``), and gaps between neighbours with different winners are bisected. Several changes between two
-    neighbours of this grid can be missed. Allowed sizes must repeat after at most 65536 sizes. If both times are equal,
-    the variant that led before keeps the lead; at the lowest size the first variant leads.
+    neighbours of this grid can be missed. The pattern of allowed sizes must repeat after at most 65536 sizes. If both
+    times are equal, the variant that led before keeps the lead; at the lowest size the first variant leads.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def leads_between(
     rankings: Sequence[Ranking], parameter: str, variants: Mapping[str, KernelCounts], model: FittedModel,
     allow_unmeasured: bool = False
 ) -> tuple[Lead, ...]:  # fmt: skip
-    """Return the leads over the whole range of ranked sizes; at these alone if several parameters vary."""
+    """Return the leads over the whole range of ranked sizes; if several parameters vary, only at the ranked sizes."""
     fixed, *others = ({**ranking.sizes, parameter: 0} for ranking in rankings)
     low, high = rankings[0].sizes[parameter], rankings[-1].sizes[parameter]
     if any(other != fixed for other in others):
@@ -139,7 +139,6 @@ class _Compared:
         return ONE_BY_ONE if self.asked.model.family.resources else ARRAYS
 
     def leads(self, low: int, high: int, names: Sequence[str]) -> tuple[Lead, ...]:
-        """Return the parts of a range of sizes in which each variant is the fastest."""
         known = self.probed(low, high)
         if len(known) == 0:
             assumptions = listed(dict.fromkeys(kernel.assumptions for kernel in self.variants), "; ")
@@ -167,7 +166,6 @@ class _Compared:
         return np.union1d(lattice.start + lattice.step * numbers, [*known[:1], *known[-1:]])
 
     def timed(self, sizes: Integers) -> tuple[Integers, npt.NDArray[np.float64]]:
-        """Return the sizes that all variants allow, and the time of each variant there [s]."""
         steps = np.array_split(sizes, -(-len(sizes) // self.effort.step) or 1)
         shown, timed = self.progress if len(steps) > 1 else Silent(), []
         with task(shown, f"comparing {len(self.variants)} variants at {len(sizes)} sizes", len(steps)):
@@ -203,10 +201,7 @@ class _Compared:
 
 
 def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
-    """Return the number of the fastest variant at each size; `times` has the shape (n_variants, n_sizes).
-
-    If times are equal, the variant that led before keeps the lead; else the first of the fastest leads.
-    """
+    """Return the number of the fastest variant by `seconds`, shape (n_variants, n_sizes); equal ones keep the lead."""
     least = seconds.min(axis=0)
     near = seconds - least <= ROUNDING * np.maximum(np.abs(seconds), np.abs(least))
     count = seconds.shape[1]

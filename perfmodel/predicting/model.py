@@ -308,7 +308,7 @@ class FittedModel(FrozenValue):
 
     @cached_property
     def _is_free(self) -> Callable[[str], bool]:
-        """A function of a name: whether it is a feature that the family uses and that has no weight."""
+        """A function that returns whether a name is of a feature that the family uses and that has no weight."""
         weights, takes, needs = self.weights, self.family.takes, self._never_exercised
         return lru_cache(None)(lambda name: name not in weights and (takes(name) or name in needs))
 
@@ -335,7 +335,6 @@ class FittedModel(FrozenValue):
         return self.fitted.conformal.quantiles if self.fitted.conformal else None
 
     def _by_weight(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the seconds due to each weight; a weight from a relative adds its seconds to the relative's weight."""
         by_weight = dict(self._run_time.by_weight(values))
         for name, weight in self.related.items():
             if name in by_weight:
@@ -386,7 +385,7 @@ class FittedModel(FrozenValue):
         return tuple((each, self.with_facts({each.key: other})) for each, other in doubted_facts(self.facts))
 
     def _with_relatives(self, values: Mapping[str, Any], missing: tuple[str, ...]) -> FittedModel:
-        """Return the model with costs from relatives for quantities without a weight or with a doubtful zero."""
+        """Return the model with costs from relatives for quantities whose weight is missing or a doubtful zero."""
         if self.strict or self.related:
             return self
         names = (*missing, *(name for name in self._doubted_free if np.any(values.get(name, 0.0))))
@@ -394,7 +393,6 @@ class FittedModel(FrozenValue):
 
     @cached_method
     def _extended(self, names: tuple[str, ...]) -> FittedModel:
-        """Return the model with a weight for each of these quantities that has a measured relative."""
         related = {self._weight_of(name): weight for name in names if (weight := self._related(name))}
         added = {
             name: FittedWeight(value=weight.value, unit=self.family.weight_unit(name))
@@ -423,7 +421,7 @@ class FittedModel(FrozenValue):
 
     @cached_property
     def _doubted_free(self) -> frozenset[str]:
-        """Quantities whose fitted cost of zero is doubtful: they take longer than an instruction everywhere."""
+        """Quantities whose fitted cost of zero is doubtful, as they take longer than an instruction on every device."""
         weights = self.fitted.weights.items()
         free = {name.removeprefix("w_") for name, w in weights if w.value == 0 and "at bound" in w.marks}
         return frozenset(name for name in free if matches(NEVER_FREE, name) and self.family.resources)

@@ -72,7 +72,7 @@ class Prediction:
         return replace(self, seconds=seconds, terms=terms, interval=interval, clock="device")
 
     def averaged_with(self, local: Prediction, arrays: tuple[str, ...]) -> Prediction:
-        """Return the geometric mean of this prediction and one with local indices; the interval contains both."""
+        """Return the geometric mean of this prediction and one with local indices; the interval covers both."""
         longest, shortest = np.maximum(self.seconds, local.seconds), np.minimum(self.seconds, local.seconds)
         if not np.all(shortest > 0):
             return self
@@ -171,7 +171,7 @@ def no_device_clock(name: str) -> OptionError:
 
 
 def union(interval: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Return the smallest interval that contains two; bounds are numbers, or arrays for several sizes."""
+    """Return the smallest interval that contains two intervals; bounds are numbers, or arrays for several sizes."""
     (low, high), (other_low, other_high) = interval, other
     if isinstance(low, float):
         return min(low, other_low), max(high, other_high)
@@ -211,7 +211,7 @@ class Anchor:
         return (text,) if self.flags else ()
 
     def applied(self, plain: Prediction) -> Prediction:
-        """Scale a prediction of :meth:`FittedModel.to_be_anchored`; at the anchor's sizes it is the measured time."""
+        """Scale a prediction of :meth:`FittedModel.to_be_anchored`; at the anchor's sizes, return the measured time."""
         here = np.logical_and.reduce([np.asarray(plain.sizes.get(name)) == size for name, size in self.sizes.items()])
         by: Any = np.where(here, self.factor, self.scale)[()]
         seconds, interval = by * plain.seconds, plain.interval

@@ -54,7 +54,7 @@ def columns_of(sizes: Sizes) -> dict[str, NDArray[np.int64]]:
 
 
 def length_of(sizes: Sizes) -> int:
-    """Return the number of sizes; a kernel without size parameters has one."""
+    """Return the number of sizes: 1 for a kernel without size parameters."""
     return max((np.size(values) for values in sizes.values()), default=1)
 
 
@@ -219,7 +219,7 @@ class Predicting:
 
 @dataclass(frozen=True)
 class _Task:
-    """Counts and predicts a variant. `rows`: so many sizes at once, without terms. `here`: the counts are kept."""
+    """Counts and predicts a variant, `rows` sizes at once and without terms; `here` if the counts are kept."""
 
     asked: Predicting
     sizes: Sizes

@@ -57,7 +57,7 @@ class RankedVariant:
 
     @property
     def device_s(self) -> float | None:
-        """The time without the launch [s]; None if the launch is not a term of the prediction."""
+        """The time without the launch [s]; None if the prediction has no term for the launch."""
         launch = self.terms.get(HOST_LAUNCH)
         return None if launch is None else self.seconds - launch
 

@@ -78,7 +78,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class RelatedWeight:
-    """A weight estimated from a relative's weight and a ratio; `exercised` if its own fitted weight is zero."""
+    """A weight estimated from a relative's weight and a ratio; `exercised` if its fitted weight is a doubtful 0."""
 
     quantity: str
     relative: str
@@ -101,7 +101,7 @@ class Ratios(FrozenValue):
     weights: Mapping[str, Mapping[str, Weights]]
 
     def nearest(self, quantity: str, known: Collection[str], kind: str) -> Ratio | None:
-        """Return the ratio to the `known` relative that gives the cost on a type of device most precisely."""
+        """Return the ratio to the `known` relative that determines the cost on a type of device most precisely."""
         groups = [(group, mates) for group in groups_of(quantity) if (mates := relatives_of(quantity, group, known))]
         types = [(kind,), tuple(other for other in self.weights if other != kind)]
         for of_types in types:
@@ -116,7 +116,6 @@ class Ratios(FrozenValue):
         return self._ratio(quantity, mate, group, (), foreign=False)
 
     def _ratio(self, quantity: str, mate: str, group: Group, types: Iterable[str], foreign: bool) -> Ratio:
-        """Return the ratio of two quantities of a group from the devices of some types."""
         logs = [log for kind in types for log in self._every.get(kind, {}).get((quantity, mate), [])]
         within, count = self._within[group], len(logs)
         if not count:

@@ -188,7 +188,7 @@ def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
 
 
 def check_types(known: DeviceFacts | None, facts: DeviceFacts) -> None:
-    """Raise a WeightsError if the device of weights and the device of other facts are known to be of two types."""
+    """Raise a WeightsError if the device of the weights and the other device are known to have different types."""
     source, target = (str(device.value(TYPE)) if device and TYPE in device else "" for device in (known, facts))
     if known and source and target and source != target:
         advised = _advised(facts)

@@ -76,8 +76,6 @@ def checked_jobs(jobs: Any) -> int:
 
 
 class _SentVariants:
-    """The variants that were sent to processes, and the results that came back."""
-
     def __init__(
         self, task: Task, variants: Mapping[str, Variant], most: int, processes: Processes, progress: reports.Progress
     ) -> None:
@@ -152,7 +150,6 @@ class _SentVariants:
         self._progress.advance(_note(self._names[place], value))
 
     def _retry(self, unfinished: list[int]) -> None:
-        """Try variants again, one at a time; one whose process dies again gets an error."""
         warnings.warn(
             f"a process was killed or crashed: {len(unfinished)} of {len(self._names)} variants were under way and are "
             "done again", errors.WorkerDiedWarning, stacklevel=2,
@@ -172,7 +169,7 @@ def _note(name: str, value: Any) -> str:
 
 
 class Processes:
-    """`count` processes of this machine, ended with the ``with`` block; loky replaces one that grew by 300 MB."""
+    """`count` processes, which end with the ``with`` block; loky replaces a process that grew by 300 MB."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -299,5 +296,5 @@ def _interrupts_held() -> Iterator[None]:
 
 
 def is_death(error: BaseException) -> bool:
-    """Whether an error means that a process of this machine died, or several in a row of a cluster."""
+    """Whether an error means that a process of this machine died, or that several of a cluster died in a row."""
     return isinstance(error, BrokenProcessPool) or type(error).__name__ == "KilledWorker"

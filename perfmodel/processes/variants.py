@@ -36,7 +36,7 @@ _one_thread = Lock()  # isl and Loopy's caches are for one thread; Dask's worker
 
 
 class CountedVariants(Mapping[str, KernelCounts]):
-    """Counts by the name of each variant, in their order; ``errors`` has those without counts. Parsed when used."""
+    """Counts by the name of each variant, in order; ``errors`` has variants without counts. JSON is parsed at use."""
 
     def __init__(self, counts: Mapping[str, KernelCounts | bytes], errors: Mapping[str, PerfModelError]) -> None:
         self._counts = dict(counts)
@@ -84,7 +84,7 @@ class Parcel(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """A pickle of a variant's result or error, with its warnings; the text of the error; the unused statistics."""
+    """A pickle of a variant's result or error, with its warnings, the text of the error, and the unused statistics."""
 
     content: bytes
     problem: str = ""

@@ -143,7 +143,6 @@ def bank_passes(steps: tuple[int, ...], shape: tuple[int, ...], subgroup: int, s
 
 
 def _lane_addresses(steps: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
-    """Return the address of each work-item of a group, l.0 fastest."""
     items = np.arange(math.prod(shape))
     addresses = np.zeros_like(items)
     for step, extent in zip(steps, shape, strict=True):

@@ -99,7 +99,7 @@ def special_functions(case: Case) -> Any:
 
 
 def divergence(case: Case) -> Any:
-    """Return the ratio of a sub-group's instructions (it executes all paths) to its mean work-item's, minus 1."""
+    """Return the instructions of a sub-group (those of all paths) over those of its mean work-item, minus 1."""
     by_items, by_subgroups = map(case.value, case.counts.executions)
     items, subgroups = launched(case)
     mean = by_items / items

@@ -86,8 +86,6 @@ Motions = tuple[list[SizedAccess], list[AccessMotion]]
 
 
 class _Unit:
-    """The busiest unit, at one size."""
-
     def __init__(self, case: Case) -> None:
         self.case, self.counts, self.value, self.known = case, case.counts, case.value, case.known
         self.launches = max(float(case.value(case.counts.launches())), 1.0)
@@ -279,7 +277,6 @@ class _Unit:
 
 
 def _grid(motions: Iterable[AccessMotion]) -> dict[str, float]:
-    """Return the number of values of each digit of a group id, fast to slow."""
     grid: dict[str, float] = {}
     for motion in motions:
         for name, (_, values) in motion.groups.items():

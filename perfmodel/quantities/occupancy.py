@@ -78,7 +78,7 @@ def scheduling_factor(case: Case) -> Any:
 
 
 def places_filled(groups: Any, places: float) -> Any:
-    r"""Return the places of the rounds that a launch's work-groups take, :math:`\lceil B_r/B \rceil B` for B places."""
+    r"""Return the places in all rounds that a launch's work-groups need, :math:`\lceil B_r/B \rceil B` for B places."""
     return np.ceil(groups / places) * places
 
 

@@ -107,7 +107,10 @@ def fetched_lines(case: Case, *capacities: Any) -> tuple[Any, ...]:
 
 
 def local_bytes(case: Case) -> Any:
-    """Return a lower bound of the bytes between local memory and registers; a cell for all lanes at once moves once."""
+    """Return a lower bound of the bytes between local memory and registers.
+
+    A cell that all lanes of a sub-group access at once moves once: a scalar load on a CPU, a broadcast on a GPU.
+    """
     total: Any = 0.0
     for row in case.counts.access_table:
         if row.space == "local":

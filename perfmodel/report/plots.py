@@ -162,7 +162,7 @@ def bars_of(given: Any) -> list[tuple[str, Prediction]]:
 def _stack(
     axes: Axes, bars: Sequence[Mapping[str, float]], shown: Sequence[str], rest: Sequence[str]
 ) -> tuple[float, float, list[float]]:
-    """Draw stacks of shares [%]; return the lowest and the highest end, and the places of the times."""
+    """Draw stacked shares [%]; return the lowest and the highest end, and the places for the times."""
     from matplotlib.colors import to_rgb
 
     parts = [([name], name, FILLS[place % len(FILLS)]) for place, name in enumerate(shown)]

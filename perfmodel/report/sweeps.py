@@ -139,7 +139,6 @@ def _by_reason(texts: Iterable[tuple[str, object]]) -> list[tuple[list[str], obj
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names as ``a, b and c``; if there are many or they are long, only the first ones."""
     most = min(len(names), MOST_NAMES)
     while most > 2 and len(", ".join(names[:most])) > LONGEST:
         most -= 1
@@ -228,7 +227,7 @@ def sweep_records(points: Sequence[Ranking], places: Places = ()) -> list[dict[s
 
 
 def variant_document(variant: RankedVariant, point: KernelPoint | None = None) -> dict[str, Any]:
-    """Return the prediction of a variant for JSON, with its rates if they are known; null is an infinite bound."""
+    """Return the prediction of a variant for JSON, with its rates if they are known; infinite bounds become null."""
     taken = [caution.document() for caution in variant.cautions if isinstance(caution, FromRelative)]
     terms = {term: {"seconds": seconds, "share": share} for term, seconds, share in shares(variant)}
     return {

@@ -42,7 +42,7 @@ def paths(path: Path | str) -> tuple[Path, Path]:
 
 
 def device_path(path: Path | str) -> Path:
-    """Return the file that describes a store's device; a store for another device has its own file next to it."""
+    """Return the file that describes a store's device; a store of another device has its own file next to it."""
     rows, _ = paths(path)
     return rows.with_name(DEVICE_FILE if rows.name == ROWS_FILE else f"{rows.stem}.{DEVICE_FILE}")
 

@@ -96,7 +96,6 @@ def _without_torn_line(path: Path, file: FileIO) -> int:
 
 
 def _last_line(file: FileIO, end: int) -> tuple[int, bytes]:
-    """Return the start of the last line [bytes], and the line with its newlines."""
     start, tail, block = end, b"", _BLOCK
     while start > 0 and b"\n" not in tail.rstrip(b"\n"):
         start, block = max(0, start - block), 2 * block
@@ -148,7 +147,7 @@ def wrong_line(path: Path, number: int, problem: str) -> StoreError:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Switch off the garbage collector in the block."""
+    """Switch off Python's garbage collector in the block."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -185,7 +185,7 @@ class Measurement(BaseModel):
         return (*self.place, self.driver, self.kernel_hash)
 
     def after(self, before: Measurement | None) -> Measurement:
-        """Return this record, preceded by the visits of `before` if this record continues it (:meth:`follows`)."""
+        """Return this record, with the visits of `before` put first if this record continues it (:meth:`follows`)."""
         return joined((before, self)) if before is not None and self.follows(before) else self
 
     def follows(self, before: Measurement) -> bool:
@@ -193,7 +193,7 @@ class Measurement(BaseModel):
         return before.status == self.status == "ok" and self.matches(before)
 
     def matches(self, other: Measurement) -> bool:
-        """Whether place and driver are equal, and the code too; if another Loopy generated it, equal counts suffice."""
+        """Whether place, driver and code are equal; for code of another Loopy, equal counts suffice."""
         options = (options_of(row.kernel_hash) for row in (self, other))
         counted_alike = "" != self.counts_hash == other.counts_hash and next(options) == next(options)
         same_code = self.kernel_hash == other.kernel_hash or counted_alike
@@ -206,7 +206,7 @@ def options_of(kernel_hash: str) -> str:
 
 
 def joined(rows: Sequence[Measurement]) -> Measurement:
-    """Return the visits of records of a configuration as one record, with the flags of the lowest time."""
+    """Return the visits of several records of a configuration as one record, with the flags of the fastest one."""
     if len(rows) == 1:
         return rows[0]
     profiled = all(row.device_samples_s for row in rows)

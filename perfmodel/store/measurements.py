@@ -101,7 +101,7 @@ def _rejected(row: Measurement, against: int, asked: int) -> bool:
 
 
 def _order(row: Measurement, other: Measurement) -> int:
-    """Return 1 if a record's sizes are at least as large as another's, -1 if at most as large, else 0."""
+    """Return 1 if a record's sizes are all at least as large as another's, -1 if all are at most as large, else 0."""
     if row.parameters.keys() != other.parameters.keys() or row.parameters == other.parameters:
         return 0
     signs = {size > other.parameters[name] for name, size in row.parameters.items() if size != other.parameters[name]}
@@ -118,8 +118,6 @@ def _contradict(row: Measurement, other: Measurement, work: Callable[[Measuremen
 
 @dataclass(frozen=True, eq=False)
 class _ReadCounts(Mapping[str, "KernelCounts"]):
-    """The counts of JSON documents by their hash, each read at its first use."""
-
     documents: Mapping[str, Mapping[str, Any]]
     read: dict[str, KernelCounts]
 

@@ -97,7 +97,7 @@ def _difference(name: str, output: Any, expected: Any, tolerance: float | None, 
 
 
 def expected_outputs(value: object, outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arrays of a reference, converted to the types of the variant's outputs; raise TuningError."""
+    """Return the arrays of a reference, converted to the types of the variant's outputs, or raise TuningError."""
     names = ", ".join(outputs) or "none"
     if not isinstance(value, Mapping) or not value:
         kind = "an empty dict" if isinstance(value, Mapping) else type(value).__name__
@@ -165,7 +165,7 @@ class Agreement:
 
     @property
     def settled(self) -> bool:
-        """Whether enough variants were compared: :data:`LEAST` more agree than differ, or there is a reference."""
+        """Whether there is a reference, or at least :data:`LEAST` more variants agree than differ."""
         return self.reference or 2 * len(self.right) - len(self.compared) >= LEAST
 
     def allows(self, name: str) -> bool:
@@ -262,7 +262,7 @@ class OutputComparison:
         self._groups.append(_Group([name], kept, writes, difference))
 
     def expect(self, expected: Mapping[str, Any]) -> None:
-        """Compare the next variants with these right outputs, for example after a change of layout."""
+        """Use these right outputs for the next variants, for example after a change of layout."""
         self._groups[0].outputs, self._groups[0].writes = expected, frozenset(expected)
 
     def again(self, name: str, outputs: Mapping[str, Any], terms: float = 1.0) -> None:
@@ -293,7 +293,7 @@ class OutputComparison:
         return Agreement(tuple(tuple(group.members) for group in groups), differs, uncompared, self._reference)
 
     def _phrase(self, group: _Group, first: _Group) -> str:
-        """Return how a group differs from the first one; each pair is compared once."""
+        """Return how a group differs from the first group, from a cache."""
         if group.outputs is None or first.outputs is None:
             return group.differs
         key = group.members[0], first.members[0]

@@ -126,7 +126,10 @@ def anchor_variants(
     allow_unmeasured: bool = False, campaign: Campaign = ANCHOR, progress: Progress | None = None,
     arguments: Arguments | None = None, statistics: Mapping[str, float] | None = None, keep: Path | None = None,
 ) -> dict[str, Anchor]:  # fmt: skip
-    """Run each variant once, all at one small size; return the anchors by name. `keep` serves a restarted process."""
+    """Run each variant once, all at the same small size, and return the anchors by name.
+
+    The statistics must hold at all sizes. With `keep`, a process that is started again uses earlier runs.
+    """
     counted = {name: _counted(model, name, unit, statistics) for name, unit in variants.items()}
     for name, value in sizes.items():
         if np.ndim(value):

@@ -79,7 +79,7 @@ class Posterior:
         return probabilities
 
     def improvement(self, seconds: float) -> Floats:
-        r"""Return the expected :math:`\max(\log s - \log t, 0)` of each variant, with s the `seconds`."""
+        r"""Return each variant's expected improvement :math:`\max(\log s - \log t, 0)` on a time s (`seconds`)."""
         x, freedom = self._standardised(seconds), self.freedom
         at_zero = math.exp(gammaln((freedom + 1) / 2) - gammaln(freedom / 2)) / math.sqrt(math.pi * freedom)
         density = at_zero * (1 + x**2 / freedom) ** (-(freedom + 1) / 2)
@@ -114,7 +114,7 @@ class Prior:
     freedom: int = 2  # degrees of freedom of these errors
 
     def posterior(self, ran: Sequence[int], seconds: Sequence[float]) -> Posterior:
-        """Return the distribution of each variant's next time [s] after some variants ran, by their positions."""
+        """Return the distribution of times after the variants at some positions took some times [s]."""
         rows, logs = list(ran), np.log(self.predicted)
         means = logs.min() + np.outer(SLOPES, logs - logs.min())
         errors = np.log(np.array(seconds, dtype=np.float64)) - means[:, rows]
@@ -204,7 +204,7 @@ class Search:
 
     @property
     def best(self) -> int | None:
-        """Position of the fastest variant that has run; None before a variant ran well."""
+        """Position of the fastest variant that has run; None if no run succeeded."""
         return min(self._known, key=self._known.__getitem__, default=None)
 
     @property
@@ -214,7 +214,7 @@ class Search:
 
     @property
     def surprising(self) -> tuple[int, ...]:
-        """Positions of variants slower than the best, although the other runs alone would predict them to be faster."""
+        """Positions of variants slower than the best, although the other runs alone predict them to be faster."""
         least, known = self.least or 0.0, self._known
         others = {k: {i: s for i, s in known.items() if i != k} for k in known if known[k] > least}
         return tuple(

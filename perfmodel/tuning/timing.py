@@ -79,7 +79,7 @@ def time_kernel(
     trials: Trials, points: Sequence[Sizes], counted: Mapping[str, KernelCounts], model: FittedModel | None,
     level: float, progress: Progress,
 ) -> Timing:  # fmt: skip
-    """Enter `trials`, predict the variants at all points (if there is a model), time all, and compare outputs."""
+    """Predict the variants at all points (if there is a model), time all of them, and compare outputs."""
     errors: Mapping[str, PerfModelError] = {}
     predicted: dict[tuple[str, str], Ranking] = {}
     if model is not None:
@@ -125,7 +125,7 @@ def _beforehand(
 
 
 def building_s(trials: Trials, names: Sequence[str]) -> float | None:
-    """Build the first two variants, and return an estimate for all, None if neither can be built [s]."""
+    """Build the first two variants, and return an estimate of the time for all [s]; None if both builds fail."""
     built = [seconds for name in names[:2] if (seconds := trials.build(name)) is not None]
     return sum(built) + built[-1] * (len(names) - len(built)) if built else None
 
@@ -178,7 +178,7 @@ def time_variants(
 
 
 def expected_s(run_s: Sequence[float], campaign: Campaign) -> float:
-    """Return the approximate time of timing configurations by the times of their runs, without building [s]."""
+    """Return about how long timing configurations takes [s], from the times of their runs; building is not included."""
     passes = sum(SETUP_S + campaign.visit_s(seconds) for seconds in run_s)
     return passes + (campaign.visits - 1) * max(passes, campaign.apart_s)
 

@@ -131,7 +131,7 @@ class Trials:
         return None
 
     def compare(self, name: str) -> Measurement | None:
-        """Run a variant to compare its output, or both outputs of two runs; return the record of a failure."""
+        """Run a variant to compare its output, without timing it; return the record of a failure."""
         at = self._prepared(name)
         row = self._failed_before(name, at)
         if row is None:
@@ -167,7 +167,7 @@ class Trials:
         return {"subgroup_size": self.bench.fact("subgroup_size"), "statistics": self._statistics}
 
     def recall(self, row: Measurement) -> bool:
-        """Use an earlier record as a visit; return whether its device, sizes, and code or counts are the same."""
+        """Use an earlier record as a visit if device, sizes, and code or counts are equal; return whether they are."""
         name = str(row.variant.get("variant"))
         if name not in self.variants or canonical(row.parameters) != canonical(self.sizes):
             return False
@@ -236,7 +236,7 @@ class Trials:
         return next((row for row in self._earlier[row_key(name, at)] if row.status != "ok"), None)
 
     def _watched(self, name: str, at: Parameters, work: Callable[[], T]) -> T:
-        """Work on a variant; if the process dies, the supervisor records the failure."""
+        """Work on a variant; if the process dies, the supervisor records this failure."""
         with under_way(self._keep, partial(self._failed, name, NO_END, at)) if self._keep else nullcontext():
             return work()
 
@@ -278,7 +278,6 @@ class Trials:
             self.bench.campaign = self.campaign
 
     def _first_run(self, name: str, at: Parameters) -> float:
-        """Build a variant, check that it can run at these sizes and compare its output, once; return the time [s]."""
         key = row_key(name, at)
         if key not in self._tried:
             began = perf_counter()
@@ -349,7 +348,6 @@ class Trials:
         return expected_outputs(value, outputs)
 
     def _keep_judgements(self, keep: Path) -> None:
-        """Add to a store the failures of variants whose outputs were found wrong after they had been timed."""
         for (name, _), before in self.rows.items():
             row = self.judged(name, before.parameters)
             if row is not None and row.status != before.status:
@@ -375,7 +373,6 @@ class Trials:
             raise PlanError(self.kernel.unbuilt(name), failure) from failure
 
     def _failed(self, name: str, failure: FailedError, at: Parameters) -> Measurement:
-        """Return the record of a failure; after a failed run the device is checked, too."""
         if failure.status == "runtime":
             self.bench.see_that_it_works()
         return self.timekeeper.failed(self.kernel.described(name), failure, at)

@@ -171,8 +171,6 @@ def _named(
 
 @dataclass(frozen=True, eq=False)
 class _Counts(Mapping[str, KernelCounts]):
-    """The counts of variants by name, made when needed; the trials keep them."""
-
     trials: Trials
 
     def __getitem__(self, name: str) -> KernelCounts:
@@ -255,7 +253,6 @@ class _Tuning:
         return self._result(ended)
 
     def _searched(self) -> str:
-        """Run variants until the best is known; return why the search ended."""
         while (index := self.search.following) is not None:
             if self.search.settled >= self.level:
                 return KNOWN
@@ -276,7 +273,7 @@ class _Tuning:
         return self.most is None or len(ran & set(self.names)) < self.most
 
     def _compared(self) -> bool:
-        """Run variants (the best once more) until enough outputs agree; return whether a time became invalid."""
+        """Run variants, and the best once more, until enough outputs agree; return whether a time became invalid."""
         before = self._timed
         if not self.trials.compares:
             return False
@@ -310,7 +307,7 @@ class _Tuning:
         return next((self.names[index] for index in sorted(shuffled, key=lambda index: bool(slow[index]))), None)
 
     def _unsure(self, promising: Collection[str]) -> str | None:
-        """Return the fastest variant near the best that needs one more visit; each gets at least two visits."""
+        """Return the fastest variant near the best that needs another visit; each of these gets at least two."""
         allows, most = self.trials.agreement().allows, self.trials.campaign.most_visits
         judged = {name: self.trials.judged(name) for name in self._timed if allows(name)}
         good = sorted((row.seconds, name, row) for name, row in judged.items() if row is not None)
@@ -327,7 +324,7 @@ class _Tuning:
         self._note(name)
 
     def _note(self, name: str) -> None:
-        """Note a run, and judge again all variants that ran, since its output may change which of them are right."""
+        """Note a run, and judge all earlier runs again, since its output may change which variants are right."""
         self.expected.setdefault(name, float(self.search.posterior.seconds[self.names.index(name)]))
         for noted, expected in self.expected.items():
             index, row = self.names.index(noted), self.trials.judged(noted)
@@ -364,7 +361,6 @@ class _Tuning:
         return {name for name, variant in self.tried.items() if variant.seconds}
 
     def _result(self, ended: str) -> Tuned:
-        """Return the result so far; a skipped variant's time to build is estimated by the mean of the others."""
         runs = self.trials.campaign.runs
         costs = [variant.cost_s - (variant.seconds or 0.0) * runs for variant in self.tried.values()]
         building = max(float(np.mean(costs)), 0.0) if costs else 0.0

@@ -147,7 +147,7 @@ def _wrong_array(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> st
 
 
 def _wrong_scalar(value: Any, dtype: np.dtype[Any]) -> str:
-    """Numbers of Python fit every type that holds their value; numbers of numpy must have the kernel's type."""
+    """Return what is wrong: Python's numbers fit every type that holds them, numpy's only the kernel's type."""
     if np.ndim(value) or not isinstance(value, (bool, int, float, complex, np.generic)):
         return f"is of type {type(value).__name__}"
     if isinstance(value, np.generic):

@@ -148,7 +148,7 @@ def _points(touches: isl.Set) -> list[Touch]:
 
 
 def _kinds(touches: isl.Map, octets: int, banks: int) -> list[tuple[isl.Set, list[Touch]]]:
-    """Return disjoint sets of executions with their touches."""
+    """Return disjoint sets of executions, each with its touches."""
     if touches.is_empty():
         return []
     executions, together = touches.domain(), _points(touches.range())
@@ -176,7 +176,7 @@ def _kinds(touches: isl.Map, octets: int, banks: int) -> list[tuple[isl.Set, lis
 
 
 def _never_conflict(touches: Iterable[Touch], octets: int, banks: int) -> bool:
-    """Whether each bank serves only one word, or only one lane."""
+    """Whether each bank serves only one word or only one lane."""
     if octets > WORD_BYTES:
         return False
     words, lanes = defaultdict[int, set[int]](set), defaultdict[int, set[Touch]](set)

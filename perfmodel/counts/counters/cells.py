@@ -101,7 +101,7 @@ class Footprint:
         return self._count(rows.intersect(_box(row)).coalesce())
 
     def filled_at(self, distance: Count) -> Count | None:
-        """Return :meth:`filled` for the lane stride with this distance; None if no access has such a stride."""
+        """Return :meth:`filled` for a lane stride of this many cells; None if no access has such a stride."""
         strides = (stride for _, access in self._sites for stride in access.lane_stride)
         alike = (stride for stride in strides if str(Count(stride.distance, granularity="cell")) == str(distance))
         stride = next(alike, None)
@@ -113,7 +113,7 @@ class Footprint:
 
 
 def _alike(access: Access, twin: Access) -> bool:
-    """Whether two accesses have equal sizes and layouts, so that equal cells of the array are equal addresses."""
+    """Whether two accesses have equal sizes and layouts, so that equal cells have equal addresses."""
     if access.cells is None or twin.cells is None:
         return access.cells is twin.cells
     return access.bits == twin.bits and len(access.strides) == len(twin.strides) and all(

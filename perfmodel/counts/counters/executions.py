@@ -26,10 +26,7 @@ Box = tuple[tuple[int, int], ...]  # first and last local id along each axis
 
 
 class Cardinalities:
-    """Counts the sets of one program and keeps the counts.
-
-    A budget of 1 allows ``OPERATIONS`` operations of isl for the formula of one set or sum.
-    """
+    """Counts the sets of one program; a budget of 1 allows ``OPERATIONS`` operations of isl for each formula."""
 
     def __init__(self, program: Program, subgroup_size: int, budget: float = 1.0) -> None:
         self.program = program
@@ -115,7 +112,7 @@ class Cardinalities:
         return self.sets.count(points, self.sets.factored(points))
 
     def total(self, sets: Iterable[isl.Set]) -> Cardinality:
-        """Return the sum of the sizes of sets; a size that occurs n times is multiplied by n."""
+        """Return the sum of the sizes of sets; equal sizes are counted once and multiplied."""
         sizes: dict[str, tuple[Cardinality, int]] = {}
         terms = spent = 0
         for points in sets:
@@ -182,7 +179,6 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
 
 
 def _work_items(domain: Domain, launch: Launch) -> isl.Set:
-    """Return the work-items of a domain in each repeat of the launch; their axes are sorted by name."""
     whole, host = completed(domain, launch), launch.repeats.get_var_names(SET)
     points, axes = launch.repeats.flat_product(whole.points), ["" for _ in host]
     for k, name in enumerate(whole.names, len(host)):
@@ -270,7 +266,7 @@ def _boxes(first: int, last: int, shape: tuple[int, ...]) -> list[Box]:
 
 
 def independent_of_lanes(domain: Domain, whole: FactoredSet) -> list[int]:
-    """Return the dimensions of a domain that no condition couples with lanes; ``whole`` is the domain as a product."""
+    """Return the dimensions of a domain that no condition couples with lanes; ``whole`` is its product, if known."""
     if not whole.separable:
         return []
     inames = enumerate(zip(domain.axes, domain.names, strict=True))

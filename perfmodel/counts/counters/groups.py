@@ -95,7 +95,6 @@ def _grid(cardinalities: Cardinalities, launch: Launch) -> isl.Set:
 
 
 def _of_group(domain: Domain, space: isl.Space) -> isl.Set:
-    """Return the instances that one group executes, with its coordinates as parameters."""
     points = domain.points
     for k in reversed(range(len(domain.axes))):
         if domain.axes[k].startswith("g"):

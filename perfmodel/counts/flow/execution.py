@@ -133,7 +133,7 @@ class State:
         return self.paths.get(name, START)
 
     def raise_path(self, name: str, path: Path) -> None:
-        """Make one of the kernel's paths at least as long as ``path``."""
+        """Replace one of the kernel's paths by ``path`` if that is longer."""
         self.paths[name] = longer(self.path(name), path)
 
     def wait_for(self, path: Path) -> None:
@@ -266,7 +266,7 @@ class Rules:
     _longer: dict[tuple[int, int], tuple[Path, Path]] = field(default_factory=dict)  # by id(path) and id(tail)
 
     def plus(self, path: Path, tail: Tail) -> Path:
-        """Return a path with a tail at its end: the same object for the same path and tail."""
+        """Return a path with a tail added at its end; equal arguments give the same object."""
         key = (id(path), id(tail))
         if key not in self._longer:
             if len(self._longer) >= KEPT:
@@ -318,7 +318,7 @@ class Position:
         return Position((*self.loops, loop), {**self.offsets, loop: offset}, runs, self.launched)
 
     def carrier(self, time: int) -> str:
-        """Return the outermost loop whose iteration has changed since a store time, or ""."""
+        """Return the outermost loop that has started another iteration since a store time, or ""."""
         return self.loops[time // 2] if time % 2 else ""
 
 

@@ -115,7 +115,7 @@ class Flow(FrozenValue):
 
     @cached_property
     def depth(self) -> Chain:
-        """The longest chain of operations; accesses and barriers only break ties."""
+        """The longest chain of operations; accesses and barriers only decide between equally long chains."""
         return self._chain(self._by_operations.state.path(LATEST).terms)
 
     @cached_property

@@ -46,7 +46,7 @@ class Prefix:
     choices: Choices
 
     def contains(self, term: Term, more: int) -> bool:
-        """Return whether a path has an operation, given that it has the operation ``more`` times after the prefix."""
+        """Return whether a path, which has an operation ``more`` times after the prefix, has it at all."""
         kept = self.choices.kept[self.number, term, more] = self.terms.get(term, 0) + more != 0
         return kept
 

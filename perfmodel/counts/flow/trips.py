@@ -87,7 +87,7 @@ class Trips:
 
     @cached_property
     def _executing(self) -> isl.Set:
-        """The sizes at which something is executed: a kernel may be launched for zero elements too."""
+        """The sizes at which something is executed; a kernel may be launched for zero elements."""
         sizes = [statement.domain.points.params() for statement in self.program.statements]
         return reduce(isl.Set.union, dict.fromkeys(sizes)).coalesce().intersect(self.program.assumptions)
 
@@ -119,7 +119,6 @@ class Trips:
         return sites or [domain for domain in domains if domain.trips is not None]
 
     def _count(self, nest: LoopNest) -> Count:
-        """Return how often one work-item executes the body of a nest, in one iteration of the loops outside it."""
         domains = self._around(nest) if nest else []
         known = tuple(name for name in nest if domains and name in domains[0].names)
         factor = Fraction(1)
@@ -141,7 +140,7 @@ class Trips:
         return self.cardinalities.wrap(number, factor, exact, "chain", reasons)
 
     def _most(self, points: isl.Set, dims: int) -> Cardinality:
-        """Return the most trips along the first dimensions, or a simple upper bound if they take too much work."""
+        """Return the most trips along the first dimensions, or a simpler upper bound if they take too much work."""
         with suppress(BudgetSpentError), limited(self.cardinalities.operations):
             return Cardinality(_longest(points, dims), dims == 1)
         return Cardinality(_bound(points, dims), False)
@@ -173,7 +172,7 @@ def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tup
 
 
 def _one_runs_all(points: isl.Set, alone: isl.Set, dims: int) -> bool:
-    """Return whether the first dimensions take all their values at one single point of the other dimensions."""
+    """Return whether one point of the other dimensions has all values of the first dimensions."""
     other_values = points.project_out(SET, 0, dims)
     missing = alone.flat_product(other_values).subtract(points)
     most = other_values.subtract(missing.project_out(SET, 0, dims))
@@ -191,7 +190,7 @@ def _longest(points: isl.Set, dims: int) -> isl.PwQPolynomial:
 
 
 def _bound(points: isl.Set, dims: int) -> isl.PwQPolynomial:
-    """Take, for each of the first dimensions, the most values on any line, else its whole range; return the product."""
+    """Return an upper bound of trips: the product, over the first dimensions, of the most values on any line."""
     number = isl.PwQPolynomial("{ 1 }")
     for k in range(dims):
         lines = _lines(points, dims, k)

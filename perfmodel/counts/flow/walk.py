@@ -89,7 +89,6 @@ class Walk:
 
     @cached_property
     def _shared(self) -> frozenset[str]:
-        """The variables in global and local memory that statements store to."""
         writes = (writing for step in self.dataflow.steps for writing in step.writes)
         return frozenset(writing.variable for writing in writes if writing.space in SHARED)
 
@@ -158,7 +157,7 @@ class Walk:
             effect.apply(self.state, paths)
 
     def _effect(self, node: program.Loop, at: Position, body: Body, paths: list[Path]) -> Effect | None:
-        """Return the effect of a body on states with such paths; None if the effect depends on the prefixes."""
+        """Return the effect of a body on states with such paths; None if it depends on the prefixes."""
         state = self.state
         self.state, choices = _with_prefixes(state, body, paths)
         try:
@@ -193,7 +192,6 @@ class Walk:
 
     @cached_property
     def _written(self) -> frozenset[str]:
-        """The variables that statements store to; only these have cells."""
         return frozenset(writing.variable for step in self.dataflow.steps for writing in step.writes)
 
     def _executions(self, nodes: tuple[program.Node, ...], runs: int) -> int:
@@ -212,7 +210,7 @@ class Walk:
             self.state.wait_for(self.state.path(LATEST))
 
     def _prolonged_path(self, loop: str, path: Path, earlier: Path) -> Path:
-        """Return a path after all iterations of a loop, from the paths after and before the last executed iteration."""
+        """Return a path after all iterations of a loop; each later one adds what the last executed one added."""
         if path is earlier:
             return path
         key = (loop, id(path), id(earlier))
@@ -236,7 +234,7 @@ class Walk:
         return self._term_costs[term]
 
     def _record_growth(self, loop: program.Loop, body: Body, before: Snapshot, after: Snapshot) -> None:
-        """Record which paths of carried variables the last iteration prolonged, and in how many cells."""
+        """Record which paths of carried variables the last iteration made longer, and in how many cells."""
         cells_grown = Counter[Growth]()
         for variable in body.carried:
             for cell, value in after.get(variable, {}).items():
@@ -323,7 +321,7 @@ class Effect:
         state.ambiguous |= self.ambiguous
 
     def _record_choices(self, paths: Sequence[Path]) -> None:
-        """Record the choices again in the enclosing body, where these paths have prefixes themselves."""
+        """Record the choices in the enclosing body too, where these paths have prefixes themselves."""
         for (chosen, other, strict), margin in self.choices.margins.items():
             if paths[chosen].prefix is not paths[other].prefix:
                 if strict:

@@ -186,7 +186,7 @@ class Values:
                 yield LeftOperation(operation.dtype, made_of(operation, constants), domain, needed)
 
     def _version(self, text: str) -> object:
-        """Return a key of a text's current value: it changes with each write to one of its variables."""
+        """Return a key of an expression's current value, which changes with each write to one of its variables."""
         writers = self.changes.writers
         written = ((name, writers[name]) for name in sorted(names_in(text)) if name in writers)
         return text, *((name, sum(writer.number < self._number for writer in each)) for name, each in written)

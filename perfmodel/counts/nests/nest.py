@@ -107,10 +107,7 @@ def _address(access: Access, cells: isl.Map | None, points: isl.Set) -> Address 
 
 
 def _bends(cells: isl.Map, points: isl.Set) -> bool:
-    """Return whether sampled values along each iname, from one point, show that an index with floors is not affine.
-
-    This saves time, since isl takes seconds to write some such indices as affine pieces.
-    """
+    """Return whether values along each iname show that an index is not affine; isl may take seconds for that."""
     if not any(basic.dim(DIV) for basic in cells.get_basic_maps()) or points.is_empty():
         return False
     indices, middle = isl.PwMultiAff.from_map(cells), points.sample_point()

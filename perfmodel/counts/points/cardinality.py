@@ -49,7 +49,7 @@ class Unexpanded:
 
 @dataclass(frozen=True)
 class Cardinality:
-    """A number of points, the polynomial plus the unexpanded products; ``exact`` is false for an upper bound."""
+    """A number of points: a polynomial plus products without a formula; ``exact`` is false for an upper bound."""
 
     polynomial: isl.PwQPolynomial
     exact: bool = True
@@ -199,7 +199,6 @@ class IntervalCounter:
         return isl.PwQPolynomial.from_pw_aff(isl.PwAff.from_aff(aff if divisor == 1 else aff.floor()))
 
     def _quotient(self, form: AffineForm, divisor: int) -> isl.Aff:
-        """Return form / divisor as isl's expression; multiples are replaced by their parameters."""
         constant = Fraction(form.constant, divisor)
         coefficients: dict[str, Fraction] = {}
         for name, c in form.terms.items():

@@ -96,7 +96,7 @@ def without_tiles(polytope: Polytope) -> Polytope:
 
 
 def _without_determined(polytope: Polytope) -> Polytope:
-    """Remove variables that the others determine: x = floor(f/a) if ``0 <= f - a*x < a`` are its only constraints."""
+    """Remove variables that the others determine: x = floor(f/a), if its only constraints are ``0 <= f - a*x < a``."""
     for name in polytope.variables:
         rows = [form for form in polytope.inequalities if name in form.terms]
         if len(rows) != 2 or any(name in form for form in polytope.equalities):
@@ -254,7 +254,7 @@ def factored(points: isl.Set) -> FactoredSet | None:
 
 
 def merged(groups: Iterable[set[str]], couplings: Iterable[set[str]]) -> list[set[str]]:
-    """Return the groups; groups that have members of the same coupling are joined."""
+    """Return the groups; groups that contain variables of the same coupling are joined."""
     joined = list(groups)
     for coupled in couplings:
         touched = [group for group in joined if group & coupled]

@@ -305,7 +305,7 @@ class Polytope(FrozenValue):
         return len(names), equalities, inequalities
 
     def bounds(self, name: str) -> tuple[list[AffineForm], list[AffineForm], list[AffineForm]]:
-        """Return the inequalities that bound a name from below, from above, and that do not contain it."""
+        """Return three lists of inequalities: lower bounds of a name, upper bounds of it, and those without it."""
         lower: list[AffineForm] = []
         upper: list[AffineForm] = []
         others: list[AffineForm] = []

@@ -42,7 +42,7 @@ class BudgetSpentError(Exception):
 
 @contextmanager
 def limited(operations: int) -> Iterator[None]:
-    """Limit isl to a number of operations; more raise a BudgetSpentError."""
+    """Limit the number of isl's operations in a block; isl then raises, and the block raises a BudgetSpentError."""
     context = isl.DEFAULT_CONTEXT
     context.reset_operations()
     context.set_max_operations(operations)
@@ -207,7 +207,7 @@ def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
 
 
 def _ways_to_write(points: isl.Set) -> Iterator[isl.Set]:
-    """Yield the set and, if it has tiles, a set of as many points with tiles and offsets merged."""
+    """Yield the set and, if it has tiles, a set of as many points in which tile and offset are one variable."""
     yield points
     basics = points.get_basic_sets()
     if len(basics) != 1 or basics[0].dim(DIV):

@@ -49,7 +49,7 @@ class PartialSum:
 
 
 def partial_sums_of(basic: isl.BasicSet) -> list[PartialSum]:
-    """Return sums without variables that add up to the number of points of a basic set, or raise a TooHardError."""
+    """Return sums whose total is the number of points of a basic set, without variables, or raise a TooHardError."""
     polytope, derived = polytope_of(basic)
     todo = [PartialSum(polytope, ONE, derived)]
     done: list[PartialSum] = []
@@ -218,7 +218,6 @@ def _is_zero(domain: isl.Set, value: isl.QPolynomial) -> bool:
 
 
 def _polynomial(value: isl.QPolynomial, names: list[str]) -> tuple[Polynomial, list[AffineForm]]:
-    """Return the value as a polynomial, and inequalities that define floors inside floors."""
     total = Polynomial({})
     inner_floors: list[AffineForm] = []
     for term in value.get_terms():

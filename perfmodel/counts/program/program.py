@@ -177,7 +177,7 @@ class Domain(FrozenValue):
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why the executing work-items are unknown; statistics only give their number."""
+        """Reasons why it is unknown which work-items execute the statement; statistics only give their number."""
         if self.exact and self.chance == 1 and self.trips is None:
             return ()
         return self.reasons or ("data decide which work-items execute it",)
@@ -258,7 +258,7 @@ class Access:
     drifts: bool = False  # whether the first value of such a loop depends on data
 
     def shifted(self, sizes: Mapping[str, int]) -> int:
-        """Return the part of the address from the argument that holds the array's offset, at some sizes."""
+        """Return the part of the address, at some sizes, that comes from the argument for the array's offset."""
         return 0 if self.shift is None else self.shift[1] * sizes.get(self.shift[0], 0)
 
     @property

@@ -153,7 +153,7 @@ def parameters_of(part: isl.Set | isl.Map | isl.PwQPolynomial) -> list[str]:
 
 
 def held(points: Points, values: Mapping[str, int], kind: isl.dim_type = PARAM) -> Points:
-    """Return a set or map with fixed values of its parameters, or of dimensions of another kind."""
+    """Return a set or map with fixed values of its parameters, or of its dimensions of another kind."""
     for name, value in values.items():
         index = points.find_dim_by_name(kind, name)
         if index >= 0:

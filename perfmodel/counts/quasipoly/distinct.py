@@ -22,7 +22,7 @@ class JointCounts(tuple[Count, ...]):
     """Counts that are evaluated at the same sizes."""
 
     def at(self, sizes: Mapping[str, int]) -> tuple[Number, ...]:
-        """Return each count's value at one size; raises as a Count does, but checks only once."""
+        """Return each count's value at one size, or raise as a Count does; sizes are checked once for all counts."""
         function, parameters = self._function
         if sizes.keys() >= {*parameters} and all(type(value) is int and value >= 0 for value in sizes.values()):
             values = function(*[sizes[name] for name in parameters])

@@ -68,7 +68,6 @@ class _Writer:
         return "" if "" in alternatives else " or ".join(alternatives)
 
     def test(self, form: AffineForm, relation: str) -> str:
-        """Return the comparison of a form with 0, with negative terms on the other side."""
         constant = form.constant
         if known := self.remainder(form):
             text, sign, constant = known
@@ -125,7 +124,6 @@ class _Translator:
         self.floors: list[NamedFloor] = []
 
     def form(self, aff: isl.Aff) -> tuple[AffineForm, int]:
-        """Return an integer form and a denominator whose quotient is ``aff``."""
         used = [not aff.get_coefficient_val(DIV, k).is_zero() for k in range(aff.dim(DIV))]
         floors = [self.floor(aff.get_div(k)) if is_used else "" for k, is_used in enumerate(used)]
         form, denominator = fraction_of(aff, [*self.parameters, *floors])

@@ -76,7 +76,7 @@ def _extremes(
 
 
 def _connected(arms: Sequence[Arm], known: Mapping[Any, bool]) -> list[list[Arm]]:
-    """Return arms in groups, so that no two groups share an unknown test."""
+    """Return arms in groups; arms of different groups share no unknown test."""
     groups: list[tuple[set[Any], list[Arm]]] = []
     for arm in arms:
         tests, members = {*_leaves(arm, known)}, [arm]

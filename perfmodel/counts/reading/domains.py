@@ -200,7 +200,6 @@ def _form(expr: Any) -> Mapping[str, int] | None:
 
 
 def _of_numbers(expr: p.FloorDiv | p.Remainder | p.Power) -> Form | None:
-    """Return the form of an operation on integers, or of the first power of an affine expression."""
     operands = (expr.base, expr.exponent) if isinstance(expr, p.Power) else (expr.numerator, expr.denominator)
     forms = [_form(operand) for operand in operands]
     if isinstance(expr, p.Power) and forms[1] == {"": 1}:
@@ -273,7 +272,7 @@ class Domains:
         return self._cache[key]
 
     def at_test(self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...], shared: bool) -> Domain:
-        """Return the instances, or more, at which predicates are tested, under the conditions tested before them."""
+        """Return a set of the instances at which predicates are tested, or a superset, under the tests before them."""
         atoms = tuple(dict.fromkeys(self._atomic(conditions)))
         key = (launch, frozenset(inames), frozenset(atoms), shared)
         if key not in self._cache:
@@ -420,7 +419,7 @@ def _statistics_needed(inames: tuple[str, ...], tests: tuple[str, ...]) -> Stati
 
 
 def constants(kernel: lp.LoopKernel) -> dict[str, int]:
-    """Return the scalars that are written once, by an integer, such as bounds of a reduction in Pytato's kernels."""
+    """Return scalars that are written once, with an integer, such as bounds of a reduction in Pytato's kernels."""
     writes: dict[str, list[Any]] = {}
     for instruction in kernel.instructions:
         for name in instruction.assignee_var_names():

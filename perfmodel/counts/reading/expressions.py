@@ -474,7 +474,7 @@ class Walk(Mapper):  # type: ignore[misc]
 
 
 class _Iteration(lp.symbolic.SubstitutionMapper):  # type: ignore[misc]
-    """Substitutes the iteration of unrolled loops, and computes integers where Loopy does."""
+    """Replaces inames of unrolled loops by their values, and computes integers where Loopy does."""
 
     def __init__(self, at: Mapping[Any, int], is_call: Callable[[Any], bool]) -> None:
         super().__init__(at.get)
@@ -495,7 +495,7 @@ class _Iteration(lp.symbolic.SubstitutionMapper):  # type: ignore[misc]
 
 
 class _OuterIteration(_Iteration):
-    """Leaves a nested subscript unchanged, since it has copies of its own."""
+    """As :class:`_Iteration`, but leaves a nested subscript unchanged, since it has copies of its own."""
 
     def map_subscript(self, expr: p.Subscript) -> Any:
         return expr

@@ -247,7 +247,6 @@ class Indexing:
         return isl.Map.from_multi_pw_aff(cells)
 
     def _extents(self, shape: tuple[Any, ...] | None) -> tuple[isl.Set, ...] | None:
-        """Return the indices {[x] : 0 <= x < extent} of each axis."""
         if shape is None or None in shape:  # the user left an extent open
             return None
         space = self.line.get_space()
@@ -323,7 +322,6 @@ def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
 
 
 def _coefficients(index: Any, names: tuple[str, ...]) -> Mapping[Any, Any] | None:
-    """Return the coefficients of inames in an index; None where it is not affine in them."""
     try:
         return lp.symbolic.CoefficientCollector(list(names))(lp.symbolic.flatten(index))
     except (lp.diagnostic.ExpressionNotAffineError, RuntimeError, ValueError, NotImplementedError):

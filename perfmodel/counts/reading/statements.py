@@ -239,8 +239,6 @@ def schedule_tree(items: Iterator[Any]) -> tuple[Node, ...]:
 
 
 class _Block(NamedTuple):
-    """Siblings in the schedule."""
-
     nodes: tuple[Node, ...]
     required: tuple[Tests, ...]  # the tests of each of them
     inames: tuple[frozenset[str], ...]  # of each of them
@@ -390,7 +388,7 @@ def _is_product(joint: isl.Set, alone: isl.Set) -> bool:
 
 
 def from_zero(domains: Domains) -> lp.LoopKernel:
-    """Return the kernel with inames on hardware axes shifted to begin at 0; the kernel itself if they all do."""
+    """Return the kernel with inames on hardware axes shifted so that they begin at 0."""
     kernel = domains.kernel
     texts: dict[str, str] = {}
     exprs: dict[p.Variable, Any] = {}
@@ -413,7 +411,6 @@ def from_zero(domains: Domains) -> lp.LoopKernel:
 
 
 def _moved(domain: isl.Set, texts: Mapping[str, str]) -> isl.Set:
-    """Return the points that are in the domain after the names are replaced by the texts."""
     outer = [name for name in domain.get_var_names(PARAM) if name in texts]
     for name in outer:
         domain = domain.move_dims(SET, domain.dim(SET), PARAM, domain.get_var_names(PARAM).index(name), 1)

@@ -54,7 +54,7 @@ def memory_type(variable: Any) -> Type[Any]:
 
 
 def offset_of(kernel: lp.LoopKernel, variable: Any) -> Any:
-    """Return the expression of an array's offset, in cells; a temporary has one in the storage that it shares."""
+    """Return the expression of an array's offset, in cells. A temporary has an offset if it shares a storage."""
     offset = getattr(variable, "offset", 0)
     if not offset or offset is lp.auto:
         return 0
@@ -107,7 +107,7 @@ def _declared_bytes(kernel: lp.LoopKernel, names: Set[str]) -> Counter[Any]:
 
 
 def cells_along(extent: int, tag: Any) -> int:
-    """Return the cells of memory along an axis: OpenCL stores a vector of three as one of four."""
+    """Return the cells of memory along an axis; OpenCL stores a vector of three components as one of four."""
     return 4 if extent == 3 and isinstance(tag, VectorArrayDimTag) else int(extent)
 
 

@@ -137,7 +137,7 @@ class ReferenceMotion:
         return self._sweeps[depth]
 
     def extent(self, depth: int, level: int) -> float:
-        """Return the extent of a loop in the loops from a depth inwards; lanes that a guard cuts off count."""
+        """Return the extent of a loop in the loops from a depth inwards; lanes that a guard excludes count too."""
         for loop in self.reference.coupled[depth] if self.reference.coupled is not None else ():
             if loop.depth == level and loop.outside:
                 return self._coupled_extent(loop)

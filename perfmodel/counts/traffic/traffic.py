@@ -69,7 +69,7 @@ class ReuseDistances:
         return self._in_gap(self.tree.gaps(loop, k)[-1], loop, depth)
 
     def _at_random(self, loop: int, k: int) -> TouchedLines:
-        """Return the lines touched between two random choices of a line, in iterations that choose each line once."""
+        """Return the lines touched between two random uses of a line: in the iterations that choose each line once."""
         whole, iteration = (self.footprints.of_loop(loop, whole).by_array for whole in (True, False))
         array = self.tree.arrays[k]
         turns = max(whole[array].lines / max(iteration[array].lines, 1.0), 1.0)
@@ -113,8 +113,9 @@ class ReuseDistances:
         """Return the share of an inner loop's iterations that are not executed between two uses of a line.
 
         The lines of iteration ``i`` of the inner loop were used before, in iteration ``i + m`` of an earlier outer
-        iteration, by this reference or by one with another start. So ``m`` iterations are not executed in between. The
-        result is for the ``m`` of most iterations ``i``. It tolerates half a line, since consecutive runs share a line.
+        iteration, by this reference or by one with another start. So ``m`` iterations are not executed in between.
+        ``m`` varies with ``i``; its most frequent value counts. Distances of up to half a line are ignored, since
+        consecutive runs share a line.
         """
         motion = self.footprints.motions[k]
         steps = motion.steps or ()
@@ -258,7 +259,7 @@ class LayerConditions:
         return all((step - other_step) % period == 0 for step, other_step, extent in loops if extent > 1)
 
     def fetches(self, array: str | None = None) -> Iterator[Fetch]:
-        """Yield the fetches of an array, or of all arrays."""
+        """Yield the fetches of the lines of an array, or of all arrays."""
         for name, references in self.tree.by_array(self.tree.loops[0].references).items():
             if array in (None, name):
                 yield from self._of_iterations(0, references, 0.0, 1.0)
@@ -341,7 +342,7 @@ class TrafficPlan:
     _latest: dict[tuple[object, ...], list[TrafficAt]] = field(default_factory=dict, compare=False, repr=False)
 
     def at_arrays(self, sizes: Mapping[str, ArrayLike], line: int) -> list[TrafficAt]:
-        """Return the traffic at each of the sizes; the result for the latest sizes is kept."""
+        """Return the traffic at each of the sizes; the last result is cached."""
         arrays = {name: np.asarray(values) for name, values in sizes.items()}
         key = (line, *[(name, values.shape, values.tobytes()) for name, values in sorted(arrays.items())])
         if key not in self._latest:

@@ -52,7 +52,7 @@ def end(size: str, guarded: bool) -> str:
 
 
 def stored(values: Any, before: Any, guarded: bool) -> Any:
-    """Return the output of a kernel whose guard leaves out the last element: there `before`, elsewhere `values`."""
+    """Return the output of a kernel whose guard excludes the last element: `before` at that element, else `values`."""
     if not guarded:
         return values
     after = before.copy()
@@ -74,7 +74,7 @@ def strided(
 
 
 def strides_in_turn(uses: Mapping[int, Sequence[int]]) -> tuple[dict[str, int], ...]:
-    """Return variants of `uses`, the numbers of cells by stride: each stride with its first number, then the next."""
+    """Return variants of `uses` (numbers of cells by stride): first each stride with its first number, and so on."""
     longest = max(map(len, uses.values()))
     return tuple(
         {"stride": stride, "offsets": cells[turn]}

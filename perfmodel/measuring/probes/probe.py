@@ -111,7 +111,7 @@ Earlier: TypeAlias = tuple[ProbeRun, ...]
 
 @dataclass(frozen=True)
 class Probe:
-    """A probe: `points` times its configurations one after another, given the visits of this series so far."""
+    """A probe; `points` times its configurations one after another, and gets the earlier visits of this series."""
 
     name: str
     points: Callable[[Instrument, ProbeSettings, Earlier], Iterator[Point]]

@@ -324,7 +324,7 @@ def _starts(access: NestAccess) -> Iterator[Fraction | None]:
 
 
 def _separate_addresses(accesses: Iterable[NestAccess]) -> int:
-    """Return the most global addresses of one matrix that differ by more than a constant; PoCL vectorises no others."""
+    """Return the largest number of address expressions of one global matrix that differ by more than a constant."""
     bases: dict[str, set[str]] = defaultdict(set)
     for access in accesses:
         if access.space == "global" and access.address is not None and access.address.degree <= 1:

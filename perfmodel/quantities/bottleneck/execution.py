@@ -68,7 +68,7 @@ def waiting_share(instructions: float, runs: float) -> float:
 
 
 def chain_latency(operations: Mapping[str, float]) -> float:
-    """Return the latency of a chain in simple operations."""
+    """Return the latency of a chain, in units of a simple operation's latency."""
     return integer_latency(operations, vectors=False) + sum(
         amount * (1.0 if kind in SIMPLE else FUNCTION_LATENCY)
         for kind, amount in operations.items() if kind != LOAD and not kind.startswith(INTEGER)

@@ -127,7 +127,7 @@ class NestWork:
 
     @cached_property
     def items_innermost(self) -> bool:
-        """Whether the loop over the work-items is inside the nest's loop; its 64-bit indices halve the vectors."""
+        """Whether the loop over the work-items is inside the nest's loop; 64-bit indices then halve the vectors."""
         return self.serial_region and self.nest.loops > 0
 
     @cached_property
@@ -155,7 +155,7 @@ class NestWork:
 
     @cached_property
     def masked(self) -> float:
-        """Ratio of executed to needed lanes: all lanes of a vector make as many iterations as the longest one."""
+        """Ratio of executed lanes to needed lanes: all lanes of a vector make as many iterations as the longest one."""
         together = self.lockstep and self.in_vectors and self.nest.loops
         return self.nest.box / self.nest.iterations if together else 1.0
 

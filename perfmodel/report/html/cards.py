@@ -32,7 +32,7 @@ class LegendKey(NamedTuple):
 
 
 def term_keys(family: Family, kernels: Iterable[KernelTerms]) -> Mapping[str, LegendKey]:
-    """Return the colour and the words of each term with a bar, largest first; smaller terms may share a colour."""
+    """Return the colour and the words of each term with a bar, the largest first; small terms may share a colour."""
     totals: dict[str, float] = {}
     for kernel in kernels:
         for share in _shown(kernel):

@@ -71,7 +71,6 @@ def _roofline(name: str, points: Sequence[KernelPoint], data: ReportData, predic
 
 
 def _errors(data: ReportData) -> drawing.Grid | None:
-    """Return the errors of the families for each kernel; None for fewer than two families."""
     judged = [line for line in data.families if line.errors]
     if len(judged) < 2:
         return None

@@ -168,5 +168,4 @@ def _join(*texts: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """Return a text whose first letter is a capital one, unless it is a symbol."""
     return text if text[1:2] == " " and not text.startswith("a ") else text[:1].upper() + text[1:]
