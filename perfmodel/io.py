@@ -120,7 +120,7 @@ def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
 
 
 def check_regular(path: Path) -> None:
-    """Raise an OSError if a path exists and is not a regular file: records could not be read again."""
+    """Raise an OSError if a path exists and is not a regular file, from which records could not be read again."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is not a regular file, from which records could be read again")
 

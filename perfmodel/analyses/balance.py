@@ -92,7 +92,7 @@ class Balance:
 
     @property
     def verdict(self) -> str:
-        """What takes longest; there is too little parallelism if it is the chain of dependences."""
+        """What takes longest. If the chain of dependences does, there is too little parallelism."""
         if not (self.compute_s or self.memory_s):
             return NO_WORK
         depth_s, work_s, latency_s, transfer_s = self._times

@@ -1,4 +1,4 @@
-"""Weights, terms and facts in plain words, for the report; here are the words of features, which families share."""
+"""Weights, terms and facts in plain words for the report, with the words of features, which families share."""
 
 from __future__ import annotations
 

@@ -50,9 +50,10 @@ class FittedDevice(FrozenValue):
     """All families fitted to one device and judged on its test kernels, which no fit has seen.
 
     `models` has the fitted model of each family by name; `problems` the reason why a family could not be fitted.
-    `chosen` is the family of `candidates` to use for predictions; "" if there is none. `comparisons` has its predicted
-    and the measured times of the test kernels; without test kernels, those of the measured kernels, each predicted by a
-    fit without its group. `samples` has the times of the random samples, `phases` the duration of each task.
+    `chosen` is the family of `candidates` to use for predictions; "" if no family can be used. `comparisons` has its
+    predicted and the measured times of the test kernels. Without test kernels it has the times of the measured kernels,
+    each predicted by a fit without its group. `samples` has the times of the random samples, `phases` the duration of
+    each task.
     """
 
     folder: Path

@@ -58,7 +58,7 @@ def python_part() -> Part:
 
 
 def library_parts() -> Iterator[Part]:
-    """Check the version of each library in setup.cfg; try to import those whose range has an upper bound."""
+    """Check the version of each library in setup.cfg; import the libraries whose range has an upper bound."""
     return map(_library_part, libraries.required())
 
 

@@ -219,7 +219,7 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
 
 
 def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]:
-    """Return the weights of all folders, or of those with these words in their name or in the slug of their device."""
+    """Return the weights of all folders, or only of folders whose name or device's slug contains these words."""
     wanted, found = f"-{'-'.join((device or '').lower().split())}-", []
     for origin, folder, facts in fitted_devices():
         path, names = recommended_weights(folder, family), f"-{folder.name}- -{facts.slug}-"

@@ -98,7 +98,7 @@ class Contenders(tuple[Contender, ...]):
 
     @property
     def judged(self) -> tuple[Contender, ...]:
-        """The fitted families, the one with the smallest error by the strictest protocol (B, groups) first."""
+        """The fitted families in order of their errors by the strictest protocol (B or groups), the smallest first."""
         fitted = [contender for contender in self if contender.evaluations]
 
         def error(contender: Contender) -> float:

@@ -419,7 +419,7 @@ class KernelCounts(FrozenValue):
         return f"{self.name}({', '.join(self.parameters)})"
 
     def to_frame(self, sizes: Mapping[str, int] | None = None, /, **more_sizes: int) -> DataFrame:
-        """Return a pandas table with a row for each count; with all sizes there is a column ``value``."""
+        """Return a pandas table with a row for each count; if all sizes are given, with a column ``value``."""
         at = {**(sizes or {}), **more_sizes}
         return data_frame(rows.records(self, at), (*rows.COLUMNS, "value") if at else rows.COLUMNS)
 

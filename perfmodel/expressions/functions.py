@@ -19,9 +19,10 @@ EVERYTHING: Interval = (-math.inf, math.inf)
 class Function:
     """A function that an expression may call, of floats and of NumPy arrays.
 
-    `arguments` is their number; with `more`, the least number, and arguments are combined two at a time, from the left.
-    `derivatives` has the derivative by each argument, as a function of the arguments' expressions. It is None for a
-    function with jumps; its arguments must not contain a weight. `interval` returns the range of the value.
+    `arguments` is the number of its arguments. With `more` it is the least number; further arguments are combined with
+    the result, from the left. `derivatives` has the derivative by each argument, as a function of the arguments'
+    expressions. It is None for a function with jumps, whose arguments must not contain a weight. `interval` returns the
+    range of the value.
     """
 
     arguments: int
@@ -109,7 +110,7 @@ def _abs_interval(x: Interval) -> Interval:
 
 
 def _chosen(first: Any, second: Any) -> tuple[Callable[..., Any], ...]:
-    """Return the derivatives of ``max`` or ``min``: by the first argument 1 where ``a first b`` holds, else 0."""
+    """Return the derivatives of ``max`` or ``min``; the one by the first argument is 1 where ``a first b``, else 0."""
     return (
         lambda a, b: If(Comparison(a, first, b), 1, 0),
         lambda a, b: If(Comparison(a, second, b), 1, 0),

@@ -37,7 +37,7 @@ def each_launch(names: Collection[str], values: Mapping[str, Any]) -> Iterator[M
 
 @dataclass(frozen=True)
 class LaunchSum(Expression):
-    """The sum of an expression over launches; a row is left out of a later launch if all its values there are zero."""
+    """The sum of an expression over launches. A launch after the first is skipped for a row with only zeros in it."""
 
     one: Expression
 

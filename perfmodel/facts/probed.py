@@ -242,7 +242,7 @@ def _sets_fit(set_bytes: int, step: CurveStep) -> bool:
 
 
 def steps(positions: Sequence[float], heights: Sequence[float]) -> tuple[CurveStep, ...]:
-    """Return the steps of a curve, from the left; positions must rise, and all numbers be positive."""
+    """Return the steps of a curve, from the left; positions must rise, and all numbers must be positive."""
     if len(positions) < 3:
         return ()
     x, y = np.log2(np.asarray(positions, np.float64)), monotone(smooth(np.log2(np.asarray(heights, np.float64))))

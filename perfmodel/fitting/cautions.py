@@ -20,8 +20,8 @@ SHARE = 0.01  # features that make up less than this share of a predicted time g
 class FarOutside:
     """A predicted time [s] (`feature` is empty), or the value of a feature, that is far outside the measured range.
 
-    For an array of sizes, `sizes` has the number of sizes that are outside, and the number of all sizes. `values` and
-    `measured` are the smallest and the largest value.
+    For an array of sizes, `sizes` has the number of sizes that are outside, and the number of all sizes. `values` has
+    the smallest and the largest value outside, `measured` the smallest and the largest measured value.
     """
 
     feature: str

@@ -85,7 +85,7 @@ class Campaign:
 
 
 def places(count: int, wanted: int) -> tuple[int, ...]:
-    """Return at most `wanted` evenly spaced indices below `count`: the first, the last, then those between."""
+    """Return at most `wanted` evenly spaced indices below `count`: the first, the last, then others between them."""
     wanted = min(count, wanted)
     evenly = [*dict.fromkeys(round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted))]
     return (*evenly[:1], *evenly[1:][-1:], *evenly[1:-1])

@@ -67,8 +67,8 @@ def supervise(command: Sequence[str], notify: Callable[[str], None]) -> int:
     """Run a command that measures, again after each crash, and return its exit status.
 
     The command calls :func:`follow_supervisor`; `notify` receives a message at each new start. The configuration under
-    way is tried once more, since an earlier one may have damaged memory. If the process dies there twice in a row, it
-    is recorded as failed (``runtime``). After two deaths between configurations, the command ends.
+    way is tried once more, since an earlier one may have damaged memory. If the process dies twice in a row at the same
+    configuration, this is recorded as failed (``runtime``). After two deaths between configurations, the command ends.
     """
     start_s, retried, between = monotonic(), None, False
     starts: dict[str, int] = {}

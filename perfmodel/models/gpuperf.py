@@ -47,7 +47,7 @@ FERMI_SPECIAL_SHARE = 4 / 32
 
 
 def quantities(case: Case) -> dict[str, Any]:
-    """Return the inputs of Table 4.1; instructions are counted for one warp, without special ones."""
+    """Return the inputs of Table 4.1. Instructions are those of one warp, without special ones."""
     items, all_warps = launched(case)
     units, groups, warps = active_units(case)
     amounts, strides, sizes = global_accesses(case)

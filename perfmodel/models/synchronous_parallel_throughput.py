@@ -38,7 +38,7 @@ from perfmodel.quantities.multiplicity import CLASSES, PER_OPERATION, operation_
 
 
 def quantities(case: Case) -> dict[str, Any]:
-    """Return the number of each operation, the number of those that wait for each other, and the launches."""
+    """Return the operations of each kind, the operations that wait for each other, and the launches."""
     return {**operation_classes(case), "launched": case.value(case.counts.launches())}
 
 

@@ -67,8 +67,8 @@ def together(points: Sequence[Mapping[str, int]]) -> dict[str, Any]:
 class Predicted:
     """One variant at all sizes: numbers, or arrays of shape (n_sizes,), NaN where the kernel's assumptions do not hold.
 
-    `problem` explains why predictions are missing. Sizes are predicted in parts; `broken` is the error of the last part
-    of which no size is allowed. `counts` are kept if they were made in this process.
+    `problem` explains why predictions are missing. Sizes are predicted in parts; if a part has no allowed size,
+    `broken` is its error (of the last such part). `counts` are kept if they were made in this process.
     """
 
     prediction: Prediction
@@ -219,7 +219,7 @@ class Predicting:
 
 @dataclass(frozen=True)
 class _Task:
-    """Counts and predicts a variant, `rows` sizes at once and without terms; `here` if the counts are kept."""
+    """Counts and predicts a variant: `rows` sizes at a time and without terms; if `here`, the counts are kept."""
 
     asked: Predicting
     sizes: Sizes

@@ -73,7 +73,7 @@ class RankedVariant:
 
 
 class Ranking(tuple[RankedVariant, ...]):
-    """Variants of a kernel, the one predicted fastest first: a tuple that shows itself as a table.
+    """Variants of a kernel in the order of their predicted times, fastest first: a tuple that is shown as a table.
 
     `errors` has the errors of variants that cannot be ranked, by name (:func:`perfmodel.rank` with `jobs`). `sizes` are
     the size parameters. `broken` names the variants that do not allow these sizes by their assumptions.

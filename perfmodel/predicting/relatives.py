@@ -139,7 +139,7 @@ class Ratios(FrozenValue):
 
     @cached_property
     def _within(self) -> Mapping[Group, float]:
-        """By group, the variance of pairs' log ratios between devices of a type. The group "" has all pairs."""
+        """The variance of a pair's log ratios between devices of one type, by group; the group "" has all pairs."""
         return self._of_groups(lambda logs: (sum((log - fmean(logs)) ** 2 for log in logs), len(logs) - 1))
 
     @cached_property

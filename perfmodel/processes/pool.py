@@ -266,7 +266,7 @@ def processes_here(wanted: int, most: int | None = None) -> AbstractContextManag
 
 @contextmanager
 def all_cores() -> Iterator[None]:
-    """Let this thread and processes that start in the block use all cores: PoCL binds threads that run kernels."""
+    """Let this thread, and processes that start in the block, use all cores, since PoCL binds threads to one core."""
     bound = os.sched_getaffinity(0) if CORES else set()
     if CORES:
         os.sched_setaffinity(0, CORES)

@@ -28,7 +28,7 @@ ALIKE = 1e-9  # logarithms of multiplicities that differ by less are merged
 
 
 class Operations(NamedTuple):
-    """A class of operations, summed over all cores: their number A, and the number A/M that wait in sequence."""
+    """A class of operations, summed over all cores: their number A, and how many wait in sequence, A/M."""
 
     amount: Any
     waits: Any
@@ -122,9 +122,10 @@ def oversubscription(case: Case) -> Any:
 def global_words(case: Case) -> tuple[Any, Any]:
     """Return for each access to global memory its words (section 4.2), and the blocks that it is split into (6.1.1).
 
-    A block is a transaction if its size is known, else as many words as a sub-group has lanes. An access with lanes s
-    words from each other counts s words for each lane, at least the lane's part of one block and at most a whole block;
-    a data-dependent access counts a whole block. Both are of shape (n_accesses, and the sizes' shape).
+    A block is a transaction if its size is known, else as many words as a sub-group has lanes. A lane of an access with
+    s words between neighbouring lanes counts s words, but at least its part of one block and at most a whole block. A
+    data-dependent access counts a whole block for each lane. Both results have the shape (n_accesses, and the sizes'
+    shape).
     """
     size = case.counts.subgroup_size
     block = float(case.known("global_transaction_bytes", 4 * size)) / 4

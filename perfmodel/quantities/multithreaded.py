@@ -63,14 +63,14 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     """Return the work of the busiest unit, over all launches.
 
     - ``arithmetic``: cycles in which the unit issues the operations of sub-groups at its peak. An addition and a
-      multiplication of one nest and type are one operation, a function is :data:`FUNCTIONS` of them, float64 has its
-      own rate; if loads wait, the test before an access takes :data:`TEST_CYCLES`. ``turns``: iterations of loops that
-      are not unrolled.
+      multiplication of one nest and type are one operation, a function is :data:`FUNCTIONS` operations, float64 has
+      its own rate. If loads wait, the test before an access takes :data:`TEST_CYCLES`. ``turns``: iterations of
+      loops that are not unrolled.
     - ``sectors``: touched by loads from global memory, and from constant memory if lanes load different cells.
-      ``near_sectors``: fetched by the first-level cache, and those of private arrays that tests keep in memory
+      ``near_sectors``: fetched by the first-level cache, and sectors of private arrays that tests keep in memory
       (``guarded_loads_wait``). ``stored_sectors``: touched by stores.
     - ``wavefronts``: accesses to local memory times their bank conflicts, at least as long as the unit takes to issue
-      them (``load_store_lanes``); a pass takes two cycles if half the banks serve a cycle.
+      them (``load_store_lanes``); a pass takes two cycles if only half of the banks are served in a cycle.
     - ``memory_bytes``, ``stored_bytes``: the unit's share of the last cache's loads and stores.
     - ``chain_*``: the waits of one sub-group in sequence, times the rounds. If the compiler does not move loads over
       tests (``guarded_loads_wait``), a sub-group waits for each load behind a test as for far private data. If a load

@@ -125,7 +125,7 @@ def least_local_bytes(case: Case) -> Any:
 
 
 def cached_bytes(facts: DeviceFacts | None) -> float:
-    """Return the bytes of the last level or, if larger, of all second levels: an array may stay there between runs."""
+    """Return the bytes of the last level, or of all second levels if these are more: data may stay between runs."""
     if facts is None:
         return 0.0
     last = next((float(facts.value(key)) for key in LAST_LEVEL if key in facts), 0.0)

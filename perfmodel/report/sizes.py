@@ -42,7 +42,7 @@ class Panel:
 
 
 def varying(points: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
-    """Return the names of sizes with more than one value, the one with the most values first."""
+    """Return the names of sizes with more than one value; the name with the most values is first."""
     values = {name: len({point[name] for point in points}) for name in points[0]}
     return tuple(sorted((name for name, count in values.items() if count > 1), key=lambda name: -values[name]))
 

@@ -165,7 +165,7 @@ class Agreement:
 
     @property
     def settled(self) -> bool:
-        """Whether there is a reference, or at least :data:`LEAST` more variants agree than differ."""
+        """Whether there is a reference, or the variants that agree outnumber the others by at least :data:`LEAST`."""
         return self.reference or 2 * len(self.right) - len(self.compared) >= LEAST
 
     def allows(self, name: str) -> bool:

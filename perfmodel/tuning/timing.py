@@ -213,7 +213,7 @@ class TimedVariant:
 
 @dataclass(frozen=True)
 class TimedPoint:
-    """The variants of a kernel at one point: first those that ran, by increasing time, then those that failed."""
+    """The variants of a kernel at one point: first successful ones in the order of their times, then failed ones."""
 
     sizes: Mapping[str, int] = field(hash=False)
     variants: tuple[TimedVariant, ...]

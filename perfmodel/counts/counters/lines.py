@@ -235,7 +235,10 @@ def lines_of(cells: isl.Set, per_line: int) -> isl.Set:
 
 
 def lines_anywhere(cells: isl.Set, per_line: int) -> isl.Set:
-    """Return a set of at least as many points as lines: each cell is on the line of an aligned row, or on the next."""
+    """Return a set with at least as many points as the lines that rows touch, wherever in a line they begin.
+
+    A cell is on the line that it would have if its row began on a line, or on the next line.
+    """
     lines = lines_of(cells, per_line)
     axes = [f"x{k}" for k in range(lines.dim(SET))]
     after = isl.Map(f"{{ [{', '.join(axes)}] -> [{', '.join([*axes[:-1], axes[-1] + ' + 1'])}] }}")

@@ -53,7 +53,7 @@ Cells = dict[Cell, CellValue]
 
 
 def may_be_equal(left: Cell, right: Cell) -> bool:
-    """Return whether two cells of an array may be the same for one work-item: no index differs by a constant."""
+    """Return whether two cells of an array may be the same for one work-item, as no index differs by a constant."""
     if len(left) == len(right):
         for a, b in zip(left, right, strict=True):
             if a is not None and b is not None and a[0] != b[0] and a[1] == b[1]:
@@ -154,7 +154,7 @@ class State:
         return reads[cell]
 
     def _candidates(self, variable: str, cell: Cell) -> Iterable[tuple[Cell, CellValue]]:
-        """Return a variable's cells in the order of the stores; of many, those whose first index may match."""
+        """Return a variable's cells in the order of the stores; if many, only cells whose first index may match."""
         cells = self.cells[variable]
         if len(cells) < MANY or not cell or cell[0] is None:
             return cells.items()

@@ -49,7 +49,7 @@ class ChainRow:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Operations of one work-item: only those on its longest chain, or all operations."""
+    """Operations of one work-item: all operations, or only the ones on its longest chain."""
 
     rows: tuple[ChainRow, ...]
 
@@ -147,7 +147,7 @@ class Flow(FrozenValue):
 
     @cached_property
     def instruction_parallelism(self) -> Parallelism:
-        """The ratio of a work-item's operations and accesses to those on its critical path between barriers."""
+        """A work-item's operations and accesses, over the number of them on its critical path between barriers."""
         total, serial = (chain.operations() + chain.accesses() for chain in (self.work, self.between_barriers))
         return Parallelism(total, serial)
 

@@ -321,7 +321,7 @@ class Effect:
         state.ambiguous |= self.ambiguous
 
     def _record_choices(self, paths: Sequence[Path]) -> None:
-        """Record the choices in the enclosing body too, where these paths have prefixes themselves."""
+        """Record the choices again in the enclosing body if these paths have prefixes in that body."""
         for (chosen, other, strict), margin in self.choices.margins.items():
             if paths[chosen].prefix is not paths[other].prefix:
                 if strict:

@@ -261,7 +261,7 @@ class LoopTrips:
 
     @property
     def steps(self) -> int:
-        """The most steps of the loop, if a step is the greatest power of two that divides all trip counts."""
+        """The most steps of the loop; a step is as long as the greatest power of two that divides all trip counts."""
         common = math.gcd(*self.numbers)
         return self.most // (common & -common)
 

@@ -51,7 +51,7 @@ def eliminated(polytope: Polytope, name: str) -> Polytope | None:
 
 
 def straightened(polytope: Polytope) -> Polytope:
-    """Return a polytope with as many points, whose variables are less coupled if such a polytope is found."""
+    """Return a polytope with the same number of points whose variables are less coupled, if one is found."""
     simple = without_tiles(_without_fixed(polytope))
     for name in simple.variables if len(simple.variables) > 1 else ():
         moved = _sheared(simple, name)
@@ -69,7 +69,7 @@ def _without_fixed(polytope: Polytope) -> Polytope:
 
 
 def _sheared(polytope: Polytope, name: str) -> Polytope:
-    """Return the polytope with x + f replaced by x (as many points), if x occurs only in multiples of x + f."""
+    """Return the polytope with x + f replaced by x, if x occurs only in multiples of x + f. Points keep their number."""
     others = set(polytope.variables) - {name}
     skews = {
         tuple(sorted((y, Fraction(form[y], form[name])) for y in form.names & others))
@@ -206,7 +206,7 @@ class FactoredSet:
         return without_dimensions(basic.to_set(), others)
 
     def straightened_points(self, factor: Polytope) -> isl.Set | None:
-        """Return a set with as many points as :meth:`points` and fewer variables; None if none is found."""
+        """Return a set with the same number of points as :meth:`points` but fewer variables; None if none is found."""
         simple = straightened(factor)
         if self.multiples or len(simple.variables) == len(factor.variables):
             return None

@@ -298,7 +298,7 @@ class Polytope(FrozenValue):
 
     @cached_property
     def canonical(self) -> object:
-        """A key that is the same for polytopes that differ only in the names of their variables."""
+        """A key that is equal for polytopes that differ only in the names of their variables."""
         names = {name: f"_{k}" for k, name in enumerate(self.variables)}
         both = (self.equalities, self.inequalities)
         equalities, inequalities = (frozenset(form.renamed(names) for form in forms) for forms in both)

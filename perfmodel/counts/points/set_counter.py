@@ -169,7 +169,7 @@ class SetCounter:
         return self._known[key]
 
     def _in_hull(self, points: isl.Set) -> Cardinality | None:
-        """Return the points of a union that fills its hull, as two branches of a test do, but for a hole; else None."""
+        """Return the number of points of a union that fills its hull except for at most one hole; else None."""
         if not 1 < points.n_basic_set() < PARTS:
             return None
         hull = points.simple_hull()

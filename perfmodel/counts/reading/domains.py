@@ -443,7 +443,7 @@ def _tied(points: isl.Set, axes: tuple[str, ...]) -> frozenset[str]:
 
 
 def size_parameters(kernel: lp.LoopKernel) -> tuple[str, ...]:
-    """Return the names of a kernel's integer value arguments, sorted, without those that only hold arrays' offsets."""
+    """Return the names of a kernel's integer value arguments, sorted, except those for arrays' offsets."""
     offsets = {offset_argument(kernel, argument) for argument in kernel.args} - {""}
     offsets -= _used_names(kernel) if offsets else set()
     return tuple(sorted({argument.name for argument in kernel.args if is_size(argument)} - offsets))

@@ -172,7 +172,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return not all(is_nonnegative(points, operand) for operand in (division.numerator, division.denominator))
 
     def is_whole(self, expr: Any) -> bool:
-        """Whether Loopy replaces an expression by an integer: it computes divisions of integers itself."""
+        """Whether Loopy replaces an expression by an integer, because it computes divisions of integers."""
         if isinstance(expr, (p.FloorDiv, p.Remainder)):
             return self.is_whole(expr.numerator) and self.is_whole(expr.denominator) and not self.is_call(expr)
         return type(expr) is int or (isinstance(expr, p.Variable) and self.is_unrolled(expr.name))
@@ -316,7 +316,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return dtype
 
     def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
-        """Replace each addition of a sum and the product that it adds by a ``madd``; return whether there is any."""
+        """Replace each addition of a sum and a product by a ``madd`` that joins both; return whether any was found."""
         length = len(self.operations)
         products = sum(values.is_product(term) for term in terms)
         for _ in range(min(products, len(terms) - 1)):

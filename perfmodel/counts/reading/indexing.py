@@ -403,7 +403,7 @@ class Lanes:
         return pairs.intersect_range(points) if self.domain.tied else pairs
 
     def stride(self, steps: tuple[Any, ...], layout: Layout, within: isl.Set | None) -> LaneStride:
-        """Return the absolute distance of steps along the axes, with the sign that it has at large sizes."""
+        """Return the distance of steps along the axes, as a formula that is not negative at large sizes."""
         distance: Any = 0
         for step, stride in zip(steps, layout.strides, strict=True):
             distance = distance + step * stride

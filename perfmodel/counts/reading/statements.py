@@ -87,7 +87,7 @@ class Statements:
         return tuple(statements), tuple(each for each in decisions if each.operations)
 
     def _domains_of_arms(self) -> Callable[[Hashable, Executed], Domain]:
-        """Return a function from a kind of operation, or an access, to its domain, with the share to count."""
+        """Return a function that gives the domain, with the share to count, of a kind of operation or an access."""
         weights: dict[Hashable, dict[Arm, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
         arms = {key: Arm(key[0], tests) for key, tests in self.order.items() if tests}
         for key, arm in arms.items():

@@ -30,7 +30,7 @@ class Sweep(NamedTuple):
 
 
 class Repeat(NamedTuple):
-    """Equal runs: the bytes from one to the next, and their number."""
+    """Equal runs: the distance from one to the next [B], and the number of runs."""
 
     pitch: int
     number: float
@@ -75,7 +75,7 @@ class Box:
         self._sets: dict[int, BoxSets] = {}
 
     def in_sets(self, sets: int) -> BoxSets:
-        """Return the sets that the box touches in a cache with so many sets."""
+        """Return the sets that the box touches in a cache with this number of sets."""
         box_sets = self._sets.get(sets)
         if box_sets is None:
             box_sets = self._sets[sets] = self._in_sets(sets)

@@ -253,7 +253,7 @@ class Footprints:
         })
 
     def _usual(self, references: tuple[int, ...], depth: int) -> tuple[int, ...]:
-        """Return the references of an array, except those at borders, which have less than half as many iterations."""
+        """Return the references of an array, but not at borders: those have less than half as many iterations."""
         if len(references) == 1:
             return references
         iterations = [self.references[k].iterations[depth] for k in references]

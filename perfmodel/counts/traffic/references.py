@@ -104,7 +104,7 @@ class Gap:
 
 
 class LoopTree:
-    """The loops of a launch, of which the first is the launch itself, and the arrays of its references."""
+    """The loops of a launch, and the arrays of its references; the first loop is the launch."""
 
     def __init__(self, loops: tuple[TreeLoop, ...], arrays: tuple[str, ...]) -> None:
         self.loops, self.arrays = loops, arrays

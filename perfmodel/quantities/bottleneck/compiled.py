@@ -74,7 +74,7 @@ class CompiledChain(Generic[Amount]):
 
 @dataclass(frozen=True)
 class CompiledOperation(Generic[Amount]):
-    """Operations of one kind on values of so many bits, without those that only compute an address."""
+    """Operations of one kind on values of this width, except operations that only compute an address."""
 
     kind: str
     bits: int

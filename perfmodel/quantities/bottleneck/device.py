@@ -65,7 +65,7 @@ class DeviceUnits(FrozenValue):
         return replace(self, odd_pitches=True)
 
     def lanes_of(self, bits: int) -> float:
-        """Return how many values of so many bits a vector holds, at least 1."""
+        """Return how many values of this number of bits a vector holds, at least 1."""
         return max(self.lanes * 32 / bits, 1.0)
 
 

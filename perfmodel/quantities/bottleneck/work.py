@@ -139,7 +139,7 @@ class NestWork:
         return float(cells) if cells >= (PAIRED if self.launch.stores_pairs else PACKED) else 1.0
 
     def lanes(self, bits: int) -> float:
-        """Return how many values of so many bits one instruction handles."""
+        """Return how many values of this number of bits one instruction handles."""
         if self.along_loop:
             return execution.loop_lanes(self.nest, self.device.lanes_of(bits))
         if not self.in_vectors:

@@ -56,7 +56,7 @@ GIVEN = "Given by data sheets and by users"
 
 
 def comparisons_table(rows: Sequence[Comparison], caption: str) -> PageTable:
-    """Return a row for each case with its measured and predicted time; of too many, the cases with large errors."""
+    """Return a row for each case with its times; if there are too many, only the cases with the largest errors."""
     kept = worst(rows, [row.relative_error for row in rows], MOST_ROWS)
     cells = [
         (TableCell(row.kernel, small=_join(row.form, row.sizes)), *time_cells(row), interval_text(row.interval))
