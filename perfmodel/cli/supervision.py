@@ -17,7 +17,7 @@ SCRATCH = "PERFMODEL_SCRATCH"
 
 
 def supervise_command(context: typer.Context) -> None:
-    """Run this command in a supervised child process, and end with its status; return in the child."""
+    """Run this command in a supervised child process and end with its status; in the child itself, only return."""
     if context.obj and not measuring.supervised.follow_supervisor():
         raise typer.Exit(measuring.supervised.supervise(context.obj, partial(typer.echo, err=True)))
 

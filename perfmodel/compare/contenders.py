@@ -248,7 +248,7 @@ _COLUMNS: tuple[tuple[str, str, Callable[[float], str], int], ...] = (
 
 
 def families_table(contenders: Sequence[Contender], width: int | None = None) -> str:
-    """Return a table with a row for each family, protocol and a random choice; the best values are marked."""
+    """Return a table with a row for each family and protocol, and one for a random choice; best values are marked."""
     judged = [contender for contender in contenders if contender.evaluations]
     problems = [f"not fitted: {one.family}: {one.problem}" for one in contenders if one.problem]
     if not judged:

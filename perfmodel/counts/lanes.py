@@ -174,7 +174,7 @@ def _places(axes: list[tuple[int, Ints]], shape: tuple[int, ...]) -> Ints:
 
 
 def _alike(rows: Ints, weights: Floats, period: int) -> tuple[Ints, Floats]:
-    """Return the distinct rows with an active lane, modulo the period, and their weights."""
+    """Return the distinct rows that have an active lane, with addresses modulo the period, and their weights."""
     active = (rows != IDLE).any(axis=1)
     rows = rows[active]
     rows = np.where(rows == IDLE, IDLE, rows - rows.min(axis=1, keepdims=True) // period * period)
@@ -185,7 +185,7 @@ def _alike(rows: Ints, weights: Floats, period: int) -> tuple[Ints, Floats]:
 
 
 def _coupled(points: isl.Set, names: list[str], address: isl.Aff) -> list[set[str]]:
-    """Return inames in groups, so that the points are a product over the groups and the address is a sum over them."""
+    """Return groups of inames such that the points are a product, and the address a sum, over the groups."""
     couplings = [_involved(address.get_div(k), names) for k in range(address.dim(DIV))]
     basics = points.compute_divs().coalesce().get_basic_sets()
     for constraint in basics[0].get_constraints() if len(basics) == 1 else ():

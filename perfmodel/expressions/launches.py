@@ -68,7 +68,7 @@ class LaunchSum(Expression):
         return total
 
     def _later(self, features: Mapping[str, Any]) -> Iterator[tuple[npt.NDArray[np.int64], dict[str, Any]]]:
-        """For each launch after the first, yield the rows that have this launch, and their columns of it."""
+        """For each launch after the first, yield the rows of kernels that have this launch, and these rows' columns."""
         _, *later = each_launch(self.one.features, features)
         for columns in later:
             rows = np.flatnonzero(np.any([column != 0 for column in columns.values()], axis=0))

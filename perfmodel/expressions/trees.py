@@ -72,7 +72,7 @@ def extent(tree: Any) -> tuple[int, int]:
 
 
 class Derivative(CachedMapper):  # type: ignore[misc]
-    """The derivative by a variable, without the zeros and ones that pymbolic's own mapper keeps."""
+    """The derivative by a variable; unlike pymbolic's mapper, it leaves out zeros and ones."""
 
     def __init__(self, name: str) -> None:
         super().__init__()

@@ -191,7 +191,7 @@ def _fit_slopes(columns: Floats, errors: Floats, means: Floats, ridge: float) ->
 
 
 def _without_groups(columns: Floats, errors: Floats, means: Floats, slopes: Floats, penalty: float) -> Floats:
-    """Return the log of each row's scale by slopes without its group, one Newton step from the common slopes."""
+    """Return the log of each row's scale by slopes without its group: the common slopes after one Newton step."""
     groups, count = means.shape[0], columns.shape[1]
     raised, typical = errors * np.exp(-columns @ slopes), means @ columns
     sums, firsts = means @ raised, means @ (columns * raised[:, None])

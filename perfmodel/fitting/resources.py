@@ -153,7 +153,7 @@ class _Problem(FrozenValue):
 
     @property
     def largest(self) -> Floats:
-        """For each column the largest weight with which it alone exceeds no measured time; 0 for a column of zeros."""
+        """For each column, the largest weight whose time is at most each measured time; 0 for a column of zeros."""
         rows = np.divide(self.times[:, None], self.matrix, out=np.full_like(self.matrix, np.inf), where=self.matrix > 0)
         least: Floats = rows.min(axis=0)
         return np.where(np.isfinite(least), least, 0.0)

@@ -70,7 +70,7 @@ class Space(FrozenValue):
 
     @cached_property
     def variants(self) -> dict[str, Callable[[], TranslationUnit]]:
-        """A function for each variant name that builds it; names leave out parameters with one value."""
+        """The functions that build the variants, by variant name. Names leave out parameters that have one value."""
         builders: dict[str, Callable[[], TranslationUnit]] = {}
         for configuration in self.configurations:
             if (name := self.name_of(configuration)) in builders:

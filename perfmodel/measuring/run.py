@@ -144,7 +144,7 @@ class Session:
         return sum(self._lacks(c) * c.expected_s(campaign) for c in configurations) >= self.left_s
 
     def configuration(self, subject: Subject, parameters: Parameters, seconds: float) -> Configuration:
-        """Make a configuration; if other code with equal counts has a record, the configuration takes it over."""
+        """Make a configuration; a record of other code with equal counts becomes a record of this configuration."""
         made = self.timekeeper.configuration(subject, parameters, seconds)
         known = self._by_driver.get(_with_options(made.key))
         if known is not None and known.counts_hash and made.key not in self.rows:

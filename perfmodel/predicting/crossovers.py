@@ -158,7 +158,7 @@ class _Compared:
         return _leads(zip((names[number] for number in fastest(seconds)), sizes.tolist(), strict=True))
 
     def _grid(self, known: Integers, step: int, low: int, high: int) -> Integers:
-        """Return equally spaced sizes that include all allowed ones; for a large range a geometric part of them."""
+        """Return equally spaced sizes that include all allowed ones, or a grid in geometric steps for a large range."""
         lattice = range(int(known[0]) - (int(known[0]) - low) // step * step, high + 1, step)
         numbers = np.arange(len(lattice))
         if len(lattice) > self.effort.exhaustive:
@@ -201,7 +201,10 @@ class _Compared:
 
 
 def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
-    """Return the number of the fastest variant by `seconds`, shape (n_variants, n_sizes); equal ones keep the lead."""
+    """Return the number of the fastest variant at each size; `seconds` has the shape (n_variants, n_sizes).
+
+    If times are equal, the variant that led before keeps the lead; else the first of the fastest leads.
+    """
     least = seconds.min(axis=0)
     near = seconds - least <= ROUNDING * np.maximum(np.abs(seconds), np.abs(least))
     count = seconds.shape[1]
@@ -217,7 +220,7 @@ def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
 
 
 def _middles(tried: Integers, sizes: Integers, winners: Integers, step: int) -> Integers:
-    """Return the middles between neighbours with different winners, and around the first and the last valid size."""
+    """Return sizes between neighbours with different winners, and next to the first and the last valid size."""
     changes = np.flatnonzero(winners[1:] != winners[:-1])
     gaps = [*zip(sizes[changes], sizes[changes + 1], strict=True)]
     gaps += [(below, sizes[0]) for below in tried[tried < sizes[0]][-1:]]

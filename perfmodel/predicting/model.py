@@ -353,7 +353,7 @@ class FittedModel(FrozenValue):
             yield from measured.far_outside(seconds, self.weights, values)
 
     def _wide(self, case: Case, values: Mapping[str, Any], half_width: Any, q: float | None) -> Iterator[Caution]:
-        """Yield a caution with the reason if an interval is wide; of several sizes, for the widest interval."""
+        """Yield a caution with the reason if an interval is wide; for several sizes, one for the widest interval."""
         scale = self.fitted.conformal and self.fitted.conformal.scale
         if not scale or not q or q == math.inf:
             return
@@ -368,7 +368,7 @@ class FittedModel(FrozenValue):
     def _covering(
         self, interval: tuple[Any, Any] | None, case: Case, seconds: Any, half_width: Any
     ) -> tuple[tuple[Any, Any] | None, tuple[Caution, ...]]:
-        """Return an interval that also contains predictions with other values of uncertain facts, and the cautions."""
+        """Return an interval that contains predictions for all values of uncertain facts, and the cautions."""
         cautions: list[Caution] = []
         for doubt, other in self._doubted:
             there = other._run_time.seconds(other.family.values(case.with_facts(other.facts)))

@@ -156,7 +156,7 @@ class Ratios(FrozenValue):
         return fmean(mean**2 for mean in means) if means else 1.0
 
     def _of_groups(self, squares_of: Callable[[list[float]], tuple[float, int]]) -> dict[Group, float]:
-        """Return for each group the mean square: its pairs' sums of squares over the sum of their numbers."""
+        """Return for each group the mean square: the sum of its pairs' squares over the sum of their numbers."""
         sums = dict.fromkeys((*GROUPS, ()), (0.0, 0))
         for pairs in self._every.values():
             for (name, other), logs in pairs.items():
@@ -169,7 +169,7 @@ class Ratios(FrozenValue):
 
     @cached_property
     def _by_type(self) -> float:
-        """The mean square of the differences between types of a pair's mean log ratio."""
+        """The mean square of the differences between the types' mean log ratios of a pair."""
         differences = [
             fmean(pairs[pair]) - fmean(others[pair])
             for pairs, others in combinations(self._every.values(), 2) for pair in {*pairs} & {*others}

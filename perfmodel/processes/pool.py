@@ -256,7 +256,7 @@ def processes_for(jobs: int, most: int) -> Processes:
 
 
 def processes_here(wanted: int, most: int | None = None) -> AbstractContextManager[Processes | None]:
-    """Return `wanted` processes of this machine, at most `most` and one for each core; None if that is one."""
+    """Return `wanted` processes, but at most `most` and one for each core; None if this process alone would do."""
     from loky import cpu_count
 
     with all_cores():
@@ -279,7 +279,7 @@ def all_cores() -> Iterator[None]:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Hold an interrupt back until the end of the block; processes that start in it do not receive interrupts."""
+    """Delay an interrupt until the end of the block; processes that start in the block receive no interrupts."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
         yield
         return

@@ -216,7 +216,7 @@ def lines_fetched(
 
 
 class _Levels(NamedTuple):
-    """The loops around accesses that differ only in their starts, from waves inwards."""
+    """The loops around accesses that differ only in their starts: first waves, then loops from outside inwards."""
 
     array: str
     names: tuple[str, ...]  # outermost first

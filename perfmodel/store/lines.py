@@ -222,7 +222,7 @@ def read_counts(line: bytes) -> StoredCounts:
 
 @contextmanager
 def _named(line: bytes, *keys: str) -> Iterator[None]:
-    """Add the name of the kernel, which the line has under nested keys, to an error."""
+    """Add to an error the name of the kernel that its line is about."""
     try:
         yield
     except DocumentError as error:

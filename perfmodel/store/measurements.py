@@ -243,7 +243,7 @@ class Measurements(FrozenValue):
         return tuple(current), tuple(aside)
 
     def _work(self, row: Measurement) -> float:
-        """Return the number of operations, accesses and work-items; NaN where they cannot be counted."""
+        """Return the number of operations, accesses and work-items; NaN if they cannot be counted."""
         try:
             counts = self.counts[row.counts_hash]
             parts = [part.count for part in counts.operation_table] + [part.count for part in counts.access_table]

@@ -323,7 +323,7 @@ class Trials:
         return passed, {output: after[output] for output in output_names(subject.generated.kernel)}
 
     def _terms(self, name: str, at: Parameters) -> float:
-        """Return the approximate number of additions of a variant for each element that it stores."""
+        """Return about how many additions a variant makes for each element that it stores."""
         counts = self._counts[name]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # an upper bound is enough

@@ -289,7 +289,7 @@ class _Tuning:
 
     @property
     def _unconfirmed(self) -> str | None:
-        """The fastest variant, if its output was not compared after it was timed; else None."""
+        """The fastest variant if its output was not compared after its timing, else None."""
         best = None if self.search.best is None else self.names[self.search.best]
         return None if best in self.confirmed else best
 

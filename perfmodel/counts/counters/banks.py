@@ -120,7 +120,7 @@ def _lanes_of_sub_groups(axes: list[str], launch: Launch, size: int) -> Iterator
 
 
 def _widths(shape: tuple[int, ...], size: int) -> list[int] | None:
-    """Return a sub-group's width along each axis if all sub-groups are boxes of one shape, else None."""
+    """Return a sub-group's width along each axis, or None unless all sub-groups are boxes of one shape."""
     if prod(shape) <= size:
         return list(shape)
     widths = []

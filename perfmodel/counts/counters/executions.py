@@ -59,7 +59,7 @@ class Cardinalities:
         return self.wrap(number, Fraction(repeated), not doubts, granularity, doubts)
 
     def _splits(self, domain: Domain, launch: Launch) -> bool:
-        """Whether the sub-groups of a group execute different instances."""
+        """Whether the sub-groups of a group may execute different instances."""
         several = launch.group_size > self.subgroup_size
         return several and any(axis.startswith("l") for axis in domain.axes)
 
@@ -305,7 +305,7 @@ def factors_of_lanes(product: FactoredSet, domain: Domain, launch: Launch, size:
 
 
 def _contains(larger: Factors, smaller: Factors) -> bool:
-    """Whether each polytope of ``larger`` provably contains the one at the same position in ``smaller``."""
+    """Whether each polytope of ``larger`` provably contains the polytope of ``smaller`` at the same position."""
     return larger == smaller or all(
         outer is not None and inner is not None and outer.equalities == inner.equalities
         and all(any(row.follows_from(tighter) for tighter in inner.inequalities) for row in outer.inequalities)

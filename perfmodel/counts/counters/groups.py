@@ -85,7 +85,7 @@ def _work(cardinalities: Cardinalities, launch: Launch, weights: Mapping[Domain,
 
 
 def _grid(cardinalities: Cardinalities, launch: Launch) -> isl.Set:
-    """Return the allowed sizes and coordinates of groups, all as parameters."""
+    """Return the allowed sizes and group coordinates, as a set of parameters."""
     grid = cardinalities.program.assumptions
     for axis, extent in enumerate(launch.grid):
         places = isl.Set.from_pw_aff(extent).apply(BELOW)

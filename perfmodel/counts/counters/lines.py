@@ -53,7 +53,7 @@ class Lines:
         return total.labelled("line", total.exact and not reasons, reasons)
 
     def _reasons(self, per: str, places: list[Places]) -> list[str]:
-        """Return why the count is not exact; rows of different length may share lines."""
+        """Return why the count is not exact, for example because rows of different length may share lines."""
         reasons = all_doubts(self.sites)
         array = self.sites[0][1].array
         if any(place.cells_per_line is not None for place in places):
@@ -78,7 +78,7 @@ class Lines:
         return touched
 
     def _parts(self, domain: Domain, per: str) -> Iterable[tuple[int, isl.Set]]:
-        """Return the instances of each sub-group of a group; all instances if the unit is larger than a sub-group."""
+        """Return the instances of each sub-group of a group; all instances for a unit larger than a sub-group."""
         if per in ("workgroup", "launch"):
             return ((0, domain.points),)
         launch = self.cardinalities.program.launches[domain.launch]

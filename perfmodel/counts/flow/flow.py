@@ -206,7 +206,7 @@ class Flow(FrozenValue):
                 self._add_loop(node, terms, runs, launched)
 
     def _add_loop(self, node: program.Loop, terms: Counter[Term], runs: int, launched: bool) -> None:
-        """Add a loop's operations: multiplied by its trips if few and constant, else as operations of its nest."""
+        """Add a loop's operations: times its trips if these are few and constant, else as those of its nest."""
         body, span = Counter[Term](), self._trips.span(node.iname)
         short = is_short(span, runs, node.iname in self.dataflow.unrolled)
         times = span.trips if short and span is not None else FOLLOWED

@@ -82,7 +82,7 @@ class Trips:
                 self._record_loops(node.body, loops)
 
     def _value(self, nest: LoopNest) -> int | Fraction:
-        """Return the executions of a nest's body at large sizes, where chains are compared."""
+        """Return how often a nest's body is executed at large sizes, at which chains are compared."""
         return self.count(nest)(**self.sizes)
 
     @cached_property
@@ -146,7 +146,7 @@ class Trips:
         return Cardinality(_bound(points, dims), False)
 
     def _uncoupled(self, points: isl.Set, dims: int) -> bool:
-        """Return whether no condition couples the first dimensions with the others."""
+        """Return whether no condition contains both one of the first dimensions and another dimension."""
         whole = self.cardinalities.sets.factored(points)
         nest = {variable(k) for k in range(dims)}
         return whole is not None and all(
@@ -155,7 +155,7 @@ class Trips:
 
 
 def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tuple[isl.Set, int]:
-    """Return the points of the nest with the axes and loops around it, and the number of these outer dimensions."""
+    """Return the points of a nest with the axes and loops around it, and the number of these outer dimensions."""
     common = set(domains[0].names).intersection(*(domain.names for domain in domains))
     parallel = {name for domain in domains for name, axis in zip(domain.names, domain.axes, strict=True) if axis}
     outer = sorted((common - set(nest)) & (parallel | around))
@@ -205,6 +205,6 @@ def _bound(points: isl.Set, dims: int) -> isl.PwQPolynomial:
 
 
 def _lines(points: isl.Set, dims: int, k: int) -> isl.Map:
-    """Return the values of a dimension for fixed loops before it and fixed inames outside the nest."""
+    """Return the values of a dimension for fixed values of the loops before it and of the inames outside the nest."""
     lines = isl.Map.from_range(points.project_out(SET, k + 1, dims - k - 1)).move_dims(IN, 0, OUT, 0, k)
     return lines.move_dims(IN, k, OUT, 1, lines.dim(OUT) - 1)

@@ -138,7 +138,7 @@ class Walk:
             self.state.replace(variable, cells)
 
     def _iteration(self, node: program.Loop, body: Body, at: Position, k: int) -> None:
-        """Execute an iteration of a loop, or apply the kept effect of an earlier one."""
+        """Execute one iteration of a loop, or apply the effect that an earlier iteration left in the cache."""
         if k and self.arcs is not None:
             self.state.cap_store_times(body.stored, 2 * len(at.loops) - 1)
         if body.executions < WORTH_KEEPING:
@@ -247,7 +247,7 @@ class Walk:
 
 
 def _cache_key(state: State, body: Body) -> tuple[Hashable, list[Path]]:
-    """Return the state before a body with its paths replaced by numbers, and these paths."""
+    """Return the state before a body with numbers in place of its paths, and these paths."""
     paths: list[Path] = []
     numbers = {id(START): -1}
 
@@ -268,7 +268,7 @@ def _cache_key(state: State, body: Body) -> tuple[Hashable, list[Path]]:
 
 
 def _with_prefixes(state: State, body: Body, paths: Sequence[Path]) -> tuple[State, Choices]:
-    """Return the state before a body with prefixes in place of its paths, and the record of choices between these."""
+    """Return the state before a body with prefixes in place of its paths, and a record of choices between prefixes."""
     choices = Choices()
     prefixes = {
         id(path): Path({}, path.cost, Prefix(k, path.all_terms, path.cost, choices)) for k, path in enumerate(paths)

@@ -174,7 +174,7 @@ class IntervalCounter:
         return number.mul(self._restricted(self._floor(span, divisor), span))
 
     def _tightest(self, rows: list[AffineForm], name: str) -> AffineForm | None:
-        """Return the row from which all others follow, under the assumptions; None if there is no such row."""
+        """Return the row that implies all other rows under the assumptions; None if no row does."""
         for row in rows:
             if all(other is row or self._follows(abs(row[name]) * other - abs(other[name]) * row) for other in rows):
                 return row

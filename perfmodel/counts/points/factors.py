@@ -69,7 +69,7 @@ def _without_fixed(polytope: Polytope) -> Polytope:
 
 
 def _sheared(polytope: Polytope, name: str) -> Polytope:
-    """Return the polytope with x + f replaced by x, if x occurs only in multiples of x + f. Points keep their number."""
+    """Return an equally large polytope in which x replaces x + f, if x occurs only in multiples of x + f."""
     others = set(polytope.variables) - {name}
     skews = {
         tuple(sorted((y, Fraction(form[y], form[name])) for y in form.names & others))
@@ -108,7 +108,7 @@ def _without_determined(polytope: Polytope) -> Polytope:
 
 
 def _with_merged(polytope: Polytope, tile: str, offset: str) -> Polytope | None:
-    """Return the polytope in which ``offset`` means width * tile + offset; None if that is not possible."""
+    """Return the polytope in which ``offset`` stands for width * tile + offset; None if that is not possible."""
     both = {tile, offset}
     if not all(both.isdisjoint(form.terms) for form in polytope.equalities):
         return None

@@ -83,7 +83,7 @@ SHARED = ("global", "local")  # the spaces whose accesses take time; private one
 
 
 class Read(NamedTuple):  # counts make thousands; a NamedTuple is four times as fast as a dataclass
-    """One value that a statement needs, and the operations and accesses between it and the statement's result."""
+    """A value that a statement needs, and the operations and accesses from this value to the statement's result."""
 
     variable: str  # a temporary or an array
     cell: Cell  # where in it; empty for a scalar

@@ -34,7 +34,7 @@ class JointCounts(tuple[Count, ...]):
 
     @cached_property
     def _function(self) -> tuple[Callable[..., tuple[Number, ...]], tuple[str, ...]]:
-        """The function that returns all values, and then 1 for each set of assumptions that holds."""
+        """The function that returns the values of all counts, then 1 or 0 for each of their assumptions."""
         return together([*(count.function for count in self), *dict.fromkeys(count.allowed for count in self)])
 
     @cached_property
@@ -86,7 +86,7 @@ class NamedCounts(FrozenValue):
 
 
 def _builder(tree: Any, position: DistinctCounts) -> Build | None:
-    """Return a function that makes the tree from the values of its counts; None if it contains no count."""
+    """Return a function that makes the tree from its counts' values; None if the tree contains no count."""
     if isinstance(tree, Count):
         return itemgetter(position(tree))
     if isinstance(tree, tuple):

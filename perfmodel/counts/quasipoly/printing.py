@@ -154,7 +154,7 @@ class _Translator:
         return Polytope((), tuple(equalities), tuple(inequalities))
 
     def always(self, form: AffineForm) -> bool:
-        """Whether ``form >= 0`` is one of the two constraints that define a floor."""
+        """Whether ``form >= 0`` is one of the two constraints by which a floor is defined."""
         parts = remainder_in(form, self.floors)
         if parts is None:
             return False

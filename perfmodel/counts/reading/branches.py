@@ -56,7 +56,7 @@ def with_share(domain: Domain, share: Fraction, exact: bool, doubts: Sequence[st
 def _extremes(
     arms: Sequence[Arm], weights: Mapping[Arm, Fraction], known: Mapping[Any, bool], steps: Iterator[None]
 ) -> tuple[Fraction, Fraction]:
-    """Return the least and the most executions of arms together, given the truth of some tests."""
+    """Return the least and the most executions of some arms together, if the truth of some tests is known."""
     least = most = Fraction(0)
     undecided = []
     for arm in arms:

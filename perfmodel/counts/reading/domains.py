@@ -250,7 +250,7 @@ class Domains:
         self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
 
     def _starts(self) -> Mapping[str, frozenset[str]]:
-        """Return the data-dependent inames, each with the data on which its first value depends."""
+        """Return the inames whose first value depends on data, each with this data."""
         starts: dict[str, set[str]] = {}
         for domain in map(self._with_constants, sets.domains(self.kernel)):
             data = {*domain.get_var_names(PARAM)} - {*self.parameters} - self.kernel.all_inames()
@@ -306,7 +306,7 @@ class Domains:
         return domain
 
     def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, tuple[str, ...]]:
-        """Return the loop domain's projection onto inames (Algorithm 1), its mean trips, and why it is not exact."""
+        """Return the loop domain's projection onto inames (Algorithm 1), mean trips, and reasons if it is not exact."""
         projector, data = self._projector(names)
         self.keys.update(dict.fromkeys(name for name in names if name in self.data_inames))
         known = [name for name in names if name in self.data_inames and name in self.statistics]
@@ -353,7 +353,7 @@ class Domains:
         return points
 
     def _projector(self, names: Iterable[str]) -> tuple[Projector, bool]:
-        """Return the loop domain around the inames, and whether its bounds depend on data."""
+        """Return the projector of the loop domain around some inames, and whether data determine its bounds."""
         whole = self._with_constants(sets.inames_domain(self.kernel, names))
         inames = tuple(whole.get_var_names(SET))
         if inames not in self._projectors:
@@ -365,7 +365,7 @@ class Domains:
         return self._projectors[inames]
 
     def _restrict(self, points: isl.Set, condition: Condition) -> tuple[isl.Set, Fraction, tuple[str, ...]]:
-        """Return the points under a condition, its probability, and why they are not exact."""
+        """Return the points under a condition, the condition's probability, and reasons if the points are not exact."""
         expr, truth = condition
         where = condition_to_set(points.get_space(), expr)
         if where is not None:
@@ -379,7 +379,7 @@ class Domains:
         return points, Fraction(1), (f"the probability of '{text}' is not known",)
 
     def _atomic(self, conditions: Iterable[Condition]) -> Iterable[Condition]:
-        """Yield conditions without negations at the top; split conjunctions that have no probability as a whole."""
+        """Yield conditions that are no negations; split each conjunction that has no probability as a whole."""
         for expr, truth in conditions:
             if isinstance(expr, p.LogicalNot):
                 yield from self._atomic([(expr.child, not truth)])

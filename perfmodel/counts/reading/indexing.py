@@ -157,7 +157,7 @@ class Indexing:
         return IndexSpan(self.domains.statistics[key], axes or tuple(range(len(indices))))
 
     def _walks(self, domain: Domain, indices: tuple[Any, ...], layout: Layout) -> bool:
-        """Whether a data-dependent loop goes along adjacent cells, and the index depends on no other data."""
+        """Whether a data-dependent loop goes along adjacent cells, with an index that depends on no other data."""
         known = {*domain.names, *self.domains.parameters}
         by_data = [str(index) for index in indices if not known.issuperset(names_in(index))]
         if len(by_data) != 1 or len(layout.strides) != len(indices):
@@ -260,7 +260,7 @@ class Indexing:
 
 
 def _axis_stride(variable: Any, axis: int) -> Any:
-    """Return the distance of neighbours along an axis, in cells; it is very large along an axis of separate arrays."""
+    """Return the distance of neighbours along an axis, in cells; very large along an axis of separate arrays."""
     tag = variable.dim_tags[axis]
     if isinstance(tag, SeparateArrayArrayDimTag):
         inner = zip(variable.dim_tags[axis + 1:], variable.shape[axis + 1:], strict=True)

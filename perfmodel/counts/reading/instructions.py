@@ -194,7 +194,7 @@ def _partial_vectors(points: isl.Set, iname: str, lanes: int) -> isl.Set:
 
 
 def _outside_of_slabs(kernel: lp.LoopKernel, names: Collection[str]) -> tuple[p.Comparison, ...]:
-    """Return the conditions outside of the slabs that Loopy splits off the first or last iterations of loops."""
+    """Return the conditions outside of slabs: the first or last iterations that Loopy splits off loops."""
     tests: list[p.Comparison] = []
     for name in sorted(names):
         first, last = kernel.iname_slab_increments.get(name, (0, 0))

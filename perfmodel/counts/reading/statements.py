@@ -107,7 +107,7 @@ class Statements:
         return where
 
     def _parts(self, key: Executed, where: Callable[[Hashable, Executed], Domain]) -> Iterator[program.Statement]:
-        """Yield the statements at a schedule position, one for each domain."""
+        """Yield the statements at a schedule position; there is one for each of the instruction's domains."""
         parts: dict[Domain, tuple[list[Any], list[Any], list[Any]]] = defaultdict(lambda: ([], [], []))
         for kind, amount in self.operations[key].items():
             parts[where(kind, key)][0].append(program.Operation(*kind, amount))
@@ -335,7 +335,7 @@ class _Extraction:
             self.add_barrier(node.scope, block.nodes, block.loops)
 
     def required(self, node: Node, inner: Set[str]) -> Tests:
-        """Return the predicates that all instructions below share and that do not depend on inner inames."""
+        """Return the predicates that all instructions below share and that depend on no inner iname."""
         if not self.guarded or program.has_barrier(node):
             return frozenset()
         instructions = [self.kernel.id_to_insn[identifier] for identifier in program.instructions_in(node)]

@@ -204,7 +204,7 @@ def flat_terms(expr: p.Sum | p.Product) -> list[Any]:
 
 
 class _TextMapper(lp.symbolic.StringifyMapper):  # type: ignore[misc]
-    """Writes functions and type annotations as text, which Loopy's mapper underlines or cannot write."""
+    """Writes functions and type annotations as text; Loopy's mapper underlines them or cannot write them."""
 
     def __init__(self, whole: Set[str]) -> None:
         super().__init__()

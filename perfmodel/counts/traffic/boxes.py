@@ -227,7 +227,7 @@ def chance_to_stay(lines: float, others: Iterable[tuple[float, float]], ways: in
 def _with_lines(
     chances: Mapping[int, float], more: Sequence[tuple[int, float]], none: float, ways: int
 ) -> dict[int, float]:
-    """Return the distribution of lines in a set after more are added; numbers above the ways are dropped."""
+    """Return the distribution of a set's number of lines after more are added; numbers above the ways are dropped."""
     result = {lines: none * chance for lines, chance in chances.items()} if none else {}
     for lines, chance in chances.items():
         for added, share in more:

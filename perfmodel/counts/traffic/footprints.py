@@ -144,7 +144,7 @@ class ReferenceMotion:
         return self.extents[level]
 
     def _coupled_extent(self, loop: CoupledLoop[float]) -> float:
-        """Return the extent of a coupled loop; 0 if nothing is executed around it."""
+        """Return the extent of a coupled loop; 0 if nothing is executed outside of it."""
         extent = loop.inside / loop.outside if loop.outside else 0.0
         for around, inside in self.reference.blocks:
             if loop.depth == around:
@@ -205,7 +205,7 @@ class ReferenceMotion:
 
 
 def _sweeps(loops: Sequence[tuple[int, float]]) -> list[Sweeps]:
-    """Return the sweeps of no loop, of the innermost, of the two innermost, ..., from their steps and extents."""
+    """Return sweeps, from steps and extents: without loops, of the innermost loop, of the two innermost, and so on."""
     sweeps, moving, lowest = [Sweeps((), 0)], list[Sweep](), 0
     for step, extent in reversed(loops):
         if step and extent > 1:
@@ -309,7 +309,7 @@ class Footprints:
         return BoxLines(box, box.lines, k)
 
     def _limited(self, array: ArrayLines, depth: int) -> ArrayLines:
-        """Return the boxes of one array, scaled to at most the lines between their ends and the lines of the array."""
+        """Return the boxes of one array; if they have more lines than the array, or than their range, only a part counts."""
         boxes = array.boxes
         if not boxes:
             return array

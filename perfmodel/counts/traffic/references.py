@@ -122,7 +122,7 @@ class LoopTree:
         return {array: tuple(numbers) for array, numbers in by_array.items()}
 
     def _gaps(self, loop: int, k: int) -> tuple[Gap, ...]:
-        """Return the gaps between uses of reference k's array in a loop; the last is the gap to the next iteration."""
+        """Return the gaps between uses of reference k's array in a loop; the last one ends in the next iteration."""
         children = self.loops[loop].children
         each_user = ((position, self._user(child, k)) for position, child in enumerate(children))
         users = [(position, user) for position, user in each_user if user is not None]
@@ -231,7 +231,7 @@ def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box
 
 
 def _window(cardinalities: Cardinalities, box: _Box) -> Window[Count] | None:
-    """Return the window of data-dependent indices; None for other indices, or a loop over neighbouring cells."""
+    """Return the window of data-dependent indices; None for other indices and for loops over neighbouring cells."""
     if box.steps is not None or (box.access.walks and box.frame.data_loop is not None):
         return None
     over_items = tuple(entry[:2] in ("g.", "l.") for entry in box.frame.path if isinstance(entry, str))

@@ -187,7 +187,7 @@ class LayerConditions:
         self._holds_loop = functools.cache(lambda loop: self.footprints.of_loop(loop, True).fits(cache))
 
     def _shares_by_depth(self, k: int) -> list[float]:
-        """Return the share of a reference's lines that stay between iterations of each loop and of all inside it."""
+        """Return for each loop the share of a reference's lines that stay from one of its iterations to the next."""
         if self.holds_everything:
             return [1.0] * len(self.footprints.references[k].loops)
         loops, extents = self.footprints.references[k].loops, self.footprints.motions[k].extents
@@ -224,7 +224,7 @@ class LayerConditions:
         return max(inside - (inside - stay) * choices / distinct, 0.0) if distinct else inside
 
     def _share_staying(self, k: int, depth: int, touched: TouchedLines) -> float:
-        """Return the share of a reference's lines that stay while some lines, its own included, are touched."""
+        """Return the share of a reference's lines that stay while some lines (also the reference's own) are touched."""
         lines, sets = self.cache.lines, self.cache.sets
         if touched.fits(self.cache):
             return 1.0
@@ -237,9 +237,10 @@ class LayerConditions:
         return chance_to_stay(first.lines_per_set(sets), loads, lines // sets)
 
     def _chance_to_meet(self, box: BoxLines, other: BoxLines, depth: int) -> float:
-        """Return the share of the sets with lines of a box that another box touches too.
+        """Return the share of a box's sets (the sets that have its lines) in which another box has lines too.
 
-        The share is known if both boxes move alike, because arrays start on pages; else all sets are equally likely.
+        The share is known if both boxes move alike, because arrays start on pages. Otherwise all sets are equally
+        likely.
         """
         sets, line = self.cache.sets, self.cache.line_bytes
         here, there = box.box.in_sets(sets), other.box.in_sets(sets)
@@ -296,7 +297,7 @@ class LayerConditions:
                 yield Fetch(members, depth, (most - least) * self._executions(members, depth))
 
     def _clusters(self, loop: int, references: tuple[int, ...]) -> list[list[int]]:
-        """Return the children of a loop in groups of neighbours between which an array's lines stay."""
+        """Return a loop's children in groups of neighbours, within which the lines of an array stay in the cache."""
         tree_loop = self.tree.loops[loop]
         clusters = [[tree_loop.children[0]]]
         for child in tree_loop.children[1:]:

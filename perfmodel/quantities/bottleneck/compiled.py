@@ -270,7 +270,7 @@ def _is_cell(step: Count | None, access: NestAccess) -> bool:
 
 
 def _unrolled_steps(access: NestAccess, step: Count | None) -> Iterator[Count]:
-    """Yield the steps between copies that an unrolled loop made, if a loop's step continues after the last copy."""
+    """Yield the steps between copies that an unrolled loop made, if the step of another loop follows the last copy."""
     if access.address is not None and step is not None and step != NO_BYTES:
         for copies, number in access.copies.items():
             part = access.address.step(copies)
@@ -292,7 +292,7 @@ def _has_odd_pitch(access: NestAccess, loops: Collection[str]) -> bool:
 
 
 def _filling(accesses: Iterable[NestAccess]) -> set[NestAccess]:
-    """Return the accesses that together touch all cells from one lane to the next: vectors load them all."""
+    """Return the accesses that together touch all cells from one lane to the next, so that vectors load all of them."""
     together: dict[tuple[object, ...], list[NestAccess]] = defaultdict(list)
     for access in accesses:
         if access.address is not None and access.lanes:
@@ -303,7 +303,7 @@ def _filling(accesses: Iterable[NestAccess]) -> set[NestAccess]:
 
 
 def _fill_stride(alike: Sequence[NestAccess]) -> bool:
-    """Return whether accesses with the same motion touch all cells from one lane to the next."""
+    """Return whether accesses with the same motion together touch all cells from one lane to the next."""
     distances = {lane.along_unit_axis for access in alike for lane in access.lanes}
     width = distances.pop() if len(distances) == 1 else None
     if width is None or not 1 < abs(width) <= WIDEST_STRIDE:

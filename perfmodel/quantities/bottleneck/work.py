@@ -272,13 +272,13 @@ class NestWork:
         return share
 
     def _splits(self, access: compiled.CompiledAccess[float]) -> bool:
-        """Return whether vectors of an access are not aligned to their length or, if shorter, to a line."""
+        """Return whether an access's vectors are not aligned: to their length or, if a line is shorter, to a line."""
         size = access.bits // 8
         whole = int(min(self.device.lanes_of(access.bits) * size, self.device.line))
         return (access.start or 0.0) % whole != 0 or any(step % whole for step in access.steps if abs(step) != size)
 
     def _add_chains(self, instructions: float) -> None:
-        """Add the longest chain of the nest, as far as other work-items do not hide it."""
+        """Add the longest chain of the nest, without the part of its latency that other work-items hide."""
         nest, items = self.nest, self.work.items
         if not self.launch.loops:
             runs = items / self.item_lanes
