@@ -108,7 +108,7 @@ def bounds_beside(model: FittedModel) -> BoundModels:
 
 
 def bound_models(folder: str | Path, device: str) -> BoundModels:
-    """Return the weights of both models in a folder for a device; only GPUs have the model of benefits."""
+    """Return the weights of both models in a folder for a device; the model of benefits is for GPUs only."""
     known: dict[str, Any] = {}
     problems = []
     for name, family in (("balance", balance.FAMILY), ("benefits", benefits.FAMILY)):

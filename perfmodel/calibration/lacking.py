@@ -79,7 +79,7 @@ def models_of(folder: Path) -> dict[str, FittedModel]:
 def lacking(
     models: Mapping[str, FittedModel], counted: Iterable[KernelCounts], sizes: Mapping[str, int]
 ) -> dict[str, tuple[str, ...]]:
-    """Return, for each family that lacks something, what kernels need at some sizes and no measurement exercised."""
+    """Return for each family the features and quantities that kernels need and that no measurement exercised."""
     counted, found = tuple(counted), dict[str, set[str]]()
     problem: PerfModelError | None = None
     for (name, model), counts in product(models.items(), counted):
@@ -99,7 +99,7 @@ def rows_for(
     needed: Mapping[str, Sequence[str]], models: Mapping[str, FittedModel], library: Iterable[KernelClass],
     most_items: int,
 ) -> tuple[tuple[KernelClass, ...], tuple[str, ...]]:  # fmt: skip
-    """Return classes with rows to measure, in groups of at most `most_items`; problems of quantities without rows."""
+    """Return groups of at most `most_items` classes with rows to measure, and the problems of quantities without rows."""
     library, problems = sorted(library, key=lambda kernel: "context" in kernel.tags), list[str]()
     chosen: dict[tuple[str, str, int], KernelClass] = {}
     for family, names in needed.items():

@@ -319,7 +319,7 @@ class KernelCounts(FrozenValue):
             lines = (lines that the references touch in L as a whole) * (executions of L)
 
         This is the layer condition of Stengel, Treibig, Hager and Wellein (2015), section 4, for one cache that all
-        arrays share, which is empty at the start of a launch and replaces the least recently used line. Guards and
+        arrays share. The cache is empty at the start of a launch and replaces the least recently used line. Guards and
         varying loop bounds enter as mean extents. The function of the sizes returns
         :class:`~perfmodel.counts.traffic.traffic.MovedLines`.
 

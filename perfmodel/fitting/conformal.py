@@ -64,7 +64,10 @@ class Unseen:
 
     @property
     def scale_columns(self) -> Floats | None:
-        """Shares, log of the lack, share of private data, shape (n_rows, n_weights + 2); None if one is unknown."""
+        """The inputs of the scale, shape (n_rows, n_weights + 2); None if one of them is unknown.
+
+        They are the shares of weights, the logarithm of the lack of support, and the share of private data.
+        """
         if self.by_weight is None or self.lack is None or self.private is None:
             return None
         return np.column_stack([shares_of(self.by_weight), np.log(self.lack), private_share(self.private)])

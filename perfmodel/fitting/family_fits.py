@@ -132,9 +132,9 @@ def with_chosen_facts(
 ) -> Measurements:  # fmt: skip
     """Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
 
-    Facts are chosen in the family's order; until its turn, a fact has its first candidate. The candidate with the
-    smallest error of kernels is taken. For the error, each row is predicted by a fit without its group (in `folds`
-    folds), and `samples` by the fit to all rows. Known facts are kept.
+    Facts are chosen one after the other, in the family's order; facts that are not chosen yet have their first
+    candidate. The candidate with the smallest error of kernels is taken. For the error, each row is predicted by a fit
+    without its group (in `folds` folds), and `samples` by the fit to all rows. Known facts are kept.
     """
     facts = measurements.facts
     choices = {key: values for key, values in family.choices.items() if facts is None or key not in facts}
@@ -178,10 +178,10 @@ def log_errors(unseen: Unseen, times: Floats) -> Floats:
 
 
 def error_of_kernels(errors: Floats, kernels: Sequence[str], measured: int) -> float:
-    """Average errors over each kernel's rows, then over kernels, without NaN; NaN if there are no others.
+    """Return the mean over kernels of each kernel's mean error; errors that are NaN are ignored.
 
-    Rows after the first `measured` ones are samples. If there are samples, the result is the mean of their error and
-    the others', since a new kernel may resemble either.
+    Rows after the first `measured` ones are samples. If there are samples, the result is the mean of two means: of the
+    samples and of the other rows, since a new kernel may resemble either. It is NaN without any error.
     """
     by_kernel: tuple[dict[str, list[float]], ...] = defaultdict(list), defaultdict(list)
     for i, (error, kernel) in enumerate(zip(errors.tolist(), kernels, strict=True)):

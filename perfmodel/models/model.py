@@ -47,7 +47,7 @@ class Weight:
     fact
         Key of the device's fact that gives the number. The weight is fitted only if the fact is unknown.
     words, counted
-        For reports: what the weight is charged for, or what the number means; and what its rate counts, as in ``line``.
+        For reports: what the weight is charged for, or what the number means; the noun of its rate, as in ``line``.
     scale
         For transfers: name of the rate (:data:`perfmodel.facts.rates.RATES`) that the weight is a multiple of.
     """

@@ -99,7 +99,7 @@ class SizedAccess:
         return math.prod(values for step, values in moves[again:] if step) * self.size / WORD_BYTES
 
     def motion(self, waits: bool) -> AccessMotion | None:
-        """Return how the address moves; None if unknown. If `waits`, copies wait for each other and count as a loop."""
+        """Return how the address moves; None if unknown. If `waits`, copies of an unrolled loop count as a loop."""
         if self.lanes is None or not self.access.addressed:
             return None
         inside: list[tuple[int, float]] = [*zip(self.lanes, self.access.shape, strict=True)]

@@ -86,7 +86,7 @@ class Cardinalities:
         return number.times(self.size(others))
 
     def executions(self, domain: Domain, parts: list[isl.Set]) -> Count:
-        """Return how often sub-groups execute the points of some sets, which have only the group axes of the domain."""
+        """Return how often sub-groups execute the points of some sets, which have the domain's group axes only."""
         hard = len(parts) > ADDED and self.program.parameters
         number = cardinality.only_at_sizes(side_by_side(parts)) if hard else self._sum(parts)
         return self.wrap(number.times(self._groups(domain.launch, domain.axes)), granularity="subgroup")
@@ -157,7 +157,7 @@ class Cardinalities:
 
 
 def repetitions(domain: Domain, launch: Launch) -> int:
-    """Return how many work-items of a group share one value of the local axes that a domain has."""
+    """Return how many work-items of a group have the same values on the local axes of a domain."""
     return prod(extent for axis, extent in enumerate(launch.group_shape) if f"l.{axis}" not in domain.axes)
 
 

@@ -155,8 +155,8 @@ class Flow(FrozenValue):
     def memory_parallelism(self) -> Parallelism:
         """The mean number of global loads in flight: all loads divided by the rounds in which they can be issued.
 
-        Two loads are in different rounds if the address of one depends on the other, or if a barrier or the end of an
-        iteration of a loop that is not unrolled lies between them.
+        Two loads are in different rounds if the address of one depends on the other. They are also in different rounds
+        if a barrier lies between them, or the end of an iteration of a loop that is not unrolled.
         """
         rounds = self._longest(Rules(lambda operation: int(operation == GLOBAL_LOAD), fenced=True, in_order=True))
         return Parallelism(self.work.accesses(*GLOBAL_LOAD), rounds.accesses(*GLOBAL_LOAD))

@@ -38,7 +38,7 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class Prefix:
-    """The operations of a path before a loop body; the walk decides with the operations of one iteration."""
+    """The operations of a path before a loop body. A walk decides with the operations of one iteration."""
 
     number: int
     terms: Mapping[Term, int]

@@ -187,8 +187,9 @@ class FactoredSet:
     """A basic set as a product of polytopes over disjoint groups of variables; dimension k is the variable ``_vk``.
 
     The set is empty where a condition, a form in the parameters alone, is negative. If the set requires a parameter to
-    be a multiple, the name of a :class:`Multiple` replaces the parameter. The set is separable if each of isl's own
-    constraints involves the variables of one factor only; otherwise floors over several factors were eliminated.
+    be a multiple, the name of a :class:`Multiple` replaces the parameter. In a separable set, each of isl's own
+    constraints involves the variables of one factor only. A set is not separable if floors over several factors were
+    eliminated.
     """
 
     basic: isl.BasicSet

@@ -309,7 +309,7 @@ class Footprints:
         return BoxLines(box, box.lines, k)
 
     def _limited(self, array: ArrayLines, depth: int) -> ArrayLines:
-        """Return the boxes of one array; if they have more lines than the array, or than their range, only a part counts."""
+        """Return the boxes of one array, in part if they have more lines than the array or than their own range."""
         boxes = array.boxes
         if not boxes:
             return array

@@ -389,7 +389,7 @@ class Traffic:
         return self.at(sizes).lines(self.cache, self.array)
 
     def at(self, sizes: Mapping[str, int]) -> TrafficAt:
-        """Return the traffic at one size for all caches with lines of this length; raises as a call does."""
+        """Return the traffic at one size for all caches with lines of this length; errors are as of a call."""
         return TrafficAt(self.plan.launches.at(sizes), self.cache.line_bytes)
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> MovedLines:
@@ -460,7 +460,7 @@ def _loaded_and_stored(footprints: Footprints, fetch: Fetch, lines: float) -> tu
 
 
 def traffic_plan(cardinalities: Cardinalities, order: str, lanes: int, parameters: Collection[str]) -> TrafficPlan:
-    """Prepare the traffic for an order of the work-items; only sizes in ``parameters`` are asked for."""
+    """Prepare the traffic for an order of the work-items; the plan depends only on the sizes in ``parameters``."""
     program = cardinalities.program
     unrolled = program.dataflow.unrolled
     spans = {

@@ -272,7 +272,7 @@ class NestWork:
         return share
 
     def _splits(self, access: compiled.CompiledAccess[float]) -> bool:
-        """Return whether an access's vectors are not aligned: to their length or, if a line is shorter, to a line."""
+        """Return whether an access's vectors are not aligned to their length, or to a line if a line is shorter."""
         size = access.bits // 8
         whole = int(min(self.device.lanes_of(access.bits) * size, self.device.line))
         return (access.start or 0.0) % whole != 0 or any(step % whole for step in access.steps if abs(step) != size)

@@ -57,7 +57,7 @@ def legend(keys: Mapping[str, LegendKey]) -> tuple[LegendKey, ...]:
 def kernel_card(
     family: Family, kernel: KernelTerms, point: KernelPoint | None, keys: Mapping[str, LegendKey]
 ) -> SimpleNamespace:
-    """Return the texts on a kernel at one size; a term has the length of its bar in per cent."""
+    """Return the texts on a kernel at one size, with the length of each term's bar in per cent."""
     shown = _shown(kernel)
     largest = max((abs(share.share) for share in shown), default=1.0)
     bars = tuple(
