@@ -97,9 +97,9 @@ class Quantiles:
 class Conformal(BaseModel):
     r"""Errors :math:`r = |\log(t/p)|` of measured rows, each by a fit without its own group, and their scales.
 
-    `withheld` is the number of rows without a score: no other group exercises one of their features, or the predicted
-    time is not positive. `scales` has each row's :math:`\sigma`, from the rows of the other groups; `scale` has the
-    parameters for new predictions. Both are None if all scales are 1.
+    `withheld` is the number of rows without a score, because no other group exercises one of their features, or the
+    predicted time is not positive. `scales` has each row's :math:`\sigma`, from the rows of the other groups; `scale`
+    has the parameters for new predictions. Both are None if all scales are 1.
     """
 
     model_config = STRICT

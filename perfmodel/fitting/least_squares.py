@@ -28,8 +28,8 @@ class Solution:
 
     `rank` and `condition` describe the matrix with scaled columns; `confounded` are groups of columns that the rows
     cannot distinguish. `inverse` is the derivative of the solution by the right-hand side, shape (n, m). A number at
-    its bound of zero is not `free`; its derivative is the one that it would have if only this bound were released.
-    `freedom` is the number of rows minus the trace of the matrix that maps measured to fitted values.
+    its bound of zero is not `free`; its derivative is the one for a fit in which only this bound is released. `freedom`
+    is the number of rows minus the trace of the matrix that maps measured to fitted values.
     """
 
     x: Floats

@@ -50,7 +50,7 @@ def build_kernel(build: Build, configuration: Configuration) -> TranslationUnit:
 
 
 def parameters_of(build: Callable[..., Any]) -> tuple[tuple[str, ...] | None, frozenset[str]]:
-    """Return the names of the parameters of ``build`` (None if it takes any name), and of the required ones."""
+    """Return the names of the parameters of ``build`` (None if it takes any name), and of those that it requires."""
     parameters = inspect.signature(build).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None, frozenset()

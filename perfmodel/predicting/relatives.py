@@ -156,7 +156,7 @@ class Ratios(FrozenValue):
         return fmean(mean**2 for mean in means) if means else 1.0
 
     def _of_groups(self, squares_of: Callable[[list[float]], tuple[float, int]]) -> dict[Group, float]:
-        """Return for each group the mean square: the sum of its pairs' squares over the sum of their numbers."""
+        """Return each group's mean square: the sum of its pairs' sums of squares, over the sum of the pairs' counts."""
         sums = dict.fromkeys((*GROUPS, ()), (0.0, 0))
         for pairs in self._every.values():
             for (name, other), logs in pairs.items():

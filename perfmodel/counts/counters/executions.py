@@ -229,7 +229,7 @@ def side_by_side(parts: Iterable[isl.Set]) -> isl.Set:
 
 
 def sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[tuple[int, isl.Set]]:
-    """Yield the number and the lanes of each sub-group, as boxes in the domain's space."""
+    """Yield each sub-group's number, and its lanes as boxes in the domain's space."""
     space = domain.points.get_space()
     positions = [domain.axes.index(f"l.{axis}") for axis in range(len(launch.group_shape))]
     for number, boxes in enumerate(boxes_of_sub_groups(launch, size)):

@@ -172,7 +172,7 @@ def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tup
 
 
 def _one_runs_all(points: isl.Set, alone: isl.Set, dims: int) -> bool:
-    """Return whether one point of the other dimensions has all values of the first dimensions."""
+    """Return whether all values of the first dimensions occur together with a single point of the other dimensions."""
     other_values = points.project_out(SET, 0, dims)
     missing = alone.flat_product(other_values).subtract(points)
     most = other_values.subtract(missing.project_out(SET, 0, dims))

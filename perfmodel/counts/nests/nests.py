@@ -90,7 +90,7 @@ class _Intervals:
 
 
 def rolled(statements: Sequence[Statement], around: Surroundings) -> list[Domain]:
-    """Return the domains of statements without the inames of loops that the code unrolls in the innermost loop."""
+    """Return the domains of statements without the inames of loops that the code unrolls inside the innermost loop."""
     loops = {*around.outer, *around.inner, *around.repeated}
     return [without(domain, written_out(domain, loops)) for domain in domains_of(statements)]
 
@@ -137,7 +137,7 @@ def without(domain: Domain, names: Container[str]) -> Domain:
 
 
 def union_of(domains: Sequence[Domain]) -> Domain:
-    """Return the union of the domains with the most inames; its probability is the largest of all."""
+    """Return the union of the domains with the most inames, with the largest probability of these domains."""
     whole = max(domains, key=lambda domain: (len(domain.names), domain.factor))
     for domain in domains:
         if domain.names == whole.names and domain is not whole and not domain.points.is_subset(whole.points):

@@ -25,7 +25,7 @@ MOST_FLOORS_ADDED = 24
 
 @dataclass(frozen=True, eq=False)
 class Unexpanded:
-    """``factor * prod_i f_i * prod_j |S_j|`` with functions f and sets S, which is evaluated at given sizes only."""
+    """A product ``factor * prod_i f_i * prod_j |S_j|`` of functions f and sets S, evaluated at given sizes only."""
 
     factor: Fraction
     functions: tuple[isl.PwQPolynomial, ...] = ()

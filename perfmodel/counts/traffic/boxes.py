@@ -198,7 +198,7 @@ def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> f
 
 
 def mean_sets(first_lines: Sequence[int] | npt.NDArray[np.int64], run: float, sets: int) -> float:
-    """Return how many sets are touched by equal runs that start at these lines, as in :func:`sets_reached`."""
+    """Return how many sets equal runs touch that start at these lines; sets count as in :func:`sets_reached`."""
     turns, length = divmod(ceil(run), sets)
     starts = np.asarray(first_lines, dtype=np.int64) % sets
     ends = starts + length

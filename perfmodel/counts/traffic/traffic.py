@@ -45,7 +45,7 @@ HALF = 0.5  # lines that stay in at least this share of the sets count as stayin
 class ReuseDistances:
     """The lines touched between consecutive uses of a line in a loop.
 
-    A child of the loop that uses the line touches, on average over its lines, half of them before the use, half after.
+    A child of the loop that uses the line touches other lines before and after the use: half of them each, on average.
     """
 
     def __init__(self, footprints: Footprints) -> None:
@@ -88,7 +88,7 @@ class ReuseDistances:
         return joined(parts) if len(parts) > 1 else parts[0]
 
     def _in_child(self, child: int, k: int, depth: int) -> TouchedLines:
-        """Return the lines that a child touches between uses of a line in consecutive iterations of an outer loop."""
+        """Return the lines that a child touches between two uses of a line, in consecutive iterations of an outer loop."""
         if child < 0:
             return self.footprints.of(self.tree.below(child), depth + 1)
         motion, child_depth = self.footprints.motions[k], self.tree.loops[child].depth
@@ -156,7 +156,7 @@ def iterations_that_fill(
 
 
 def _repeat_alike(here: BoxSets, there: BoxSets) -> bool:
-    """Return whether boxes repeat in the sets of a cache as pages do, in the same directions."""
+    """Return whether both boxes repeat in the sets of a cache in the same directions, as boxes on pages do."""
     if not there.period or PAGE % there.period or here.period % there.period:
         return False
     return there.pitches in ((), here.pitches[:1])
