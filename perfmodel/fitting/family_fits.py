@@ -60,7 +60,7 @@ class Refits:
         return support_of(self.fit(seen).by_weight(self.table.select(seen)), self.groups[seen].tolist())
 
     def predict(self, seen: Rows, unseen: Rows) -> Unseen:
-        """Predict the `unseen` rows by a fit to the `seen` rows; withhold all predictions if there are too few `seen` rows."""
+        """Predict the `unseen` rows by a fit to the `seen` rows; withhold all predictions if these rows are too few."""
         table = self.table
         free = () if self.family.resources else [name for name in table.names if self.family.is_quantity(name)]
         charged = np.array([name not in free for name in table.names], dtype=np.bool_)

@@ -35,7 +35,7 @@ def index_functions(access: Access) -> list[isl.PwAff]:
 
 
 def _indices_at(functions: Sequence[isl.PwAff], point: Mapping[int, int]) -> tuple[int, ...] | None:
-    """Return the indices if some inames (by position) have given values and the others are 0; None if undefined there."""
+    """Return the indices at given values of some inames (by position), 0 for the others; None if undefined there."""
     inames = isl.Point.zero(functions[0].get_domain_space())
     for position, value in point.items():
         inames = inames.set_coordinate_val(SET, position, isl.Val(value))

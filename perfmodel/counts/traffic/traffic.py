@@ -88,7 +88,7 @@ class ReuseDistances:
         return joined(parts) if len(parts) > 1 else parts[0]
 
     def _in_child(self, child: int, k: int, depth: int) -> TouchedLines:
-        """Return the lines that a child touches between two uses of a line, in consecutive iterations of an outer loop."""
+        """Return the lines that a child touches between two uses of a line in consecutive iterations of an outer loop."""
         if child < 0:
             return self.footprints.of(self.tree.below(child), depth + 1)
         motion, child_depth = self.footprints.motions[k], self.tree.loops[child].depth
