@@ -162,7 +162,7 @@ def differences(known: DeviceFacts, used: DeviceFacts) -> tuple[str, ...]:
 
 
 def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
-    """Return, by key, values to assume for facts that a device lacks, no device reports and no kernel measures.
+    """Return, by key, values for facts that a device lacks and that neither a device nor a kernel gives.
 
     ``max_groups_per_unit`` is 1 on a CPU, else :data:`GROUPS_OF_A_GPU`. ``max_items_per_unit`` is the number of
     work-items of the largest work-group; on a GPU times :data:`ITEMS_OVER_GROUP`. A device without ``device_type`` gets

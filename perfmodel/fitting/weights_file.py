@@ -111,9 +111,9 @@ class FittedWeights(BaseModel):
     `rows` and `measurements` are the number of fitted rows and their SHA-256. `launch_s` is the difference between the
     clocks of host and device [s]; None where weights are fitted to the host's times. `features` has the names of all
     weights, so that a missing weight is detected. A user's own family has a `definition`
-    (:attr:`perfmodel.models.Family.definition`; in a file, its path is relative to the folder of the weights), and the
-    SHA-256 of its file. `facts` are the device's facts that the fit used, a document ``perfmodel.device/1``.
-    `transferred_from` is the device that the weights were fitted on, if facts transferred them
+    (:attr:`perfmodel.models.Family.definition`) and the SHA-256 of its file. If the definition is a path, the weights
+    file has it relative to its own folder. `facts` are the device's facts that the fit used, a document
+    ``perfmodel.device/1``. `transferred_from` is the device that the weights were fitted on, if facts transferred them
     (:func:`perfmodel.transferred`); data about the fit then belong to that device.
     """
 

@@ -87,7 +87,7 @@ class Footprint:
         return each.domain() if each.is_injective() else None
 
     def filled(self, stride: LaneStride) -> Count | None:
-        """Return |F + {0 .. s-1}| for a lane stride ``s`` along the unit-stride axis, else the cells of F's rows."""
+        """Return |F + {0 .. s-1}| for a lane stride ``s`` along the unit-stride axis, else all cells of F's rows."""
         axis = self._sample.unit_axis
         if self._cells is None or axis is None:
             return None

@@ -88,7 +88,7 @@ class ReuseDistances:
         return joined(parts) if len(parts) > 1 else parts[0]
 
     def _in_child(self, child: int, k: int, depth: int) -> TouchedLines:
-        """Return the lines that a child touches between two uses of a line in consecutive iterations of an outer loop."""
+        """Return the lines that a child touches between uses of a line in consecutive iterations of an outer loop."""
         if child < 0:
             return self.footprints.of(self.tree.below(child), depth + 1)
         motion, child_depth = self.footprints.motions[k], self.tree.loops[child].depth
@@ -209,9 +209,9 @@ class LayerConditions:
     def _share_at_random(self, loop: int, k: int, inside: float) -> float:
         """Return the share of randomly chosen lines that stay between iterations; ``inside``: within one iteration.
 
-        Each iteration chooses a of L lines, with repetition. Of the choices, :math:`1 - e^{-a T/L}` find their line in
-        a cache that T iterations fill: H. Che, Y. Tung, Z. Wang, *Hierarchical web caching systems*, IEEE JSAC 20
-        (2002), section III. A repeated choice within an iteration finds its line with probability ``inside``.
+        Each iteration makes :math:`a` random choices among L lines. A share :math:`1 - e^{-a T/L}` of the choices find
+        their line in a cache that T iterations fill: H. Che, Y. Tung, Z. Wang, *Hierarchical web caching systems*, IEEE
+        JSAC 20 (2002), section III. A repeated choice within an iteration finds its line with probability ``inside``.
         """
         motion, depth = self.footprints.motions[k], self.tree.loops[loop].depth
         lines = motion.window_lines(self.footprints.line)

@@ -33,8 +33,8 @@ def chain_kernel(
 ) -> lp.TranslationUnit:
     """Work-item (i, j) runs the steps k times and stores the sum of its chains.
 
-    The steps are `expressions` in ``acc[u]`` and the scalars, which are the floating-point arguments, ``scale``
-    among them; `form` is a key of :data:`CHAINS`.
+    The steps are `expressions` in ``acc[u]`` and the floating-point arguments `scalars`, one of which is ``scale``.
+    `form` is a key of :data:`CHAINS`.
     """
     chains = CHAINS[form]
     steps = chain_steps(expressions)
