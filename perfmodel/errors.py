@@ -124,9 +124,9 @@ class OptionError(PerfModelError, ValueError):
 
 
 class KernelFileError(PerfModelError, ValueError):
-    """A kernel file cannot be read or run, or does not define kernels; `raised` is its exception, at `place`."""
+    """A kernel file cannot be read or run, or does not define kernels; `raised` is its exception, at `location`."""
 
-    place: str = ""
+    location: str = ""
     raised: str = ""
 
 

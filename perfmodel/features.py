@@ -197,7 +197,7 @@ def find_sources(counts: KernelCounts, classes: Classes = PLAIN) -> FeatureSourc
         sums.setdefault(name, []).append(position(count))
     rows = (row for row in counts.access_table if row.space in GLOBAL and _settled_class(row) is None)
     unclassified = tuple(_unclassified(counts, row, classes, position) for row in rows)
-    return FeatureSources(position.joint(), tuple((name, tuple(places)) for name, places in sums.items()), unclassified)
+    return FeatureSources(position.joint(), tuple((name, tuple(rows)) for name, rows in sums.items()), unclassified)
 
 
 def _settled(counts: KernelCounts, classes: Classes) -> Iterable[tuple[str, Count]]:

@@ -50,7 +50,7 @@ def write_whole(path: str | Path, content: bytes) -> None:
         raise output_error(path, error) from error
 
 
-def check_place(path: str | Path) -> None:
+def check_output_path(path: str | Path) -> None:
     """Raise an OutputError if a path cannot be a file, before long work for it starts."""
     try:
         Path(path).stat()

@@ -28,7 +28,7 @@ from perfmodel.errors import FactsError, UnknownNameError
 from perfmodel.facts import KEYS, DeviceFacts, Fact
 from perfmodel.fitting import Design, FitOptions, build_design, fit_weights, read_weights
 from perfmodel.kernels import discover
-from perfmodel.measuring.campaign import Campaign, places
+from perfmodel.measuring.campaign import Campaign, even_indices
 from perfmodel.models import Family
 from perfmodel.predicting.model import FittedModel
 from perfmodel.quantities.case import Case
@@ -110,7 +110,7 @@ def kernels() -> Rows:
     campaign = Campaign("contract", variants=2, from_all=True)
     for kernel in discover(Path(__file__).parents[1] / "measurement_kernels"):
         ladder = kernel.sizes
-        ends = [kernel.variants[i] for i in places(len(kernel.variants), 2)]
+        ends = [kernel.variants[i] for i in even_indices(len(kernel.variants), 2)]
         for variants, rungs in ((ends, 2), (campaign.covering(kernel).variants, 1)):
             for variant in variants:
                 found = count(kernel.build(**variant), subgroup_size=32)

@@ -16,7 +16,7 @@ import pytest
 
 from perfmodel import io
 from perfmodel.errors import OutputError
-from perfmodel.io import check_place, file_part, replace_file, shipped, write_whole
+from perfmodel.io import check_output_path, file_part, replace_file, shipped, write_whole
 
 ROOT = Path(__file__).parents[1]
 WRITERS = (replace_file, write_whole)
@@ -50,9 +50,9 @@ def test_a_place_that_cannot_be_written(tmp_path, place, write, expected):
 
 def test_a_place_is_checked_before_anything_is_written(tmp_path):
     (tmp_path / "file").write_text("old")
-    check_place(tmp_path / "new" / "below")
+    check_output_path(tmp_path / "new" / "below")
     with pytest.raises(OutputError, match="below': Not a directory"):
-        check_place(tmp_path / "file" / "below")
+        check_output_path(tmp_path / "file" / "below")
 
 
 @pytest.mark.parametrize("step", ["perfmodel.io.os.open", "perfmodel.io.os.fsync", "pathlib.Path.replace"])

@@ -27,7 +27,7 @@ KINDS: Mapping[str, str] = {
     "shift": "a shift", "bitwise": "a bitwise operation", "compare": "a comparison",
     "select": "a select by a condition", "special": "a function (such as sqrt)",
 }  # fmt: skip
-PLACES: Mapping[str, str] = {
+PATTERNS: Mapping[str, str] = {
     "uniform": "of one cell by all lanes", "indirect": "at an address that comes from data",
     "stride1": "of neighbouring cells by neighbouring lanes",
 }  # fmt: skip
@@ -35,7 +35,9 @@ PARTS: Mapping[str, str] = {"1of2": "half", "1of3": "a third", "2of3": "two thir
                             "2of4": "half", "3of4": "three quarters"}  # fmt: skip
 RATES: Mapping[str, str] = {"B/s": "B/s", "operation/s": "op/s", "Hz": "Hz"}
 """Units of rates behind a prefix."""
-_ACCESS = re.compile(r"(?P<space>global|local)_(?P<direction>load|store|minloadstore)_(?P<bits>\d+)(_(?P<place>\w+))?")
+_ACCESS = re.compile(
+    r"(?P<space>global|local)_(?P<direction>load|store|minloadstore)_(?P<bits>\d+)(_(?P<pattern>\w+))?"
+)
 _OPERATION = re.compile(r"op_(?P<dtype>[a-z]+\d*)_(?P<kind>\w+)")
 
 
@@ -100,7 +102,7 @@ def _thing(name: str, per: str) -> tuple[str, float, str]:
     return f"{_plain(name)}{unit}", 1.0, counted
 
 
-def _access(space: str, direction: str, bits: str, place: str | None) -> tuple[str, float, str]:
+def _access(space: str, direction: str, bits: str, pattern: str | None) -> tuple[str, float, str]:
     sized = f"{'an' if bits == '8' else 'a'} {bits}-bit"
     if direction == "minloadstore":
         what, amount = f"a pair of {sized} load and store", int(bits) / 4
@@ -108,10 +110,10 @@ def _access(space: str, direction: str, bits: str, place: str | None) -> tuple[s
         what, amount = f"{sized} {direction}", int(bits) / 8
     if space == "local":
         return f"{what} of local memory", amount, "B"
-    place = place or ""
-    if place in PLACES:
-        return f"{what} {PLACES[place]}", amount, "B"
-    stride, _, used = place.removeprefix("stride").partition("_")
+    pattern = pattern or ""
+    if pattern in PATTERNS:
+        return f"{what} {PATTERNS[pattern]}", amount, "B"
+    stride, _, used = pattern.removeprefix("stride").partition("_")
     where = "more than 4" if stride == "N" else stride
     part = f" ({PARTS[used]} of the cells between are used)" if used in PARTS else ""
     return f"{what} of cells at a distance of {where} by neighbouring lanes{part}", amount, "B"

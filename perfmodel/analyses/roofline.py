@@ -146,8 +146,8 @@ def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:
     rows = sorted(measurements, key=lambda row: (row.kernel, in_words(row.variant), *volume(row.parameters)))
     points = []
     for (kernel, form), row in {(row.kernel, in_words(row.variant)): row for row in rows}.items():
-        placed = _placed(Case(counts[row.counts_hash], row.parameters, facts, "roofline"), roofs)
-        operations, moved, bound_s, bound = (values.item() for values in placed)
+        coordinates = _coordinates(Case(counts[row.counts_hash], row.parameters, facts, "roofline"), roofs)
+        operations, moved, bound_s, bound = (values.item() for values in coordinates)
         sizes = in_words(row.parameters)
         points.append(KernelPoint(kernel, form, sizes, operations, moved, row.median, bound_s, BOUNDS[bound]))
     return tuple(points)
@@ -159,15 +159,15 @@ def points_at(
     """Return the ranked and counted variants whose time is positive, by name, at each of several sizes."""
     roofs, points = roof_values(facts) if facts else {}, tuple[dict[str, KernelPoint], ...]({} for _ in rankings)
     times: dict[str, dict[int, float]] = {}
-    for place, ranking in enumerate(rankings):
+    for index, ranking in enumerate(rankings):
         for variant in ranking:
             if variant.name in counts and variant.seconds > 0:
-                times.setdefault(variant.name, {})[place] = variant.seconds
+                times.setdefault(variant.name, {})[index] = variant.seconds
     try:
         for name, of_variant in times.items():
             case = Case(counts[name], together([rankings[i].sizes for i in of_variant]), facts, "roofline")
-            placed = zip(*(np.ravel(values).tolist() for values in _placed(case, roofs)), strict=True)
-            for (i, seconds), (operations, moved, bound_s, bound) in zip(of_variant.items(), placed, strict=True):
+            coordinates = zip(*(np.ravel(values).tolist() for values in _coordinates(case, roofs)), strict=True)
+            for (i, seconds), (operations, moved, bound_s, bound) in zip(of_variant.items(), coordinates, strict=True):
                 sizes = in_words(rankings[i].sizes)
                 points[i][name] = KernelPoint(name, "", sizes, operations, moved, seconds, bound_s, BOUNDS[bound])
     except FactsError:
@@ -175,7 +175,7 @@ def points_at(
     return points
 
 
-def _placed(case: Case, roofs: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
+def _coordinates(case: Case, roofs: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
     """Return operations, bytes, the least time [s; NaN if a roof is unknown], and the lowest roof in :data:`BOUNDS`."""
     single, double = float_operations(case)
     times = np.stack(np.broadcast_arrays(

@@ -60,13 +60,13 @@ class ChosenRow:
     kernel: KernelClass
     variant: Variant
     exponent: int
-    place: int  # position of the sizes in the rung
+    index: int  # position of the sizes in the rung
     share: float
 
     def as_class(self, rungs: int = 1) -> KernelClass:
         """Return a class with this row alone, or with larger sizes too."""
-        at, place = self.kernel.sizes.at, self.place
-        sizes = Ladder(lambda exponent: (at(exponent)[place],), self.exponent, self.kernel.sizes.step, rungs)
+        at, index = self.kernel.sizes.at, self.index
+        sizes = Ladder(lambda exponent: (at(exponent)[index],), self.exponent, self.kernel.sizes.step, rungs)
         return replace(self.kernel, variants=(self.variant,), sizes=sizes)
 
 
@@ -162,10 +162,10 @@ def _best_row(
     rows: list[tuple[float, ChosenRow]] = []
     for rung in range(EXPONENTS):
         exponent = kernel.sizes.start + rung * kernel.sizes.step
-        for place, sizes in enumerate(kernel.sizes.at(exponent)):
+        for index, sizes in enumerate(kernel.sizes.at(exponent)):
             share, seconds = model.share_of(quantity, counts, sizes)
             if share > 0 and (seconds <= LONGEST_S or not rows):
-                rows.append((seconds, ChosenRow(kernel, variant, exponent, place, share)))
+                rows.append((seconds, ChosenRow(kernel, variant, exponent, index, share)))
     most = max((row.share for _, row in rows), default=0.0)
     good = [(seconds < SHORTEST_S, seconds, row) for seconds, row in rows if row.share >= GOOD * most]
     return min(good, key=lambda each: each[:2])[2] if good else None

@@ -142,7 +142,7 @@ class FoundWeights:
         return "; ".join(filter(None, [self._where, self.verdict, *self.passed_over]))
 
     @property
-    def place(self) -> str:
+    def source(self) -> str:
         """Which weights these are, without their verdict."""
         return "; ".join([self._where, *self.passed_over])
 
@@ -169,7 +169,7 @@ def data_folder() -> Path:
     return user_data_path("perfmodel")
 
 
-def places() -> tuple[tuple[str, Path], ...]:
+def search_folders() -> tuple[tuple[str, Path], ...]:
     """Return the folders that hold devices' folders, in the order in which weights are searched, each with a name."""
     return (
         ("your own", data_folder()),
@@ -193,10 +193,10 @@ def device_in_use(selector: str | None = None) -> DeviceFacts:
 
 
 def find_weights(device: str | None = None, family: str | Family | None = None) -> FoundWeights:
-    """Find the weights of the device in use, in :func:`places`; parameters are those of :func:`load`.
+    """Find the weights of the device in use, in :func:`search_folders`; parameters are those of :func:`load`.
 
     Weights belong to it if their device has the same name, platform, driver, number of compute units and size of
-    caches. Of several, the weights with the best verdict are preferred, then those in the earlier place. If no OpenCL
+    caches. Of several, the weights with the best verdict are preferred, then those in the earlier folder. If no OpenCL
     device has the name `device`, the weights come from the one folder whose name or device contains its words, as
     ``titan-v``. A WeightsError names the device and the available weights.
     """
@@ -305,8 +305,8 @@ def _type_of(facts: DeviceFacts | None) -> str:
 def fitted_devices() -> Iterator[tuple[str, Path, DeviceFacts]]:
     """Yield each folder of a device, words for where it was found, and its device; unreadable ones are left out."""
     seen = set()
-    for origin, place in places():
-        for path in sorted(place.glob(f"*/{DEVICE_FILE}")):
+    for origin, folder in search_folders():
+        for path in sorted(folder.glob(f"*/{DEVICE_FILE}")):
             real = os.path.realpath(path.parent)
             if real not in seen:
                 seen.add(real)
@@ -373,7 +373,7 @@ def model_in_use(
     """Return the model of a file or of the device in use, and `report` its weights; with `judged` their verdict too."""
     if path is None:
         weights = find_weights(device, family)
-        report(weights.text if judged else weights.place)
+        report(weights.text if judged else weights.source)
         return read_model(weights.path, family)
     model = read_model(path, family)
     if differ := foreign(model, device):

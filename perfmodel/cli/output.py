@@ -120,12 +120,12 @@ def as_notes() -> Iterator[None]:
     """Print each warning of perfmodel or Loopy in a block as a note of one line, except with ``--quiet``."""
     printed: set[str] = set()
 
-    def show(message: Any, category: type[Warning], *place: Any) -> None:
+    def show(message: Any, category: type[Warning], *location: Any) -> None:
         text = " ".join(str(message).split())
         if category.__module__.startswith("loopy"):
             text = f"Loopy warns: {text.partition(' (add ')[0]}"
         elif not issubclass(category, PerfModelWarning):
-            otherwise(message, category, *place)
+            otherwise(message, category, *location)
             return
         key = re.sub(r"\d+", "0", text) if text.startswith("Loopy warns") else text
         if not settings().quiet and key not in printed:
@@ -142,7 +142,7 @@ def as_notes() -> Iterator[None]:
 
 
 def refusal_text(error: PerfModelError) -> str:
-    r"""Return an error as one line. If it points into a text, two more lines show the text and the place.
+    r"""Return an error as one line. If it points into a text, two more lines show the text and its position.
 
     >>> from perfmodel.errors import OptionError
     >>> print(refusal_text(OptionError("'j' is unknown\n    w_a*j\n        ^\nname a feature")))
@@ -151,11 +151,11 @@ def refusal_text(error: PerfModelError) -> str:
             ^
     """
     lines = str(error).split("\n")
-    place = next((i for i, line in enumerate(lines) if i and _CARETS.match(line)), None)
-    if place is None:
+    carets = next((i for i, line in enumerate(lines) if i and _CARETS.match(line)), None)
+    if carets is None:
         return " ".join(str(error).split())
-    sentence = "; ".join(" ".join(" ".join(part).split()) for part in (lines[: place - 1], lines[place + 1 :]))
-    return "\n".join([sentence, *lines[place - 1 : place + 1]])
+    sentence = "; ".join(" ".join(" ".join(part).split()) for part in (lines[: carets - 1], lines[carets + 1 :]))
+    return "\n".join([sentence, *lines[carets - 1 : carets + 1]])
 
 
 def print_refusal(error: PerfModelError) -> None:

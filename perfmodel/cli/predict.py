@@ -308,25 +308,25 @@ def _show_sweep(request: _Request, *, winners: bool, picture: Path | None = None
         _check_picture(request.points)
     predictions, points = request.predicted(predicting.predictions.together(request.points))
     facts = analyses.roofline.facts_with_roofs(request.model)
-    places = analyses.roofline.points_at(facts, predictions.counts, points)
+    kernel_points = analyses.roofline.points_at(facts, predictions.counts, points)
     if picture is not None:
         _draw(request, predictions, points, picture)
     def document() -> dict[str, Any]:
-        records = report.sweeps.sweep_records(points, places)
+        records = report.sweeps.sweep_records(points, kernel_points)
         notes = list(request.model.notes)
         return request.document(SWEEP_SCHEMA, predictions, level=request.level, points=records, notes=notes)
 
     def text() -> str:
-        table = (report.sweeps.winners_table if winners else report.sweeps.sweep_table)(points, places)
+        table = (report.sweeps.winners_table if winners else report.sweeps.sweep_table)(points, kernel_points)
         lines = [f"{request.model.name}, {request.model.clock_text}", *request.verdict_lines]
         lines += [*anchor_lines(predictions.anchors), table.text(output.table_width())]
         lines += _notes(len(predictions.variants), points)
-        lines += analyses.roofline.above_lines(point for here in places for point in here.values())
+        lines += analyses.roofline.above_lines(point for here in kernel_points for point in here.values())
         return request.with_command("\n".join([*lines, *report.sweeps.left_out_lines(predictions.errors)]))
 
     def csv() -> str:
         withheld = {name: str(error) for name, error in predictions.errors.items()}
-        return report.sweeps.sweep_table(points, places, withheld).csv()
+        return report.sweeps.sweep_table(points, kernel_points, withheld).csv()
 
     output.show(document, text, csv if request.asked.csv else None)
 

@@ -15,7 +15,7 @@ from typer import Argument, Option
 from perfmodel import analyses, calibration, predicting, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.errors import OptionError, OutputError
-from perfmodel.io import check_place, is_standard_output, write_whole
+from perfmodel.io import check_output_path, is_standard_output, write_whole
 from perfmodel.progress import task
 
 SCHEMA = "perfmodel.report/1"
@@ -50,7 +50,7 @@ def report_command(
     report.html.page.check_extra()
     if out.is_dir():
         raise OutputError(f"cannot write '{out}': it is a folder", "name a file in it")
-    check_place(out)
+    check_output_path(out)
     if kernel is None and (size or statistic or keep):
         problem = "-p, --statistics or --keep was given without a kernel file"
         raise OptionError(problem, "name it first: perfmodel report KERNEL.PY -p n=1024")

@@ -154,7 +154,7 @@ def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
 
 def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
     """Return failures, flags and cautions of predictions; a note on several variants appears once."""
-    places: dict[tuple[str, str], list[str]] = {}
+    noted_at: dict[tuple[str, str], list[str]] = {}
     names = {variant.name for point in points for variant in point.variants}
     for point in points:
         for variant in point.variants:
@@ -164,24 +164,24 @@ def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
             if variant.predicted and variant.predicted.unmeasured:
                 notes.append(f"counted as free, never measured: {', '.join(variant.predicted.unmeasured)}")
             for note in notes:
-                places.setdefault((variant.name, note), []).append(sizes_text(point.sizes))
-    everywhere = [(name, note) for (name, note), at in places.items() if not _where(at, points)]
+                noted_at.setdefault((variant.name, note), []).append(sizes_text(point.sizes))
+    everywhere = [(name, note) for (name, note), at in noted_at.items() if not _where(at, points)]
     yield from report.sweeps.noted_lines(everywhere, len(names))
-    yield from (f"{name}{where}: {note}" for (name, note), at in places.items() if (where := _where(at, points)))
+    yield from (f"{name}{where}: {note}" for (name, note), at in noted_at.items() if (where := _where(at, points)))
 
 
 def output_lines(
     points: Sequence[tuning.timing.TimedPoint], outputs: Sequence[tuning.agreement.Agreement]
 ) -> Iterator[str]:
     """Return the comparison of outputs if there are several variants; :func:`note_lines` names the wrong outputs."""
-    places: dict[str, list[str]] = {}
+    noted_at: dict[str, list[str]] = {}
     for point, agreement in zip(points, outputs, strict=True):
         wrong = {f"{name}: {agreement.difference(name)}" for name in agreement.wrong}
         several = len(point.variants) > 1 or agreement.reference or agreement.uncompared
         for text in agreement.sentences if several else ():
             if text not in wrong:
-                places.setdefault(text, []).append(sizes_text(point.sizes))
-    yield from (text + _where(at, points) for text, at in places.items())
+                noted_at.setdefault(text, []).append(sizes_text(point.sizes))
+    yield from (text + _where(at, points) for text, at in noted_at.items())
 
 
 def _where(at: Sequence[str], points: Sequence[tuning.timing.TimedPoint]) -> str:

@@ -171,12 +171,12 @@ def contender_of(fits: FamilyFits) -> Contender:
 def timed(fits: FamilyFits, cases: Measurements) -> tuple[int, float, float]:
     """Return the number of fitted weights, and how long one fit (features given) and one prediction take [s]."""
     known, table = fits.refits.table.known, fits.refits.table.select(fits.seen)
-    begin = perf_counter()
+    started = perf_counter()
     fitted = fit_to_design(table, fits.family, fits.options)
-    fit_s = perf_counter() - begin
-    begin = perf_counter()
+    fit_s = perf_counter() - started
+    started = perf_counter()
     times = fits.design_of(cases, evaluate_rows).times
-    return len(fitted.names) - len(known), fit_s, (perf_counter() - begin) / len(times)
+    return len(fitted.names) - len(known), fit_s, (perf_counter() - started) / len(times)
 
 
 def on_common_cases(contenders: Iterable[Contender]) -> Contenders:

@@ -49,7 +49,7 @@ class Choice:
     def chosen(self) -> tuple[int, ...]:
         """Indices of the alternatives predicted fastest; times that agree to nine digits count as equal."""
         least = min(self.predicted)
-        return tuple(place for place, seconds in enumerate(self.predicted) if math.isclose(seconds, least))
+        return tuple(index for index, seconds in enumerate(self.predicted) if math.isclose(seconds, least))
 
     @property
     def regret(self) -> float:
@@ -59,15 +59,15 @@ class Choice:
     @property
     def top1(self) -> float:
         """Share of :attr:`chosen` whose measured time equals the shortest one [1]."""
-        return _mean([float(self.measured[place] == min(self.measured)) for place in self.chosen])
+        return _mean([float(self.measured[index] == min(self.measured)) for index in self.chosen])
 
     @property
     def random_regret(self) -> float:
         """Geometric mean of all measured times, over the shortest one: the average regret of a random choice [1]."""
         return self._regret(range(len(self.measured)))
 
-    def _regret(self, places: Iterable[int]) -> float:
-        return math.exp(_mean([math.log(self.measured[place] / min(self.measured)) for place in places]))
+    def _regret(self, indices: Iterable[int]) -> float:
+        return math.exp(_mean([math.log(self.measured[index] / min(self.measured)) for index in indices]))
 
 
 @dataclass(frozen=True)

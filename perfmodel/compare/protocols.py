@@ -177,11 +177,11 @@ def _labels(rows: tuple[Measurement, ...], protocol: str) -> Sequence[Hashable]:
 def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:
     """Return the rank of each row's size (the product of parameters) in its variant; None for a single size."""
     sizes: dict[str, set[tuple[int, str]]] = {}
-    places = [(f"{row.kernel} {in_words(row.variant)}", volume(row.parameters)) for row in rows]
-    for kernel, size in places:
+    labelled = [(f"{row.kernel} {in_words(row.variant)}", volume(row.parameters)) for row in rows]
+    for kernel, size in labelled:
         sizes.setdefault(kernel, set()).add(size)
     ordered = {kernel: sorted(of_kernel) for kernel, of_kernel in sizes.items()}
-    return [ordered[kernel].index(size) if len(ordered[kernel]) > 1 else None for kernel, size in places]
+    return [ordered[kernel].index(size) if len(ordered[kernel]) > 1 else None for kernel, size in labelled]
 
 
 def _comparisons(rows: tuple[Measurement, ...], unseen: Unseen, half_widths: Floats | None) -> Comparisons:

@@ -54,8 +54,8 @@ class LanePatterns:
         touched = np.concatenate(words, axis=-1)
         new = _distinct(touched)
         rows = np.broadcast_to(np.arange(prod(new.shape[:-1])).reshape(*new.shape[:-1], 1), new.shape)
-        places = rows[new] * banks + np.sort(touched, axis=-1)[new] % banks
-        in_bank = np.bincount(places, minlength=prod(new.shape[:-1]) * banks)
+        slots = rows[new] * banks + np.sort(touched, axis=-1)[new] % banks
+        in_bank = np.bincount(slots, minlength=prod(new.shape[:-1]) * banks)
         return self._mean(in_bank.reshape(*new.shape[:-1], banks).max(axis=-1), active)
 
     def _of_sub_groups(self, subgroup: int) -> Ints:
@@ -138,8 +138,8 @@ def lane_patterns(
         patterns, weights = _alike(moved, np.ones(len(moved)), period)
         if len(patterns) * found.addresses.size > MOST:
             return None
-        place = _places([(lanes[name], ranges[name]) for name in own], launch.group_shape)
-        touched = np.where(place < 0, IDLE, patterns[:, np.maximum(place, 0)])
+        index = _indices([(lanes[name], ranges[name]) for name in own], launch.group_shape)
+        touched = np.where(index < 0, IDLE, patterns[:, np.maximum(index, 0)])
         idle = (found.addresses[:, None] == IDLE) | (touched == IDLE)
         both = np.where(idle, 0, found.addresses[:, None]) + np.where(idle, 0, touched)
         both[idle] = IDLE
@@ -162,15 +162,15 @@ def _moved(
     return moved
 
 
-def _places(axes: list[tuple[int, Ints]], shape: tuple[int, ...]) -> Ints:
+def _indices(axes: list[tuple[int, Ints]], shape: tuple[int, ...]) -> Ints:
     """Return the index of each work-item among the local ids of some axes, slowest first; -1 if outside."""
     items = np.arange(prod(shape))
-    place, outside = np.zeros_like(items), np.zeros(items.shape, np.bool_)
+    index, outside = np.zeros_like(items), np.zeros(items.shape, np.bool_)
     for axis, values in axes:
         number = items // prod(shape[:axis]) % shape[axis] - values[0]
         outside |= (number < 0) | (number >= len(values))
-        place = place * len(values) + number
-    return np.where(outside, -1, place)
+        index = index * len(values) + number
+    return np.where(outside, -1, index)
 
 
 def _alike(rows: Ints, weights: Floats, period: int) -> tuple[Ints, Floats]:

@@ -71,7 +71,7 @@ class Parser:
                 self._refuse(f"this expression has {nodes} names and operations; {MOST_NODES} are allowed at most")
             term = self.term(body)
         except SyntaxError as error:
-            at = self._place(error.lineno or 1, max(0, (error.offset or 1) - 1))
+            at = self._offset(error.lineno or 1, max(0, (error.offset or 1) - 1))
             at = min(max(at, 0), max(0, len(self.text) - 1))
             problem = f"this is not an expression ({error.msg})"
             raise expression_error(self.text, at, at + 1, problem, _LANGUAGE) from error
@@ -111,11 +111,11 @@ class Parser:
 
     def fail(self, node: ast.expr, problem: str, advice: str) -> NoReturn:
         """Raise the error that points to a node."""
-        start = self._place(node.lineno, node.col_offset)
-        end = self._place(node.end_lineno or 0, node.end_col_offset or 0)
+        start = self._offset(node.lineno, node.col_offset)
+        end = self._offset(node.end_lineno or 0, node.end_col_offset or 0)
         raise expression_error(self.text, start, end, problem, advice)
 
-    def _place(self, line: int, column: int) -> int:
+    def _offset(self, line: int, column: int) -> int:
         lines = self.text.splitlines(keepends=True)
         return sum(map(len, lines[: line - 1])) + column - (1 if line == 1 else 0)
 

@@ -323,7 +323,7 @@ def _refusal(planned: _Planned, error: PerfModelError) -> str:
 
 
 def _identity(row: Measurement) -> tuple[object, ...]:
-    return (*row.place, row.status, row.samples_s, row.taken_at)
+    return (*row.case_key, row.status, row.samples_s, row.taken_at)
 
 
 def _device(

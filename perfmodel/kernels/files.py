@@ -282,13 +282,13 @@ def _not_python(path: Path, error: SyntaxError) -> KernelFileError:
 
 
 def execution_error(path: str | Path, cause: BaseException) -> KernelFileError:
-    """Return the error for a kernel file that raised `cause`; ``place`` is the last line in its folder that ran."""
+    """Return the error for a kernel file that raised `cause`; ``location`` is the last line in its folder that ran."""
     folder, last = Path(path).absolute().parent, None
     for frame, number in traceback.walk_tb(cause.__traceback__):
         file = frame.f_code.co_filename
         if Path(file).absolute().parent == folder and not file.startswith("<"):  # "<...>" is code without a file
             last = traceback.FrameSummary(file, number, frame.f_code.co_name)
-    place = f"'{last.filename}' line {last.lineno}" if last else f"'{path}'"
+    location = f"'{last.filename}' line {last.lineno}" if last else f"'{path}'"
     raised = f"{type(cause).__name__} ({_text(cause)})"
     code = f" in '{last.line}'" if last and last.line else ""
     if last and not last.name.startswith("<"):
@@ -297,7 +297,7 @@ def execution_error(path: str | Path, cause: BaseException) -> KernelFileError:
         advice = "install what it imports into the environment of perfmodel, or leave the import out"
     else:
         advice = f"the file must run by itself: try 'python {path}'"
-    return KernelFileError(f"{place}: raised {raised}{code}", advice, place=place, raised=raised)
+    return KernelFileError(f"{location}: raised {raised}{code}", advice, location=location, raised=raised)
 
 
 def _text(cause: BaseException) -> str:

@@ -108,5 +108,5 @@ def _pointers(reach: int, generator: np.random.Generator, shape: tuple[int, ...]
     """Return random cells along the first axis, at most `reach` from an entry's own position if that is not 0."""
     if not reach:
         return generator.integers(0, shape[0], shape).astype(np.int32)
-    places = np.arange(shape[0]).reshape(-1, *[1] * (len(shape) - 1))
-    return np.clip(places + generator.integers(-reach, reach + 1, shape), 0, shape[0] - 1).astype(np.int32)
+    positions = np.arange(shape[0]).reshape(-1, *[1] * (len(shape) - 1))
+    return np.clip(positions + generator.integers(-reach, reach + 1, shape), 0, shape[0] - 1).astype(np.int32)

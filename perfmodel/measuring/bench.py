@@ -208,10 +208,10 @@ class Timekeeper:
             status=failure.status, message=failure.message, launch_overhead_s=self.overhead_s,
         )  # fmt: skip
 
-    def measured(self, configuration: Configuration, place: int | None = None) -> Measurement:
+    def measured(self, configuration: Configuration, position: int | None = None) -> Measurement:
         """Visit a configuration; return its record, also of a failure. BrokenDeviceError: the device runs no kernel."""
         subject, parameters = configuration.subject, configuration.parameters
-        fields: dict[str, Any] = {"place_in_order": place, "launch_overhead_s": self.overhead_s}
+        fields: dict[str, Any] = {"place_in_order": position, "launch_overhead_s": self.overhead_s}
         campaign = self.bench.campaign
         try:
             self.check(subject)

@@ -62,7 +62,7 @@ class Campaign:
 
     def _taken(self, kernel: KernelClass) -> tuple[Variant, ...]:
         if self.from_all and self.variants:
-            return tuple(kernel.variants[i] for i in places(len(kernel.variants), self.variants))
+            return tuple(kernel.variants[i] for i in even_indices(len(kernel.variants), self.variants))
         return kernel.variants[: self.variants]
 
     @property
@@ -156,11 +156,11 @@ class Configuration:
 def in_turn(items: Iterable[T], owner: Callable[[T], Hashable]) -> list[T]:
     """Return the first item of each owner, then the second item of each, and so on."""
     seen: Counter[Hashable] = Counter()
-    placed: list[tuple[int, T]] = []
+    in_order: list[tuple[int, T]] = []
     for item in items:
-        placed.append((seen[owner(item)], item))
+        in_order.append((seen[owner(item)], item))
         seen[owner(item)] += 1
-    return [item for _, item in sorted(placed, key=lambda pair: pair[0])]
+    return [item for _, item in sorted(in_order, key=lambda pair: pair[0])]
 
 
 def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_size: int) -> list[Team]:

@@ -76,8 +76,8 @@ def _measure_all(
     if made is None and bench.campaign.budget_s is None and not session.deaths:
         made = make_kernels([(kernels, bench.campaign)], bench.device, progress)
     configurations, unplanned = plan_configurations(session, kernels, session.fills_the_budget, made or {})
-    known = {row.place for row in session.rows.values()}
-    # a key is a place, the driver and the code
+    known = {row.case_key for row in session.rows.values()}
+    # a key is a case, the driver and the code
     if changed := sum(c.key not in session.rows and c.key[:-2] in known for c in configurations):
         progress.report(f"{changed} configurations are measured again: their code or the driver has changed")
     left = session.measure(ordered(configurations, bench.campaign))
@@ -175,7 +175,7 @@ class Session:
 
     def visit(self, order: Sequence[Configuration], todo: Sequence[Configuration], name: str = "measuring") -> None:
         """Visit configurations one after another within the budget, except failed ones; record each visit."""
-        places = {configuration.key: place for place, configuration in enumerate(order)}
+        positions = {configuration.key: position for position, configuration in enumerate(order)}
         campaign = self.bench.campaign
         with task(self.progress, name, len(todo), sum(c.expected_s(campaign) for c in todo)):
             for c in todo:
@@ -188,7 +188,7 @@ class Session:
                     with supervised.under_way(
                         self.path, partial(self.timekeeper.failed, c.subject, NO_END, c.parameters)
                     ):
-                        row = self.timekeeper.measured(c, places[c.key])
+                        row = self.timekeeper.measured(c, positions[c.key])
                     self.record(row)
                     self._ended_s[c.key] = monotonic()
                     note = outcome(row)

@@ -117,7 +117,7 @@ class ArrayArgument:
         """The slice of its memory for each of its buffers, by name."""
         names = self.buffers or (self.name,)
         each = self.elements // len(names)
-        return {name: slice(place * each, (place + 1) * each) for place, name in enumerate(names)}
+        return {name: slice(index * each, (index + 1) * each) for index, name in enumerate(names)}
 
     def view(self, flat: Any) -> Any:
         """Return its memory `flat`, shape (elements,), as a view with the shape of the array."""

@@ -5,6 +5,7 @@ A variant whose process dies is tried again, alone; if it ends its process again
 
 from __future__ import annotations
 
+import operator
 import os
 import signal
 import threading
@@ -13,7 +14,6 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from operator import index
 from typing import Any
 
 import cloudpickle
@@ -66,7 +66,7 @@ class Pool:
 def checked_jobs(jobs: Any) -> int:
     """Return a number of jobs as an integer other than 0, or raise OptionError."""
     try:
-        number = index(jobs)
+        number = operator.index(jobs)
     except TypeError:
         number = 0
     if isinstance(jobs, bool) or number == 0:
@@ -88,20 +88,20 @@ class _SentVariants:
         self._warned: set[tuple[type[Warning], str]] = set()
 
     def results(self) -> Iterator[tuple[str, Any]]:
-        for place, name in enumerate(self._names):
-            while place not in self._values:
-                unfinished = self._send(place) or self._receive()
+        for index, name in enumerate(self._names):
+            while index not in self._values:
+                unfinished = self._send(index) or self._receive()
                 if unfinished:
                     self._retry(unfinished)
-            yield name, self._values.pop(place)
+            yield name, self._values.pop(index)
 
     def cancel(self) -> None:
         for future in self._sent:
             future.cancel()
 
-    def _send(self, place: int) -> list[int]:
+    def _send(self, index: int) -> list[int]:
         """Send variants while processes have room; return those without a result if a process died."""
-        last = min(len(self._names), place + self._most * self._processes.count)
+        last = min(len(self._names), index + self._most * self._processes.count)
         while self._next < last and len(self._sent) < SENT * self._processes.count:
             self._next += 1
             try:
@@ -112,20 +112,20 @@ class _SentVariants:
                 return [*self._receive(everything=True), self._next - 1]
         return []
 
-    def _submit(self, place: int) -> None:
-        name, variants = self._names[place], self._variants
+    def _submit(self, index: int) -> None:
+        name, variants = self._names[index], self._variants
         try:
             parcel = packed(name, variants.stored(name) if isinstance(variants, CountedVariants) else variants[name])
         except errors.KernelError as error:
-            self._keep(place, error)
+            self._keep(index, error)
         else:
-            self._sent[self._processes.submit(work, self._task, parcel)] = place
+            self._sent[self._processes.submit(work, self._task, parcel)] = index
 
     def _receive(self, everything: bool = False) -> list[int]:
         """Wait for a result; if a process died, wait for all others too, and return the variants without a result."""
         unfinished = []
         for future in wait(self._sent, return_when="ALL_COMPLETED" if everything else FIRST_COMPLETED).done:
-            place = self._sent.pop(future)
+            index = self._sent.pop(future)
             try:
                 outcome = future.result()
             except CancelledError as error:  # only a lost scheduler cancels calls
@@ -133,10 +133,10 @@ class _SentVariants:
             except Exception as error:
                 if not is_death(error):
                     raise
-                unfinished.append(place)
+                unfinished.append(index)
             else:
-                value, given = received(self._names[place], outcome)
-                self._keep(place, value)
+                value, given = received(self._names[index], outcome)
+                self._keep(index, value)
                 report(*outcome.unused)
                 for category, text in {*given} - self._warned:
                     self._warned.add((category, text))
@@ -145,9 +145,9 @@ class _SentVariants:
             unfinished += self._receive(everything=True)
         return unfinished
 
-    def _keep(self, place: int, value: Any) -> None:
-        self._values[place] = value
-        self._progress.advance(_note(self._names[place], value))
+    def _keep(self, index: int, value: Any) -> None:
+        self._values[index] = value
+        self._progress.advance(_note(self._names[index], value))
 
     def _retry(self, unfinished: list[int]) -> None:
         warnings.warn(
@@ -155,13 +155,13 @@ class _SentVariants:
             "done again", errors.WorkerDiedWarning, stacklevel=2,
         )  # fmt: skip
         self._processes.end(kill=True)
-        for place in sorted(unfinished):
-            self._submit(place)
+        for index in sorted(unfinished):
+            self._submit(index)
             if self._sent and self._receive():
                 self._processes.end(kill=True)
-                problem = f"variant '{self._names[place]}': two processes that worked on it were killed or crashed"
+                problem = f"variant '{self._names[index]}': two processes that worked on it were killed or crashed"
                 advice = "run it with jobs=1 to see why, make its code shorter if memory is too small, or leave it out"
-                self._keep(place, errors.VariantError(problem, advice, name=self._names[place]))
+                self._keep(index, errors.VariantError(problem, advice, name=self._names[index]))
 
 
 def _note(name: str, value: Any) -> str:

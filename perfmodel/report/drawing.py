@@ -171,10 +171,10 @@ RANGE = (0.05, 5.0)
 """Errors between which colours change, evenly on a logarithmic axis [1]."""
 
 
-def style(place: int) -> tuple[str, str]:
+def style(index: int) -> tuple[str, str]:
     """Return the colour's name and the marker of the kernel with this number."""
     names = ("blue", "vermilion", "green", "purple", "orange", "sky", "black")
-    return names[place % len(names)], MARKERS[place % len(MARKERS)]
+    return names[index % len(names)], MARKERS[index % len(MARKERS)]
 
 
 def ink(red: float, green: float, blue: float) -> str:

@@ -32,14 +32,14 @@ def accuracy(rows: Sequence[Comparison], by_kernel: bool = True, level: float = 
         _line("predicted = measured", limits, 1.0, "-"), _line("factor of 2", limits, 2.0, ":"),
         _line("", limits, 0.5, ":"),
     ]  # fmt: skip
-    for place, name in enumerate(kernels(rows) if by_kernel else ()):
+    for index, name in enumerate(kernels(rows) if by_kernel else ()):
         every = [row for row in rows if row.kernel == name]
         drawn = [row for row in every if row in known]
         label = f"{name} ({100 * summarise(every).error:.0f} %)" if drawn else name
         label += f", {len(every) - len(drawn)} not drawn" * (len(drawn) < len(every))
-        series.append(_cases(label, drawn, *drawing.style(place), level))
-    for place, (_, words, colour, marker) in enumerate(() if by_kernel else GRADES):
-        if graded := [row for row in known if _grade(row) == place]:
+        series.append(_cases(label, drawn, *drawing.style(index), level))
+    for index, (_, words, colour, marker) in enumerate(() if by_kernel else GRADES):
+        if graded := [row for row in known if _grade(row) == index]:
             series.append(_cases(f"{words} ({len(graded)})", graded, colour, marker, level))
     words = f"Predicted against measured times of {len(known)} of {len(rows)} cases on logarithmic axes"
     across, up = (Axis(f"{what} time", tick=seconds_text, limits=limits) for what in ("measured", "predicted"))
@@ -56,7 +56,7 @@ def _line(label: str, ends: tuple[float, float], factor: float, line: str) -> Se
 def _grade(row: Comparison) -> int:
     predicted = row.predicted or math.nan
     factor = max(predicted / row.measured, row.measured / predicted)
-    return next(place for place, (most, *_) in enumerate(GRADES) if factor <= most)
+    return next(index for index, (most, *_) in enumerate(GRADES) if factor <= most)
 
 
 def _cases(label: str, rows: Sequence[Comparison], colour: str, marker: str, level: float) -> Series:
@@ -106,13 +106,13 @@ def roofline(
     low, high = min(reach) / 4, max(reach) * 4
     series = [_roof(key, roofs[key], (low, high), peak, roofs) for key in ROOFS if key in roofs]
     names = dict.fromkeys(point.kernel for point in points) if by_kernel else BOUNDS
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         shown = [point for point in points if name == (point.kernel if by_kernel else point.bound)]
-        colour, marker = drawing.style(place) if by_kernel else BOUNDS[name]
-        places = [point for point in shown if point.drawable]
+        colour, marker = drawing.style(index) if by_kernel else BOUNDS[name]
+        indices = [point for point in shown if point.drawable]
         label = name if by_kernel else f"kernel, lowest roof: {LOWEST[name]}"
         if shown:
-            series.append(_kernels(label + " (no operations)" * (not places), places, colour, marker, predicted))
+            series.append(_kernels(label + " (no operations)" * (not indices), indices, colour, marker, predicted))
     attainable = [point for point in drawn if math.isfinite(point.attainable)]
     if attainable:
         rates = [point.attainable for point in attainable]
@@ -180,12 +180,12 @@ def ranking(ranked: Ranking, level: float) -> Picture | None:
     series = []
     for tied, label, colour, marker in ((True, "cannot be distinguished", "orange", "D"),
                                         (False, "predicted time", "blue", "o")):  # fmt: skip
-        places = [place for place, variant in enumerate(shown) if bool(variant.tied) == tied]
-        if places:
+        indices = [index for index, variant in enumerate(shown) if bool(variant.tied) == tied]
+        if indices:
             series.append(Series(
-                label, [shown[place].seconds for place in places], places, colour, marker,
-                texts=[_variant_text(shown[place], level) for place in places],
-                band=([bounds[place][0] for place in places], [bounds[place][1] for place in places]), across=True,
+                label, [shown[index].seconds for index in indices], indices, colour, marker,
+                texts=[_variant_text(shown[index], level) for index in indices],
+                band=([bounds[index][0] for index in indices], [bounds[index][1] for index in indices]), across=True,
             ))  # fmt: skip
     words = f"Predicted times and {100 * level:g} % intervals of the {len(shown)} fastest variants, fastest at the top."
     names = Axis("", log=False, names=tuple(variant.name for variant in shown))

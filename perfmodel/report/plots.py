@@ -165,7 +165,7 @@ def _stack(
     """Draw stacked shares [%]; return the lowest and the highest end, and the places for the times."""
     from matplotlib.colors import to_rgb
 
-    parts = [([name], name, FILLS[place % len(FILLS)]) for place, name in enumerate(shown)]
+    parts = [([name], name, FILLS[index % len(FILLS)]) for index, name in enumerate(shown)]
     parts += [([*rest], f"{len(rest)} others", drawing.REST)] if rest else []
     ends = [[0.0, 0.0] for _ in bars]  # left and right ends of the stacks
     for names, label, colour in parts:
@@ -186,10 +186,10 @@ def _draw_apart(
 ) -> tuple[float, float, list[float]]:
     height = 0.8 / max(len(shown), 1)
     ends = [0.0, 100.0]
-    for place, name in enumerate(shown):
+    for index, name in enumerate(shown):
         shares = [bar.get(name, 0.0) for bar in bars]
-        rows = [row - 0.4 + height * (place + 0.5) for row in range(len(bars))]
-        axes.barh(rows, shares, 0.92 * height, color=FILLS[place % len(FILLS)], label=name)
+        rows = [row - 0.4 + height * (index + 0.5) for row in range(len(bars))]
+        axes.barh(rows, shares, 0.92 * height, color=FILLS[index % len(FILLS)], label=name)
         ends += shares
     axes.axvline(100, color="0.3", linewidth=1, linestyle="--", label="predicted time")
     if rest:

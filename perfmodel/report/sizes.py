@@ -62,8 +62,8 @@ def panels_of(rankings: Sequence[Ranking], leads: Callable[[Sequence[Ranking], s
     points = [ranking.sizes for ranking in rankings]
     across = varying(points)[0]
     panels = []
-    for places in combinations(points):
-        here = tuple(sorted((rankings[place] for place in places), key=lambda ranking: ranking.sizes[across]))
+    for chosen in combinations(points):
+        here = tuple(sorted((rankings[index] for index in chosen), key=lambda ranking: ranking.sizes[across]))
         others = [{name: size for name, size in ranking.sizes.items() if name != across} for ranking in here]
         same = all(sizes == others[0] for sizes in others)
         title = ", ".join(f"{name}={size}" for name, size in others[0].items()) if same else ""
@@ -144,7 +144,7 @@ def sweep_figure(panels: Sequence[Panel], title: str) -> Figure:
 
 def draw_panel(axes: Axes, panel: Panel, names: Sequence[str], measured: Mapping[str, Times] | None = None) -> None:
     """Draw a panel; the index of a variant in `names` gives its colour and marker."""
-    series = [one for place, name in enumerate(names) if len((one := _series(panel, place, name)).x)]
+    series = [one for index, name in enumerate(names) if len((one := _series(panel, index, name)).x)]
     for one in list(series):
         if measured and one.label in measured:
             sizes, seconds = measured[one.label]
@@ -159,9 +159,9 @@ def draw_panel(axes: Axes, panel: Panel, names: Sequence[str], measured: Mapping
     for lead in changes:
         colour = next((NAMED[one.colour] for one in picture.series if one.label == lead.name), REST)
         axes.axvline(lead.low, color=colour, linewidth=1, linestyle=":", zorder=1)
-        place, _ = axes.transAxes.inverted().transform(axes.transData.transform((lead.low, axes.get_ylim()[0])))
-        if len(changes) <= MOST_WRITTEN and place - last > GAP:
-            last = place
+        left, _ = axes.transAxes.inverted().transform(axes.transData.transform((lead.low, axes.get_ylim()[0])))
+        if len(changes) <= MOST_WRITTEN and left - last > GAP:
+            last = left
             axes.annotate(
                 f"from {lead.low}: {lead.name}", (lead.low, 0.02), xycoords=("data", "axes fraction"), rotation=90,
                 xytext=(3, 0), textcoords="offset points", fontsize="x-small", color="0.25", va="bottom",
@@ -169,17 +169,17 @@ def draw_panel(axes: Axes, panel: Panel, names: Sequence[str], measured: Mapping
     axes.set_title(title, fontsize="small")
 
 
-def _series(panel: Panel, place: int, name: str) -> Series:
+def _series(panel: Panel, index: int, name: str) -> Series:
     shown = [
         (point.sizes[panel.name], variant)
         for point in panel.points for variant in point if variant.name == name and variant.seconds > 0
     ]  # fmt: skip
     bounds = [variant.interval for _, variant in shown if variant.interval is not None]
     band = ([low for low, _ in bounds], [high for _, high in bounds]) if len(bounds) == len(shown) else None
-    marker = MARKERS[place % len(MARKERS)] if len(shown) <= MOST_MARKED else ""
-    line = LINES[place // len(drawing.COLOURS) % len(LINES)]
+    marker = MARKERS[index % len(MARKERS)] if len(shown) <= MOST_MARKED else ""
+    line = LINES[index // len(drawing.COLOURS) % len(LINES)]
     x, y = [size for size, _ in shown], [variant.seconds for _, variant in shown]
-    return Series(name, x, y, drawing.style(place)[0], marker, line, band=band)
+    return Series(name, x, y, drawing.style(index)[0], marker, line, band=band)
 
 
 def _picture(series: Sequence[Series], across: str) -> Picture:

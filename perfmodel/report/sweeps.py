@@ -73,13 +73,13 @@ Ties: TypeAlias = Mapping[int, Sequence[str]]
 
 def leads_lines(leads: Sequence[Lead], parameter: str, tied: Ties) -> list[str]:
     """Return a line for each lead; neighbouring leads share a line if their variants tie at all ends."""
-    lines, place = [], 0
-    while place < len(leads):
-        end = place + 1
-        while end < len(leads) and _all_tie(leads[place : end + 1], tied):
+    lines, index = [], 0
+    while index < len(leads):
+        end = index + 1
+        while end < len(leads) and _all_tie(leads[index : end + 1], tied):
             end += 1
-        lines.append(_lead_text(leads[place:end], parameter, tied))
-        place = end
+        lines.append(_lead_text(leads[index:end], parameter, tied))
+        index = end
     return lines
 
 
@@ -149,7 +149,7 @@ def _listed(names: Sequence[str]) -> str:
 
 BROKEN = "breaks an assumption"
 
-Places: TypeAlias = Sequence[Mapping[str, KernelPoint]]
+KernelPoints: TypeAlias = Sequence[Mapping[str, KernelPoint]]
 """For each size the roofline points of the variants; empty if they are not known."""
 RATES = (
     Column("GFLOP/s", "operations_per_s", lambda rate: f"{rate / 1e9:.3g}" if rate else NONE),
@@ -163,7 +163,7 @@ def interval_cell(record: Mapping[str, Any]) -> str:
 
 
 def sweep_table(
-    points: Sequence[Ranking], places: Places = (), withheld: Mapping[str, str] = MappingProxyType({})
+    points: Sequence[Ranking], kernel_points: KernelPoints = (), withheld: Mapping[str, str] = MappingProxyType({})
 ) -> Table:
     """Return a record for each size and variant: time, interval, rank, ties, rates and the seconds of each term.
 
@@ -172,15 +172,15 @@ def sweep_table(
     names = tuple(points[0].sizes)
     terms = dict.fromkeys(term for point in points for variant in point for term in variant.terms)
     keys = ("seconds", "low_s", "high_s", "fastest", "tied", "to_measure")
-    rates = tuple(column.key for column in RATES) if any(places) else ()
+    rates = tuple(column.key for column in RATES) if any(kernel_points) else ()
     empty = dict.fromkeys((*names, "variant", "place", *keys, "problem", *rates, *(f"term.{term}" for term in terms)))
     records: list[dict[str, Any]] = []
-    for point, here in zip(points, places or [{}] * len(points), strict=True):
-        for place, variant in enumerate(point, 1):
+    for point, here in zip(points, kernel_points or [{}] * len(points), strict=True):
+        for index, variant in enumerate(point, 1):
             low, high = variant.interval or (None, None)
             values = (variant.seconds, low, high, variant.fastest, variant.tied, variant.to_measure)
             records.append({
-                **empty, **point.sizes, "variant": variant.name, "place": place, **dict(zip(keys, values, strict=True)),
+                **empty, **point.sizes, "variant": variant.name, "place": index, **dict(zip(keys, values, strict=True)),
                 **_rates(here, variant.name), **{f"term.{term}": seconds for term, seconds in variant.terms.items()},
             })  # fmt: skip
         records += [{**empty, **point.sizes, "variant": name, "problem": BROKEN} for name in point.broken]
@@ -194,12 +194,12 @@ def sweep_table(
     return Table(columns, records, len(names) + several)
 
 
-def winners_table(points: Sequence[Ranking], places: Places = ()) -> Table:
+def winners_table(points: Sequence[Ranking], kernel_points: KernelPoints = ()) -> Table:
     """Return a record for each size: the fastest variant, its probability, its ties, its rates, and every time."""
     names = tuple(points[0].sizes)
     known = any(variant.fastest is not None for point in points for variant in point)
     records = []
-    for point, here in zip(points, places or [{}] * len(points), strict=True):
+    for point, here in zip(points, kernel_points or [{}] * len(points), strict=True):
         best = point[0] if point else None
         records.append({
             **{f"size.{name}": size for name, size in point.sizes.items()}, "best": best and best.name,
@@ -209,20 +209,20 @@ def winners_table(points: Sequence[Ranking], places: Places = ()) -> Table:
     columns = [
         *(Column(name, f"size.{name}") for name in names), Column("fastest", "best"),
         *((Column("sure", "sure", percent), Column("ties with", "ties")) if known else ()),
-        *(RATES if any(places) else ()),
+        *(RATES if any(kernel_points) else ()),
         *(Column(name, f"time.{name}", seconds_text) for name in _variants(points)),
     ]  # fmt: skip
     return Table(columns, records, len(names) + 1)
 
 
-def sweep_records(points: Sequence[Ranking], places: Places = ()) -> list[dict[str, Any]]:
+def sweep_records(points: Sequence[Ranking], kernel_points: KernelPoints = ()) -> list[dict[str, Any]]:
     """Return the variants at each size for JSON, the fastest first."""
     return [
         {
             "sizes": dict(point.sizes), "broken": list(point.broken),
             "variants": [variant_document(variant, here.get(variant.name)) for variant in point],
         }
-        for point, here in zip(points, places or [{}] * len(points), strict=True)
+        for point, here in zip(points, kernel_points or [{}] * len(points), strict=True)
     ]  # fmt: skip
 
 
@@ -246,8 +246,8 @@ def shares(variant: RankedVariant) -> list[tuple[str, float, float | None]]:
     return [(term, seconds, seconds / total if total > 0 else None) for term, seconds in ordered]
 
 
-def _rates(places: Mapping[str, KernelPoint], name: str) -> dict[str, float | None]:
-    return places[name].document if name in places else {}
+def _rates(kernel_points: Mapping[str, KernelPoint], name: str) -> dict[str, float | None]:
+    return kernel_points[name].document if name in kernel_points else {}
 
 
 def _variants(points: Sequence[Ranking]) -> tuple[str, ...]:

@@ -244,7 +244,7 @@ def _t4(path: Path, document: Mapping[str, Any]) -> TunerResults:
     if not isinstance(version, str) or version.partition(".")[0] != "1":
         raise DocumentError(f"has results of the schema version {version!r}, and version 1 is known here")
     unit = str(metadata.get("timeunit", "ms")) if isinstance(metadata, dict) else "ms"
-    entries = ((f"result {place}", entry) for place, entry in enumerate(document["results"], start=1))
+    entries = ((f"result {number}", entry) for number, entry in enumerate(document["results"], start=1))
     return _results(path, "T4", entries, lambda entry: _t4_result(entry, unit))
 
 

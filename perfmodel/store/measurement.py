@@ -175,14 +175,14 @@ class Measurement(BaseModel):
         return self.median / self.seconds - 1
 
     @property
-    def place(self) -> Key:
+    def case_key(self) -> Key:
         """Device, kernel, variant and sizes."""
         return self.device, self.platform, self.kernel, canonical(self.variant), canonical(self.parameters)
 
     @property
     def key(self) -> Key:
-        """Place, driver and code, which identify a configuration."""
-        return (*self.place, self.driver, self.kernel_hash)
+        """Case, driver and code, which identify a configuration."""
+        return (*self.case_key, self.driver, self.kernel_hash)
 
     def after(self, before: Measurement | None) -> Measurement:
         """Return this record, with the visits of `before` put first if this record continues it (:meth:`follows`)."""
@@ -193,11 +193,11 @@ class Measurement(BaseModel):
         return before.status == self.status == "ok" and self.matches(before)
 
     def matches(self, other: Measurement) -> bool:
-        """Whether place, driver and code are equal; for code of another Loopy, equal counts suffice."""
+        """Whether case, driver and code are equal; for code of another Loopy, equal counts suffice."""
         options = (options_of(row.kernel_hash) for row in (self, other))
         counted_alike = "" != self.counts_hash == other.counts_hash and next(options) == next(options)
         same_code = self.kernel_hash == other.kernel_hash or counted_alike
-        return same_code and self.driver == other.driver and self.place == other.place
+        return same_code and self.driver == other.driver and self.case_key == other.case_key
 
 
 def options_of(kernel_hash: str) -> str:

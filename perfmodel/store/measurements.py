@@ -228,7 +228,7 @@ class Measurements(FrozenValue):
     def _joined(self) -> tuple[tuple[Measurement, ...], tuple[Impossible, ...]]:
         visits: dict[Key, list[Measurement]] = {}
         for row in self.rows:
-            earlier = visits.setdefault(row.place, [])
+            earlier = visits.setdefault(row.case_key, [])
             if earlier and not row.follows(earlier[-1]):
                 earlier.clear()
             earlier.append(row)
@@ -254,8 +254,8 @@ class Measurements(FrozenValue):
     @cached_property
     def outdated(self) -> tuple[Measurement, ...]:
         """Records that newer ones with other code or another driver replaced."""
-        newest = {row.place: row for row in self.rows}
-        return tuple(row for row in self.rows if not newest[row.place].matches(row))
+        newest = {row.case_key: row for row in self.rows}
+        return tuple(row for row in self.rows if not newest[row.case_key].matches(row))
 
     @property
     def drivers(self) -> tuple[str, ...]:

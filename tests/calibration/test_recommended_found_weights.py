@@ -117,7 +117,7 @@ def test_of_several_the_better_verdict_wins(machine, own, project, taken):
     found = find_weights()
     assert places[taken] == found.folder
     assert ("; " + {"own": own, "project": project}[taken] in found.text) or not found.verdict
-    assert found.place == "; ".join(filter(None, found.text.replace(found.verdict, "", 1).split("; ")))
+    assert found.source == "; ".join(filter(None, found.text.replace(found.verdict, "", 1).split("; ")))
     passed = (f"{places['own'] / CORE}.json (your own) is passed over: {own}",) if taken == "project" else ()
     assert passed == found.passed_over
     assert all(words in found.text for words in passed)

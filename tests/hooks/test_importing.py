@@ -245,7 +245,7 @@ def test_a_stopped_import_continues(monkeypatch):
     found = import_results("cache.json", build_and_note, "store", SIZES, name="kernel")
     assert (3, 5) == (len(found.rows), found.known)
     assert [(64, 2), (64, 3), (64, 4)] == counted
-    assert 8 == len({row.place for row in store.read("store").rows})
+    assert 8 == len({row.case_key for row in store.read("store").rows})
 
 
 def test_many_counts_are_packed(monkeypatch):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 from perfmodel.kernels import KernelClass, Ladder
 from perfmodel.measuring import DEFAULT, FULL, QUICK, Campaign
-from perfmodel.measuring.campaign import Configuration, in_turn, ordered, places
+from perfmodel.measuring.campaign import Configuration, even_indices, in_turn, ordered
 
 
 def kernel(name="k", tags=("paper",), variants=({"a": 1}, {"a": 2}, {"a": 3}), dimensions=1) -> KernelClass:
@@ -51,7 +51,7 @@ def test_runs_of_a_visit_that_is_cut_short():
 
 
 def test_places_and_turns():
-    assert [(0, 7, 4), (0, 1), (0,), ()] == [places(*given) for given in ((8, 3), (2, 3), (8, 1), (0, 3))]
+    assert [(0, 7, 4), (0, 1), (0,), ()] == [even_indices(*given) for given in ((8, 3), (2, 3), (8, 1), (0, 3))]
     given = ["a1", "a2", "a3", "b1", "c1", "c2"]
     assert ["a1", "b1", "c1", "a2", "c2", "a3"] == in_turn(given, owner=lambda item: item[0])
 

@@ -120,12 +120,12 @@ def kill_after(process: subprocess.Popen[str], folder: Path, written: int, pause
 
 
 def places(found: Measurements) -> list[store.Key]:
-    return sorted(row.place for row in found.current)
+    return sorted(row.case_key for row in found.current)
 
 
 def visited(path: Path) -> list[tuple[store.Key, str]]:
     """Which configuration each record is of, and when its visit began."""
-    return [(row.place, row.visits[0].began_at) for row in store.read(path).rows] if path.exists() else []
+    return [(row.case_key, row.visits[0].began_at) for row in store.read(path).rows] if path.exists() else []
 
 
 def whole_and_once(folder: Path, expected: list[store.Key], rows: str) -> None:

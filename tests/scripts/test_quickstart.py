@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from perfmodel import measuring
-from perfmodel.calibration.recommended import places, recommended_weights
+from perfmodel.calibration.recommended import recommended_weights, search_folders
 from scripts import quickstart
 from tests.machine import ROOT
 
@@ -79,4 +79,4 @@ def test_it_writes_where_predictions_look_for_weights(tmp_path, monkeypatch, cap
     with pytest.raises(SystemExit):
         quickstart.main(["--help"])
     assert f"default: your data folder, {tmp_path / 'data' / 'perfmodel'}" in capsys.readouterr().out
-    assert ("your own", tmp_path / "data" / "perfmodel") == places()[0]
+    assert ("your own", tmp_path / "data" / "perfmodel") == search_folders()[0]

@@ -44,35 +44,35 @@ class Lines:
             bound = sum((self.cardinalities.count(domain) for domain, _ in self.sites), Count.constant(0))
             return bound.labelled("line", False, all_doubts(self.sites))
         assumptions = self.cardinalities.program.assumptions
-        places = [places_of(access, self.line_bytes, self.sizes, assumptions) for _, access in self.sites]
-        reasons = self._reasons(per, places)
+        line_maps = [line_map_of(access, self.line_bytes, self.sizes, assumptions) for _, access in self.sites]
+        reasons = self._reasons(per, line_maps)
         total = self._total([
-            part for key, cells in self._touched(per, places).items()
+            part for key, cells in self._touched(per, line_maps).items()
             for part in _with_a_point_per_line(cells.coalesce(), key[-1])
         ])
         return total.labelled("line", total.exact and not reasons, reasons)
 
-    def _reasons(self, per: str, places: list[Places]) -> list[str]:
+    def _reasons(self, per: str, line_maps: list[LineMap]) -> list[str]:
         """Return why the count is not exact, for example because rows of different length may share lines."""
         reasons = all_doubts(self.sites)
         array = self.sites[0][1].array
-        if any(place.cells_per_line is not None for place in places):
+        if any(line_map.cells_per_line is not None for line_map in line_maps):
             reasons.append(f"a row of '{array}' may begin anywhere in a line")
-        if per != "instance" and len({place.rows for place in places}) > 1:
+        if per != "instance" and len({line_map.rows for line_map in line_maps}) > 1:
             reasons.append(f"rows of '{array}' that differ in length may share lines")
         return reasons
 
-    def _touched(self, per: str, places: list[Places]) -> dict[Key, isl.Set]:
+    def _touched(self, per: str, line_maps: list[LineMap]) -> dict[Key, isl.Set]:
         """Return sets of (unit, row, line) or (unit, row, cell); accesses share a set if their rows are the same."""
         touched: dict[Key, isl.Set] = {}
-        layouts = [place.rows for place in places]
-        for number, ((domain, _), place) in enumerate(zip(self.sites, places, strict=True)):
+        layouts = [line_map.rows for line_map in line_maps]
+        for number, ((domain, _), line_map) in enumerate(zip(self.sites, line_maps, strict=True)):
             whole = completed(domain, self.cardinalities.program.launches[domain.launch])
             axes_added = len(whole.axes) - len(domain.axes)  # at the end
-            target = self._unit(whole, per).flat_range_product(place.of_points.add_dims(IN, axes_added))
+            target = self._unit(whole, per).flat_range_product(line_map.of_points.add_dims(IN, axes_added))
             site = number if per == "instance" else layouts.index(layouts[number])
             for part, points in self._parts(whole, per):
-                key = (domain.launch, site, part, place.cells_per_line)
+                key = (domain.launch, site, part, line_map.cells_per_line)
                 lines = points.apply(target)
                 touched[key] = touched[key].union(lines) if key in touched else lines
         return touched
@@ -112,7 +112,7 @@ class Lines:
 
 
 @dataclass(frozen=True)
-class Places:
+class LineMap:
     """Where the cells of an access lie: maps from executed points to (row, line).
 
     If rows may begin inside a line, the map is to (row, cell). ``rows`` has the distances of rows along each axis
@@ -124,8 +124,8 @@ class Places:
     rows: tuple[str, ...]
 
 
-def places_of(access: Access, line_bytes: int, sizes: Mapping[str, int], assumptions: isl.Set) -> Places:
-    """Return the places of an access; axes whose strides are numbers form a row (at given sizes, the whole array)."""
+def line_map_of(access: Access, line_bytes: int, sizes: Mapping[str, int], assumptions: isl.Set) -> LineMap:
+    """Return the map from the points of an access to lines; axes whose strides are numbers form a row (at given sizes, the whole array)."""
     cells: isl.Map = access.cells
     part = gcd(line_bytes, access.bits // 8)  # cells of this size lie on one line each
     parts, per_line = access.bits // 8 // part, line_bytes // part
@@ -134,22 +134,22 @@ def places_of(access: Access, line_bytes: int, sizes: Mapping[str, int], assumpt
     steps = _known_steps(strides, access.unit_axis, per_line, sizes, assumptions)
     rows = [k for k in range(len(axes)) if k not in steps]
     offset = 0
-    begins = [strides[k] for k in rows]
+    offsets = [strides[k] for k in rows]
     if set(quasi_polynomial_of(access.offset).parameters) <= set(sizes):
         offset = parts * (value_at(access.offset, sizes) + access.shifted(sizes))
     else:
-        begins.append(access.offset.scale_val(isl.Val(parts)))
-    aligned = all(divisible(step, per_line, assumptions) for step in begins)
-    place = " + ".join([str(offset), *(f"{step}*{axes[k]}" for k, step in steps.items())])
+        offsets.append(access.offset.scale_val(isl.Val(parts)))
+    aligned = all(divisible(step, per_line, assumptions) for step in offsets)
+    line = " + ".join([str(offset), *(f"{step}*{axes[k]}" for k, step in steps.items())])
     if parts > 1:
-        place += " + part"
+        line += " + part"
     if aligned:
-        place = f"floor(({place})/{per_line})"
-    target = ", ".join([*(axes[k] for k in rows), "place"])
-    where = f"place = {place}" if parts == 1 else f"exists part : 0 <= part < {parts} and place = {place}"
-    places = cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{target}] : {where} }}"))
+        line = f"floor(({line})/{per_line})"
+    target = ", ".join([*(axes[k] for k in rows), "line"])
+    where = f"line = {line}" if parts == 1 else f"exists part : 0 <= part < {parts} and line = {line}"
+    lines = cells.apply_range(isl.Map(f"{{ [{', '.join(axes)}] -> [{target}] : {where} }}"))
     distances = tuple(str(access.strides[k].scale_val(isl.Val(access.bits))) for k in rows)
-    return Places(places, None if aligned else per_line, distances)
+    return LineMap(lines, None if aligned else per_line, distances)
 
 
 def _known_steps(

@@ -22,7 +22,7 @@ from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.folded import Changes, Values
 from perfmodel.counts.nests.nest import SET, Nest, NestAccess, NestChain, moving_address_of
 from perfmodel.counts.program import program
-from perfmodel.counts.program.program import Domain, Node, Place, Statement
+from perfmodel.counts.program.program import Domain, Node, NodePath, Statement
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount, total
 from perfmodel.errors import CountError
@@ -36,12 +36,12 @@ class Surroundings:
     interval: int  # number of the barrier interval in the launch
     outer: tuple[str, ...]  # loops around the interval, which contain barriers
     inner: tuple[str, ...]  # loops inside the interval, without unrolled ones
-    loop: Place  # the position of the innermost of these loops, or of the interval
+    loop: NodePath  # the position of the innermost of these loops, or of the interval
     repeated: tuple[str, ...] = ()  # unrolled loops around an inner loop: the code has a copy of it for each value
     unrolled: tuple[str, ...] = field(default=(), compare=False)  # all unrolled loops around the position
 
 
-def surroundings(schedule: tuple[Node, ...], unrolled: Container[str]) -> Mapping[tuple[int, Place], Surroundings]:
+def surroundings(schedule: tuple[Node, ...], unrolled: Container[str]) -> Mapping[tuple[int, NodePath], Surroundings]:
     """Return the surroundings of each schedule position of each launch, positions before a node included."""
     return {
         (launch, position): around
@@ -59,8 +59,8 @@ class _Intervals:
     interval: int = 0
 
     def block(
-        self, nodes: tuple[Node, ...], parent: Place, outer: tuple[str, ...]
-    ) -> Iterator[tuple[Place, Surroundings]]:
+        self, nodes: tuple[Node, ...], parent: NodePath, outer: tuple[str, ...]
+    ) -> Iterator[tuple[NodePath, Surroundings]]:
         """Yield the positions of siblings with a barrier among or below them, or of a whole launch."""
         for k, node in enumerate(nodes):
             around = Surroundings(self.launch, self.interval, outer, (), parent)
@@ -75,8 +75,8 @@ class _Intervals:
                 yield from self.without_barriers((node,), k, parent, around)
 
     def without_barriers(
-        self, nodes: tuple[Node, ...], first: int, parent: Place, around: Surroundings
-    ) -> Iterator[tuple[Place, Surroundings]]:
+        self, nodes: tuple[Node, ...], first: int, parent: NodePath, around: Surroundings
+    ) -> Iterator[tuple[NodePath, Surroundings]]:
         for k, node in enumerate(nodes, first):
             yield (*parent, 2 * k - 1), around
             yield (*parent, 2 * k), around

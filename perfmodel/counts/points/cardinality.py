@@ -122,7 +122,7 @@ class IntervalCounter:
     def __init__(self, assumptions: isl.Set) -> None:
         self._space = assumptions.get_space()
         self._zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self._space))
-        self._places = {assumptions.get_dim_name(PARAM, k): k for k in range(assumptions.dim(PARAM))}
+        self._positions = {assumptions.get_dim_name(PARAM, k): k for k in range(assumptions.dim(PARAM))}
         self._multiples: dict[str, Multiple] = {}
         self._one = self._floor(AffineForm({}, 1), 1)
         known = factored(assumptions.from_params())
@@ -210,5 +210,5 @@ class IntervalCounter:
             coefficients[name] = coefficients.get(name, Fraction(0)) + share
         aff = self._zero.set_constant_val(isl_value(constant))
         for name, share in coefficients.items():
-            aff = aff.set_coefficient_val(PARAM, self._places[name], isl_value(share))
+            aff = aff.set_coefficient_val(PARAM, self._positions[name], isl_value(share))
         return aff

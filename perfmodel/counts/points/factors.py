@@ -328,8 +328,8 @@ class Projector:
         self._groups = [frozenset(range(len(self._names)))]
         product = factored(whole)
         if product is not None and not product.basic.dim(DIV):  # floors could couple inames
-            places = {variable(k): k for k in range(len(self._names))}
-            self._groups = [frozenset(places[name] for name in factor.variables) for factor in product.factors]
+            positions = {variable(k): k for k in range(len(self._names))}
+            self._groups = [frozenset(positions[name] for name in factor.variables) for factor in product.factors]
         self._known: dict[tuple[frozenset[int], frozenset[int]], isl.Set] = {}
 
     def onto(self, names: list[str]) -> isl.Set:

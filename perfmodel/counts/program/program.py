@@ -48,7 +48,7 @@ Node = Run | Wait | Loop | DeviceKernel
 #: A position in a launch's schedule: the number of a node among its siblings, the loop, the number in that loop, ...
 #: ``(4, "k", 0)`` is the first node in the loop ``k``, which is the third node of its launch. Nodes have even
 #: numbers. A load for a node's test precedes the node and has the odd number before it.
-Place = tuple[int | str, ...]
+NodePath = tuple[int | str, ...]
 
 
 def instructions_in(node: Node) -> Iterator[str]:
@@ -274,7 +274,7 @@ class Statement:
     domain: Domain
     operations: tuple[Operation, ...]
     accesses: tuple[Access, ...]
-    place: Place = ()
+    place: NodePath = ()
     instruction: str = ""  # its identifier; "" for a test
     computed: tuple[Computed, ...] = ()  # each of the operations, or nothing where operands are not recorded
 

@@ -46,16 +46,16 @@ class DistinctCounts:
     """Assigns a position to each distinct count; comparing texts is faster than comparing functions with isl."""
 
     def __init__(self) -> None:
-        self.places: dict[str, tuple[int, Count]] = {}
+        self.positions: dict[str, tuple[int, Count]] = {}
 
     def __call__(self, count: Count) -> int:
         """Return the position of a count."""
         key = json.dumps(count.to_json(), sort_keys=True)
-        return self.places.setdefault(key, (len(self.places), count))[0]
+        return self.positions.setdefault(key, (len(self.positions), count))[0]
 
     def joint(self) -> JointCounts:
         """Return the counts by their positions."""
-        return JointCounts(count for _, count in self.places.values())
+        return JointCounts(count for _, count in self.positions.values())
 
 
 @dataclass(frozen=True, eq=False)

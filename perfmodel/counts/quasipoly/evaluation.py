@@ -54,11 +54,11 @@ class QuasiPolynomial(FrozenValue):
     @cached_property
     def sums(self) -> tuple[IntegerSum, ...]:
         """The pieces' polynomials with integer coefficients over common denominators."""
-        places, sums = _places(self.parameters, self.floors), []
+        indices, sums = _indices(self.parameters, self.floors), []
         for piece in self.pieces:
             common = lcm(1, *(c.denominator for c in piece.value.terms.values()))
             sums.append(IntegerSum(tuple(
-                (c.numerator * (common // c.denominator), tuple(sorted(monomial, key=lambda power: places[power[0]])))
+                (c.numerator * (common // c.denominator), tuple(sorted(monomial, key=lambda power: indices[power[0]])))
                 for monomial, c in piece.value.terms.items()
             ), common))
         return tuple(sums)
@@ -70,7 +70,7 @@ class QuasiPolynomial(FrozenValue):
         return source.compiled("exact", [*_assignment("v", self, source), "return v"])
 
 
-def _places(parameters: Sequence[str], floors: Sequence[NamedFloor]) -> dict[Atom, int]:
+def _indices(parameters: Sequence[str], floors: Sequence[NamedFloor]) -> dict[Atom, int]:
     return {name: k for k, name in enumerate((*parameters, *(floor.name for floor in floors)))}
 
 
@@ -79,10 +79,10 @@ class PythonSource:
 
     def __init__(self, parameters: Sequence[str], floors: Sequence[NamedFloor]) -> None:
         self.parameters, self.floors = parameters, floors
-        self.places = _places(parameters, floors)
+        self.indices = _indices(parameters, floors)
 
     def form(self, form: AffineForm) -> str:
-        parts = [f"{c}*x{self.places[name]}" if c != 1 else f"x{self.places[name]}" for name, c in form.terms.items()]
+        parts = [f"{c}*x{self.indices[name]}" if c != 1 else f"x{self.indices[name]}" for name, c in form.terms.items()]
         if form.constant or not parts:
             parts.append(str(form.constant))
         return " + ".join(parts).replace("+ -", "- ")
@@ -97,7 +97,7 @@ class PythonSource:
 
     def sum(self, value: IntegerSum) -> str:
         parts = [
-            "*".join([str(c), *(f"x{self.places[atom]}" for atom, exponent in powers for _ in range(exponent))])
+            "*".join([str(c), *(f"x{self.indices[atom]}" for atom, exponent in powers for _ in range(exponent))])
             for c, powers in value.terms
         ]
         total = f"sum(({', '.join(parts)}))" if len(parts) > CHAIN else " + ".join(parts) or "0"
@@ -105,8 +105,8 @@ class PythonSource:
 
     def compiled(self, name: str, lines: Sequence[str]) -> Callable[..., Any]:
         """Return the function of the parameters with these lines."""
-        arguments = ", ".join(f"x{self.places[name]}" for name in self.parameters)
-        floors = [f"x{self.places[f.name]} = ({self.form(f.form)}) // {f.denominator}" for f in self.floors]
+        arguments = ", ".join(f"x{self.indices[name]}" for name in self.parameters)
+        floors = [f"x{self.indices[f.name]} = ({self.form(f.form)}) // {f.denominator}" for f in self.floors]
         return _compiled(name, "\n    ".join([f"def {name}({arguments}):", *floors, *lines]))
 
 

@@ -120,7 +120,7 @@ class _Translator:
 
     def __init__(self, space: isl.Space) -> None:
         self.parameters = tuple(space.get_dim_name(PARAM, k) for k in range(space.dim(PARAM)))
-        self.places: dict[Atom, int] = {name: k for k, name in enumerate(self.parameters)}
+        self.positions: dict[Atom, int] = {name: k for k, name in enumerate(self.parameters)}
         self.floors: list[NamedFloor] = []
 
     def form(self, aff: isl.Aff) -> tuple[AffineForm, int]:
@@ -128,14 +128,14 @@ class _Translator:
         floors = [self.floor(aff.get_div(k)) if is_used else "" for k, is_used in enumerate(used)]
         form, denominator = fraction_of(aff, [*self.parameters, *floors])
         divisor = gcd(denominator, form.constant, *form.terms.values())
-        terms = {name: form[name] // divisor for name in sorted(form.terms, key=self.places.__getitem__)}
+        terms = {name: form[name] // divisor for name in sorted(form.terms, key=self.positions.__getitem__)}
         return AffineForm(terms, form.constant // divisor), denominator // divisor
 
     def floor(self, aff: isl.Aff) -> str:
         form, denominator = self.form(aff)
         name = f"floor(({form})/{denominator})"
-        if name not in self.places:
-            self.places[name] = len(self.places)
+        if name not in self.positions:
+            self.positions[name] = len(self.positions)
             self.floors.append(NamedFloor(name, form, denominator))
         return name
 
@@ -173,7 +173,7 @@ class _Translator:
             terms[monomial] = terms[monomial] + coefficient if monomial in terms else coefficient
 
         def positions(monomial: Monomial) -> list[tuple[int, int]]:
-            return sorted((self.places[atom], exponent) for atom, exponent in monomial)
+            return sorted((self.positions[atom], exponent) for atom, exponent in monomial)
 
         return Polynomial({monomial: terms[monomial] for monomial in sorted(terms, key=positions)})
 

@@ -20,7 +20,7 @@ from loopy.schedule import Barrier, CallKernel, EnterLoop, LeaveLoop, ReturnFrom
 from pytools.lex import ParseError
 
 from perfmodel.counts.program import program
-from perfmodel.counts.program.program import DeviceKernel, Domain, Launch, Loop, Node, Place, Run
+from perfmodel.counts.program.program import DeviceKernel, Domain, Launch, Loop, Node, NodePath, Run
 from perfmodel.counts.reading import sets
 from perfmodel.counts.reading.branches import Arm, shares, with_share
 from perfmodel.counts.reading.domains import Domains, Statistics
@@ -32,7 +32,7 @@ from perfmodel.counts.reading.values import INT, Condition, Options, Scope
 from perfmodel.errors import CountError, OptionError, listed
 
 SET, PARAM, DIV = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
-Executed = tuple[Domain, Place, str]  # the set of a statement's instances, its schedule position, its instruction
+Executed = tuple[Domain, NodePath, str]  # the set of a statement's instances, its schedule position, its instruction
 Loops = tuple[str, ...]  # sequential inames, outermost first
 Tests = frozenset[Any]  # predicates
 
@@ -59,7 +59,7 @@ class Statements:
         self.declared, self.options = declared, options
         self.indexing = Indexing(kernel, domains)
         self.launch, self.width = -1, 1  # the present launch, and its extent along local axis 0
-        self.place: Place = ()  # of the present instruction
+        self.place: NodePath = ()  # of the present instruction
         self.instruction = ""  # its identifier; "" in a test
         self.order: dict[Executed, tuple[Condition, ...]] = {}  # with the tests around it that have no probability
         self.written: Counter[str] = Counter()  # earlier writes to each variable
@@ -70,7 +70,7 @@ class Statements:
         self.selected = instructions_within(kernel, options.within)
         self.tags: set[str] = set()  # of all accesses to memory
 
-    def begin_launch(self, launch: Launch) -> None:
+    def start_launch(self, launch: Launch) -> None:
         self.launch += 1
         self.width = launch.group_shape[0] if launch.group_shape else 1
 
@@ -119,7 +119,7 @@ class Statements:
             yield program.Statement(domain, tuple(operations), tuple(accesses), *key[1:], tuple(computed))
 
     def add_test(
-        self, test: Any, inames: Iterable[str], place: Place, passed: Iterable[Any] = (), shared: bool = False
+        self, test: Any, inames: Iterable[str], place: NodePath, passed: Iterable[Any] = (), shared: bool = False
     ) -> None:
         """Add a test in a nest of inames; ``shared`` is True if it is unknown whether instructions share the test."""
         self.place, self.instruction = place, ""
@@ -129,7 +129,7 @@ class Statements:
         conditions = tuple((before, True) for before in passed)
         self._record(walk, inames, conditions, partial(self.domains.at_test, shared=shared))
 
-    def add_instruction(self, identifier: str, place: Place) -> None:
+    def add_instruction(self, identifier: str, place: NodePath) -> None:
         """Add the execution of an instruction, if ``within`` selects it."""
         instruction = self.kernel.id_to_insn[identifier]
         self.place, self.instruction = place, identifier
@@ -243,7 +243,7 @@ class _Block(NamedTuple):
     required: tuple[Tests, ...]  # the tests of each of them
     inames: tuple[frozenset[str], ...]  # of each of them
     loops: Loops  # around them
-    around: Place | None  # their position in the launch; None on the host
+    around: NodePath | None  # their position in the launch; None on the host
 
 
 class _Extraction:
@@ -282,14 +282,14 @@ class _Extraction:
         self.on_host = tuple((test, True) for test in sorted(tested, key=repr))
         repeats = self.domains.domain(len(self.launches), loops, self.on_host).points
         self.launches.append(Launch(node.name, group, grid, repeats))
-        self.statements.begin_launch(self.launches[-1])
+        self.statements.start_launch(self.launches[-1])
         # Loopy repeats the code for each slab of a hardware axis: slabs have guards of their own, barriers have none.
         increments = self.kernel.iname_slab_increments
         cut = [name for name in self.inames_in(node) if self.domains.axes[name] and any(increments.get(name, ()))]
         self.copies = prod(len(get_slab_decomposition(self.kernel, name)) for name in cut)
         self.walk_block(node.body, loops, tested, ())
 
-    def walk_block(self, nodes: tuple[Node, ...], loops: Loops, tested: Tests, around: Place | None) -> None:
+    def walk_block(self, nodes: tuple[Node, ...], loops: Loops, tested: Tests, around: NodePath | None) -> None:
         inner = {name for name, axis in self.domains.axes.items() if around is None or not axis} - {*loops}
         required = tuple(self.required(node, inner) for node in nodes)
         inames = tuple(map(self.inames_in, nodes)) if any(required) else (frozenset[str](),) * len(nodes)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from perfmodel.counts.program.program import DeviceKernel, Launch, Loop, Node, Place, Wait, has_barrier
+from perfmodel.counts.program.program import DeviceKernel, Launch, Loop, Node, NodePath, Wait, has_barrier
 
 ORDERS = ("serial", "vectors", "lockstep")
 #: Names of loops (group and lane axes too) and numbers of positions among siblings, outermost first.
@@ -28,7 +28,7 @@ Path = tuple[int | str, ...]
 
 def paths(
     device: DeviceKernel, launch: Launch, unrolled: Container[str], order: str, lanes: int = 1
-) -> Mapping[Place, Path]:
+) -> Mapping[NodePath, Path]:
     """Return, for each schedule position of a launch, the loops around it and its positions in them.
 
     Work-groups run one after another, g.0 fastest. ``"serial"``: the work-items of a group do too, l.0 fastest. If the
@@ -74,7 +74,9 @@ class _DeviceOrder:
     unrolled: Container[str]
     serial: bool
 
-    def between_barriers(self, nodes: tuple[Node, ...], parent: Place, outside: Path) -> Iterator[tuple[Place, Path]]:
+    def between_barriers(
+        self, nodes: tuple[Node, ...], parent: NodePath, outside: Path
+    ) -> Iterator[tuple[NodePath, Path]]:
         """Yield the positions below a node that is or contains a barrier, and the loops around them."""
         region = 0
         for k, node in enumerate(nodes):
@@ -89,7 +91,7 @@ class _DeviceOrder:
             else:
                 yield from self.region(_positions(node, position), (*outside, region))
 
-    def region(self, positions: Iterable[Place], outside: Path) -> Iterator[tuple[Place, Path]]:
+    def region(self, positions: Iterable[NodePath], outside: Path) -> Iterator[tuple[NodePath, Path]]:
         """Yield positions in one barrier interval, and the loops around them."""
         # entries of a position that `outside` replaces
         depth = 2 * sum(isinstance(name, str) and not name.startswith("g.") for name in outside)
@@ -99,7 +101,7 @@ class _DeviceOrder:
         return not isinstance(node, Loop) or (node.iname in self.unrolled and all(map(self._is_written_out, node.body)))
 
 
-def _positions(node: Node, position: Place) -> Iterator[Place]:
+def _positions(node: Node, position: NodePath) -> Iterator[NodePath]:
     """Yield the positions of a node and of all nodes below it, each after the position before it."""
     yield position
     if isinstance(node, Loop):

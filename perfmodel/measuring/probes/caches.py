@@ -110,10 +110,10 @@ def cycle(lines: int, generator: np.random.Generator) -> NDArray[np.int64]:
     ])  # fmt: skip
 
 
-def linked(places: NDArray[np.int64], cells: int) -> Cells:
-    """Return cells that form a cycle: each of the places holds the next place, and the last holds the first."""
+def linked(positions: NDArray[np.int64], cells: int) -> Cells:
+    """Return cells that form a cycle: each of the positions holds the next one, and the last holds the first."""
     buffer = np.zeros(cells, np.uint32)
-    buffer[places] = np.roll(places, -1)
+    buffer[positions] = np.roll(positions, -1)
     return buffer
 
 
@@ -142,8 +142,8 @@ def _chase(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) ->
     visited = probed.newest(earlier, probed.CHASE)
     every = footprints(most) if len(visited) < settings.visits else disagreeing(visited)
     slack = SLACK_PAGES * PAGE_LINES
-    with instrument.memory(max(every, default=CELL) + slack * LINE_BYTES, np.zeros(1, np.uint32)) as (buffer, place):
-        instrument.kernel(SOURCE).set_args(buffer, place, np.int32(0))
+    with instrument.memory(max(every, default=CELL) + slack * LINE_BYTES, np.zeros(1, np.uint32)) as (buffer, start):
+        instrument.kernel(SOURCE).set_args(buffer, start, np.int32(0))
         if every:
             yield launch(instrument, settings, {"bytes": every[0]})
         for octets in every:
@@ -152,7 +152,7 @@ def _chase(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) ->
             first = int(generator.integers(SLACK_PAGES)) * PAGE_LINES
             order = (first + cycle(octets // LINE_BYTES, generator)).astype(np.uint32)
             _link(instrument, buffer, order)
-            instrument.write(place, order[:1] * np.uint32(LINE_BYTES // CELL))
+            instrument.write(start, order[:1] * np.uint32(LINE_BYTES // CELL))
             yield follow(instrument, settings, {"bytes": octets}, len(order))
 
 
@@ -166,8 +166,8 @@ def _link(instrument: Instrument, buffer: Any, order: Cells) -> None:
 
 def _conflicts(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:
     generator, kernel = np.random.default_rng(len(earlier)), instrument.kernel(SOURCE)
-    with instrument.memory(STRIDES[-1] * LINES[-1], np.zeros(1, np.uint32)) as (buffer, place):
-        kernel.set_args(buffer, place, np.int32(0))
+    with instrument.memory(STRIDES[-1] * LINES[-1], np.zeros(1, np.uint32)) as (buffer, start):
+        kernel.set_args(buffer, start, np.int32(0))
         instrument.write(buffer, np.zeros(1, np.uint32))
         yield launch(instrument, settings, {"stride": STRIDES[0], "lines": 1})
         for stride in STRIDES:
@@ -175,7 +175,7 @@ def _conflicts(instrument: Instrument, settings: ProbeSettings, earlier: Earlier
                 cells = generator.permutation(lines) * (stride // CELL)
                 for cell, following in zip(cells.tolist(), np.roll(cells, -1).tolist(), strict=True):
                     instrument.write(buffer, np.array([following], np.uint32), cell * CELL)
-                instrument.write(place, cells[:1].astype(np.uint32))
+                instrument.write(start, cells[:1].astype(np.uint32))
                 yield follow(instrument, settings, {"stride": stride, "lines": lines}, lines)
 
 
@@ -188,13 +188,13 @@ def _line(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> 
     generator, kernel = np.random.default_rng(len(earlier)), instrument.kernel(SOURCE)
     pairs = generator.permutation(octets // PAIR_BYTES) * (PAIR_BYTES // CELL)
     for apart in APART:
-        places = np.column_stack((pairs, pairs + apart // CELL)).ravel()
-        with instrument.memory(linked(places, octets // CELL), np.zeros(1, np.uint32)) as (buffer, place):
-            instrument.write(place, pairs[:1].astype(np.uint32))
-            kernel.set_args(buffer, place, np.int32(0))
+        positions = np.column_stack((pairs, pairs + apart // CELL)).ravel()
+        with instrument.memory(linked(positions, octets // CELL), np.zeros(1, np.uint32)) as (buffer, start):
+            instrument.write(start, pairs[:1].astype(np.uint32))
+            kernel.set_args(buffer, start, np.int32(0))
             if apart == APART[0]:
                 yield launch(instrument, settings, {"apart": apart})
-            yield follow(instrument, settings, {"apart": apart}, len(places))
+            yield follow(instrument, settings, {"apart": apart}, len(positions))
 
 
 def _is_cpu(instrument: Instrument) -> bool:
@@ -207,14 +207,14 @@ def _pages(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) ->
     generator, page_bytes = np.random.default_rng(len(earlier)), PAGE_LINES * LINE_BYTES
     most = instrument.most_bytes(settings.most_bytes) // page_bytes
     counts = [pages for pages in PAGES if pages <= most]
-    with instrument.memory(max(counts, default=1) * page_bytes, np.zeros(1, np.uint32)) as (buffer, place):
-        instrument.kernel(SOURCE).set_args(buffer, place, np.int32(0))
+    with instrument.memory(max(counts, default=1) * page_bytes, np.zeros(1, np.uint32)) as (buffer, start):
+        instrument.kernel(SOURCE).set_args(buffer, start, np.int32(0))
         yield launch(instrument, settings, {"pages": PAGES[0], "lines": "packed"})
         for pages in counts:
             order = generator.permutation(pages).astype(np.uint32)
             for kind, lines in (("packed", order), ("spread", order * PAGE_LINES + order % PAGE_LINES)):
                 _link(instrument, buffer, lines)
-                instrument.write(place, lines[:1] * np.uint32(LINE_BYTES // CELL))
+                instrument.write(start, lines[:1] * np.uint32(LINE_BYTES // CELL))
                 yield follow(instrument, settings, {"pages": pages, "lines": kind}, pages)
 
 

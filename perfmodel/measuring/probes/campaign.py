@@ -72,9 +72,9 @@ def _todo(known: Earlier, driver: str, settings: ProbeSettings, again: bool) -> 
 
 
 def _visited(
-    instrument: Instrument, folder: Path, settings: ProbeSettings, probe: Probe, place: tuple[int, int], deaths: int
+    instrument: Instrument, folder: Path, settings: ProbeSettings, probe: Probe, position: tuple[int, int], deaths: int
 ) -> ProbeRun:
-    began, facts, (series, visit) = monotonic(), instrument.device.facts, place
+    began, facts, (series, visit) = monotonic(), instrument.device.facts, position
     points, message = tuple[Point, ...](), "it ended the process twice"
     if deaths < 2:
         earlier = tuple(run for run in read_probes(folder) if run.series == series)

@@ -67,10 +67,10 @@ OVERLAP_HEAD = """
 kernel void overlap(global float *restrict out, global const float *restrict in, float p, float q)
 {
     size_t lane = get_local_id(0), part = get_group_id(0)/SHARE*get_local_size(0);
-    float x = PLACE;
+    float x = FIRST_VALUE;
 """
 SEPARATE, SHARED = "in[get_global_id(0)]", "(in + part)[lane]"
-PLACES = {"launch": "p", "memory": SEPARATE, "compute": SHARED, "both": SEPARATE}
+FIRST_VALUES = {"launch": "p", "memory": SEPARATE, "compute": SHARED, "both": SEPARATE}
 OVERLAP_ITEMS, OVERLAP_PARTS = 4096, 64
 OVERLAP_OPERATIONS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 RATIO = 2.5  # chains are used if their time is within this factor of the memory's time
@@ -153,7 +153,7 @@ def _barriers(instrument: Instrument, settings: ProbeSettings, earlier: Earlier)
 
 def overlap_source(part: str, operations: int) -> str:
     """Return the kernel of a part, with a chain of `operations` operations."""
-    return OVERLAP_HEAD.replace("PLACE", PLACES[part]) + STEP * operations + TAIL
+    return OVERLAP_HEAD.replace("FIRST_VALUE", FIRST_VALUES[part]) + STEP * operations + TAIL
 
 
 def _overlap(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> Iterator[Point]:

@@ -72,15 +72,15 @@ class Instrument:
         samples = sample(self.queue, (Enqueue(kernel, (groups,), (items,)),), runs)
         return tuple(round(seconds, 9) for seconds in samples.host_s)
 
-    def amount(self, kernel: Any, place: int, items: int, aim_s: float, most: int = 2**24) -> int:
-        """Return the amount of work that takes about the given time, and set it as the argument at `place`."""
+    def amount(self, kernel: Any, argument: int, items: int, aim_s: float, most: int = 2**24) -> int:
+        """Return the amount of work that takes about the given time, and set it as an argument."""
         work, seconds = 8, 0.0
         while seconds < aim_s / 4 and work < most:
             work *= 8
-            kernel.set_arg(place, np.int32(work))
+            kernel.set_arg(argument, np.int32(work))
             seconds = min(self.times(kernel, 1, items, 2))
         work = max(1, min(most, int(work * aim_s / max(seconds, 1e-9))))
-        kernel.set_arg(place, np.int32(work))
+        kernel.set_arg(argument, np.int32(work))
         return work
 
 

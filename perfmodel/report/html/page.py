@@ -32,8 +32,8 @@ MOST_POINTS = 2000  # of a plot, which keeps the file small
 
 def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
     """Return the tables, plots, cards and texts for the templates of the tabs; `made` are lines of the last tab."""
-    places = {(point.kernel, point.form): point for point in data.points}
-    own_places = {point.kernel: point for point in data.own_points}
+    drawn = {(point.kernel, point.form): point for point in data.points}
+    own_drawn = {point.kernel: point for point in data.own_points}
     family = data.family
     keys, shown = cards.term_keys(family, (*data.kernels, *data.own)), cards.worst_kernels(data.kernels)
     fastest, slower = data.own[: cards.MOST_CARDS], len(data.own) - cards.MOST_CARDS
@@ -47,7 +47,7 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
         unmeasured=tables.unmeasured_table(data),
         roofline=_roofline("roofline", data.points, data),
         points=tables.roofline_table(data.points, False),
-        cards=tuple(cards.kernel_card(family, terms, places.get((terms.kernel, terms.form)), keys) for terms in shown),
+        cards=tuple(cards.kernel_card(family, terms, drawn.get((terms.kernel, terms.form)), keys) for terms in shown),
         cards_note=tables.left_out(len(data.kernels) - len(shown), "kernels"),
         weights=tables.weights_table(data.weights, data.level),
         families=figures.grid_plot("families", _errors(data)),
@@ -56,7 +56,7 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
         ranking=figures.plot("ranking", pictures.ranking(data.ranking, data.level)),
         ranking_table=tables.ranking_table(data.ranking),
         ties=ties_text(data.ranking, data.scatter, data.level),
-        own_cards=tuple(cards.kernel_card(family, terms, own_places.get(terms.kernel), keys) for terms in fastest),
+        own_cards=tuple(cards.kernel_card(family, terms, own_drawn.get(terms.kernel), keys) for terms in fastest),
         own_note=f"The table above has {slower} slower variants." if slower > 0 else "",
         own_roofline=_roofline("own-roofline", data.own_points, data, predicted=True),
         own_points=tables.roofline_table(data.own_points, True),

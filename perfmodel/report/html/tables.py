@@ -69,7 +69,7 @@ def comparisons_table(rows: Sequence[Comparison], caption: str) -> PageTable:
 def worst(rows: Sequence[Row], errors: Sequence[float | None], most: int) -> Sequence[Row]:
     """Return the rows with the largest errors, in their order; rows without an error first."""
     known = [math.inf if error is None else error for error in errors]
-    return [rows[place] for place in sorted(sorted(range(len(rows)), key=lambda place: -known[place])[:most])]
+    return [rows[index] for index in sorted(sorted(range(len(rows)), key=lambda index: -known[index])[:most])]
 
 
 def left_out(count: int, what: str) -> str:
@@ -133,7 +133,7 @@ def ranking_table(ranking: Ranking) -> PageTable:
     columns, *rows = ranking.table
     longer = {"seconds": "predicted", "fastest": "is the fastest with"}
     head = tuple(longer.get(column, column) for column in columns)
-    cells = [(f"{place}. {name}", *(cell or "no" for cell in rest)) for place, (name, *rest) in enumerate(rows, 1)]
+    cells = [(f"{index}. {name}", *(cell or "no" for cell in rest)) for index, (name, *rest) in enumerate(rows, 1)]
     return table("variants, the one predicted fastest first", head, cells, range(1, len(head)))
 
 

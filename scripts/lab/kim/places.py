@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perfmodel.counts.program.program import Access, Domain, Place, Program
+from perfmodel.counts.program.program import Access, Domain, NodePath, Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,12 +16,12 @@ class AccessPlace:
 
     domain: Domain
     access: Access
-    place: Place
+    place: NodePath
     number: int
     statement: str
 
 
-def loops_of(place: Place) -> tuple[str, ...]:
+def loops_of(place: NodePath) -> tuple[str, ...]:
     """Return the loops around a place, outermost first."""
     return tuple(str(loop) for loop in place[1::2])
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.lanes import addresses, value_of, values_at
-from perfmodel.counts.program.program import Access, BarrierSite, Loop, Node, Place, Program, Wait, device_kernels
+from perfmodel.counts.program.program import Access, BarrierSite, Loop, Node, NodePath, Program, Wait, device_kernels
 from perfmodel.counts.quasipoly.arguments import at_sizes, held, whole
 from perfmodel.counts.quasipoly.evaluation import evaluated
 from perfmodel.counts.quasipoly.printing import indicator_of
@@ -268,7 +268,7 @@ class LaunchRequests:
             chunks.append(_rows(number, np.repeat(sub_groups, count), *self._key(place, loops), 0, 0, BARRIER, 0))
         return np.concatenate(chunks)
 
-    def _key(self, place: Place, loops: Sequence[Ints], copies: Sequence[Ints] = ()) -> list[Ints | int]:
+    def _key(self, place: NodePath, loops: Sequence[Ints], copies: Sequence[Ints] = ()) -> list[Ints | int]:
         """Return the columns by which requests of one sub-group are ordered."""
         key: list[Ints | int] = []
         for level in range(self.depth + 1):
@@ -456,7 +456,7 @@ def trace(
     )
 
 
-def barrier_places(program: Program, launch: int) -> list[tuple[BarrierSite, Place]]:
+def barrier_places(program: Program, launch: int) -> list[tuple[BarrierSite, NodePath]]:
     """Return the barriers of a launch with their places."""
     sites = [site for site in program.barriers if site.launch == launch]
     device = list(device_kernels(program.schedule))[launch]
@@ -464,7 +464,7 @@ def barrier_places(program: Program, launch: int) -> list[tuple[BarrierSite, Pla
     return list(zip(sites, waits, strict=True))
 
 
-def _placed(nodes: Sequence[Node], around: Place) -> Iterator[tuple[Place, Node]]:
+def _placed(nodes: Sequence[Node], around: NodePath) -> Iterator[tuple[NodePath, Node]]:
     """Yield the nodes below with their places, in the order of the schedule."""
     for k, node in enumerate(nodes):
         place = (*around, 2 * k)
