@@ -103,10 +103,10 @@ def interval_text(interval: tuple[float, float] | None) -> str:
     return NONE if interval is None else f"{seconds_text(interval[0])} to {seconds_text(interval[1])}"
 
 
-def in_words(values: Mapping[str, Any]) -> str:
+def values_text(values: Mapping[str, Any]) -> str:
     """Return names and values in one line.
 
-    >>> in_words({"n": 8, "work_group": [16, 12]})
+    >>> values_text({"n": 8, "work_group": [16, 12]})
     'n=8 work_group=16x12'
     """
     return " ".join(

@@ -196,7 +196,6 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-
 @dataclass(frozen=True)
 class Schema:
     """The schema that a document must have."""

@@ -95,25 +95,26 @@ def file_part(name: str) -> str:
 
 def is_standard_output(path: str | Path) -> bool:
     """Whether a path means standard output."""
-    return str(path) == "-"
+    return str(path) in ("-", "/dev/stdout")
 
 
 def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
     """Replace a file atomically, and make its folders where needed; an OSError names the file and leaves it unchanged.
 
-    Symbolic links are followed, and permissions kept. Devices, pipes, and files to which standard output or standard
-    error is redirected are written to. With `durable`, the content is on the disk before the old file is replaced.
+    Symbolic links are followed, and permissions kept. Devices and pipes are written to. With `durable`, the content is on the disk before the old file is replaced.
     """
     try:
         try:
             status = path.stat()
         except FileNotFoundError:
             status = None
-        stream = None if status is None else _standard_stream(status)
-        if stream is not None or not (status is None or stat.S_ISREG(status.st_mode)):
-            _write_into(path if stream is None else stream, content)
-        else:
+        if status is None or stat.S_ISREG(status.st_mode):
             _replace(Path(os.path.realpath(path)), content, status, durable)
+        else:
+            # The opener does not make a terminal the controlling one.
+            flags = os.O_WRONLY | getattr(os, "O_NOCTTY", 0)
+            with open(path, "wb", opener=lambda name, _: os.open(name, flags)) as stream:
+                stream.write(content)
     except OSError as error:
         error.filename, error.filename2 = str(path), None  # the system names the temporary file, or no file
         raise
@@ -123,23 +124,6 @@ def check_regular(path: Path) -> None:
     """Raise an OSError if a path exists and is not a regular file, from which records could not be read again."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is not a regular file, from which records could be read again")
-
-
-def _standard_stream(status: os.stat_result) -> int | None:
-    """Return the number of the standard stream that writes to a file already, as for ``/dev/stdout``."""
-    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
-        with suppress(OSError):  # the stream is closed
-            if stream is not None and os.path.samestat(status, os.fstat(number)):
-                stream.flush()
-                return number
-    return None
-
-
-def _write_into(target: Path | int, content: bytes) -> None:
-    # The opener does not create or truncate the file, or make a terminal the controlling one.
-    flags = os.O_WRONLY | getattr(os, "O_NOCTTY", 0)
-    with open(target, "wb", closefd=isinstance(target, Path), opener=lambda path, _: os.open(path, flags)) as stream:
-        stream.write(content)
 
 
 def _replace(path: Path, content: bytes, old: os.stat_result | None, durable: bool) -> None:

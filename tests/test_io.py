@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import stat
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -172,15 +171,6 @@ def test_a_dash_is_standard_output(capsysbinary):
     write_whole("-", b"\x89content")
     assert b"before\n\x89content" == capsysbinary.readouterr().out
     assert not Path("-").exists()
-
-
-def test_a_file_that_standard_output_goes_to_keeps_what_it_has(tmp_path):
-    target = tmp_path / "log"
-    target.write_text("old\n")
-    code = "import sys; from perfmodel.io import write_whole as w; print(1); w(sys.argv[1], b'two\\n'); print(3)"
-    with target.open("ab") as stream:
-        subprocess.run([sys.executable, "-c", code, target], stdout=stream, check=True, cwd=ROOT)
-    assert "old\n1\ntwo\n3\n" == target.read_text()
 
 
 # }}}

@@ -1,4 +1,4 @@
-"""Weights, terms and facts in plain words for the report, with the words of features, which families share."""
+"""Weights, terms and facts in plain words for the report, with the labels of features, which families share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from perfmodel.display import bytes_text, in_words, percent, rate_text, seconds_text
+from perfmodel.display import bytes_text, percent, rate_text, seconds_text, values_text
 from perfmodel.facts import KEYS, DeviceFacts, Fact
 from perfmodel.features import HOST_LAUNCH
 from perfmodel.fitting.design import rows_hash
@@ -41,17 +41,17 @@ _ACCESS = re.compile(
 _OPERATION = re.compile(r"op_(?P<dtype>[a-z]+\d*)_(?P<kind>\w+)")
 
 
-def weight_words(name: str, value: float, unit: str, family: Family | None = None) -> str:
+def weight_text(name: str, value: float, unit: str, family: Family | None = None) -> str:
     """Return the meaning of a weight (a feature's or a family's own ``w_*``) as a sentence without its full stop.
 
-    >>> weight_words("global_load_32_stride1", 3.2e-11, "s/access")
+    >>> weight_text("global_load_32_stride1", 3.2e-11, "s/access")
     'a 32-bit load of neighbouring cells by neighbouring lanes costs 32 ps: 125 GB/s'
     """
-    weight = next((known for known in family.weights if known.name == name and known.words), None) if family else None
+    weight = next((known for known in family.weights if known.name == name and known.label), None) if family else None
     if not unit.startswith("s"):
-        called = weight.words if weight else _plain(name)
+        called = weight.label if weight else _plain(name)
         return f"{called} is {rate_text(value, RATES[unit]) if unit in RATES else f'{value:.4g} {unit}'.rstrip()}"
-    thing, amount, counted = (weight.words, 1.0, weight.counted) if weight else _thing(name, unit.partition("/")[2])
+    thing, amount, counted = (weight.label, 1.0, weight.counted) if weight else _thing(name, unit.partition("/")[2])
     if value == 0:
         return f"{thing} has no cost in these measurements"
     if value < 0:
@@ -60,11 +60,11 @@ def weight_words(name: str, value: float, unit: str, family: Family | None = Non
     return f"{thing} costs {seconds_text(value)}{rate}"
 
 
-def term_words(family: Family, term: str) -> str:
-    """Return the meaning of a term of a family's times, or its name if the family has no words."""
+def term_label(family: Family, term: str) -> str:
+    """Return the meaning of a term of a family's times, or its name if the family has no label for it."""
     if term == HOST_LAUNCH:
         return "the launch, which the host's clock adds"
-    return family.words.get(term) or _thing(term, "")[0].rstrip(",")
+    return family.labels.get(term) or _thing(term, "")[0].rstrip(",")
 
 
 def term_advice(family: Family, term: str) -> str:
@@ -95,7 +95,7 @@ def _thing(name: str, per: str) -> tuple[str, float, str]:
     if name in plain:
         return plain[name], 1.0, ""
     if (known := QUANTITIES.get(name.removeprefix("w_"))) is not None:
-        return known.words, 1.0, known.counted
+        return known.label, 1.0, known.counted
     article = "an" if per[:1] in "aeiou" and per else "a"
     counted = {"operation": "op", "access": "access", "B": "B"}.get(per, "")
     unit = f", {article} {'byte' if per == 'B' else per}," if per else ""
@@ -140,7 +140,7 @@ class WeightLine:
     name: str
     value: float
     unit: str
-    words: str
+    text: str
     interval: tuple[float, float] | None
     warnings: tuple[str, ...]
 
@@ -186,9 +186,9 @@ def weight_lines(model: FittedModel, level: float = 0.9) -> tuple[WeightLine, ..
             ((low, high),) = intervals(value, error, model.fitted.degrees_of_freedom, level).tolist()
             low = max(low, 0.0) if weight.value >= 0 else low  # no cost is below zero
             interval = (low, high) if math.isfinite(high) else None
-        words = weight_words(name, weight.value, weight.unit, model.family)
+        text = weight_text(name, weight.value, weight.unit, model.family)
         warnings = tuple(MEANING[mark] for mark in weight.marks)
-        lines.append(WeightLine(name, weight.value, weight.unit, words, interval, warnings))
+        lines.append(WeightLine(name, weight.value, weight.unit, text, interval, warnings))
     return tuple(lines)
 
 
@@ -205,10 +205,10 @@ def how_made(model: FittedModel, measured: Measurements, folder: str | Path) -> 
         ("measured on", " to ".join(dict.fromkeys((dates[0], dates[-1]))) if dates else ""),
         ("weights fitted to", f"{'these' if same else 'other'} {fitted.rows} configurations"),
         ("predicts", model.clock_text),
-        ("options of the fit", in_words(options) or "the usual ones"),
+        ("options of the fit", values_text(options) or "the usual ones"),
         ("error of the fit on its own rows", f"{percent(fitted.residuals.geometric_mean)} (geometric mean)"),
         ("condition number of the fit", f"{fitted.condition:.3g}; rank {fitted.rank}, {len(fitted.weights)} weights"),
-        ("libraries of the measurements", in_words({k: v for row in rows for k, v in row.versions.items()})),
+        ("libraries of the measurements", values_text({k: v for row in rows for k, v in row.versions.items()})),
         *(("note", note) for note in dict.fromkeys((*fitted.notes, *measured.notes, *measured.set_aside))),
     ]
     return tuple((name, text) for name, text in lines if text)

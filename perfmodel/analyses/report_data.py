@@ -23,7 +23,7 @@ from perfmodel.analyses.roofline import KernelPoint, points_of, roof_values, roo
 from perfmodel.compare import Comparison, Comparisons, Figures, compare, summarise
 from perfmodel.compare.comparison import volume
 from perfmodel.compare.figures import Verdict, judge
-from perfmodel.display import in_words
+from perfmodel.display import values_text
 from perfmodel.errors import FactsError, PerfModelError, PredictionError, UnmeasuredFeatureError
 from perfmodel.fitting.cautions import Caution
 from perfmodel.fitting.device_folder import samples_of, tests_of
@@ -167,23 +167,23 @@ def _own_terms(
     for variant in ranking:
         counts = own.counts[variant.name]
         measured, bounds = took.get((variant.name, counts.hash)), bounding.bounds(counts, sizes)
-        terms.append(kernel_terms(variant.name, "", in_words(sizes), variant, measured, bounds))
+        terms.append(kernel_terms(variant.name, "", values_text(sizes), variant, measured, bounds))
     return tuple(terms)
 
 
 def _largest_terms(
     model: FittedModel, compared: Measurements, bounding: BoundModels, level: float
 ) -> tuple[KernelTerms, ...]:
-    rows = sorted(compared, key=lambda row: (row.kernel, in_words(row.variant), volume(row.parameters)))
+    rows = sorted(compared, key=lambda row: (row.kernel, values_text(row.variant), volume(row.parameters)))
     kernels = []
-    for (kernel, form), row in {(row.kernel, in_words(row.variant)): row for row in rows}.items():
+    for (kernel, form), row in {(row.kernel, values_text(row.variant)): row for row in rows}.items():
         counts = compared.counts[row.counts_hash]
         try:
             predicted = model.predict(counts.least_local, row.parameters, level=level, strict=True)
         except (UnmeasuredFeatureError, PredictionError):  # a feature was never measured, or the time is negative
             continue
         bounds = bounding.bounds(counts, row.parameters)
-        sizes, measured = in_words(row.parameters), row.seconds_by(model.clock)
+        sizes, measured = values_text(row.parameters), row.seconds_by(model.clock)
         kernels.append(kernel_terms(kernel, form, sizes, predicted, measured, bounds))
     return tuple(kernels)
 

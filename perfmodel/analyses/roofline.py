@@ -25,7 +25,7 @@ import numpy as np
 
 from perfmodel.compare.comparison import volume
 from perfmodel.counts import KernelCounts
-from perfmodel.display import finite, in_words, percent
+from perfmodel.display import finite, percent, values_text
 from perfmodel.errors import FactsError
 from perfmodel.facts import ROOFS_FILE, DeviceFacts, read_facts
 from perfmodel.predicting.model import FittedModel
@@ -143,12 +143,12 @@ def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:
     """Return each measured variant at its largest sizes; raise a FactsError if the size of a transfer is unknown."""
     counts, facts = measurements.counts, measurements.facts
     roofs = roof_values(facts) if facts is not None else {}
-    rows = sorted(measurements, key=lambda row: (row.kernel, in_words(row.variant), *volume(row.parameters)))
+    rows = sorted(measurements, key=lambda row: (row.kernel, values_text(row.variant), *volume(row.parameters)))
     points = []
-    for (kernel, form), row in {(row.kernel, in_words(row.variant)): row for row in rows}.items():
+    for (kernel, form), row in {(row.kernel, values_text(row.variant)): row for row in rows}.items():
         coordinates = _coordinates(Case(counts[row.counts_hash], row.parameters, facts, "roofline"), roofs)
         operations, moved, bound_s, bound = (values.item() for values in coordinates)
-        sizes = in_words(row.parameters)
+        sizes = values_text(row.parameters)
         points.append(KernelPoint(kernel, form, sizes, operations, moved, row.median, bound_s, BOUNDS[bound]))
     return tuple(points)
 
@@ -168,7 +168,7 @@ def points_at(
             case = Case(counts[name], together([rankings[i].sizes for i in of_variant]), facts, "roofline")
             coordinates = zip(*(np.ravel(values).tolist() for values in _coordinates(case, roofs)), strict=True)
             for (i, seconds), (operations, moved, bound_s, bound) in zip(of_variant.items(), coordinates, strict=True):
-                sizes = in_words(rankings[i].sizes)
+                sizes = values_text(rankings[i].sizes)
                 points[i][name] = KernelPoint(name, "", sizes, operations, moved, seconds, bound_s, BOUNDS[bound])
     except FactsError:
         return tuple({} for _ in rankings)

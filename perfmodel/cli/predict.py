@@ -278,11 +278,11 @@ def _bounds(
     request: _Request, predictions: predicting.Predictions, ranking: predicting.Ranking,
     rates: Mapping[str, analyses.roofline.KernelPoint],
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
-    model, at, words = request.model, request.points[0], report.bounds
+    model, at, texts = request.model, request.points[0], report.bounds
     others, documents = analyses.report_models.bounds_beside(model), dict[str, dict[str, Any]]()
     judges: dict[str, tuple[Any, Any]] = {
-        analyses.balance.FAMILY: (analyses.balance.judge_balance, words.balance_words),
-        analyses.benefits.FAMILY: (analyses.benefits.potential_benefits, words.benefits_text),
+        analyses.balance.FAMILY: (analyses.balance.judge_balance, texts.balance_text),
+        analyses.benefits.FAMILY: (analyses.benefits.potential_benefits, texts.benefits_text),
     }
     for variant in ranking:
         name, counts = variant.name, predictions.counts[variant.name]
@@ -292,7 +292,7 @@ def _bounds(
             documents[name] = {"text": text_of(found), **asdict(found)}
             continue
         terms = analyses.report_data.kernel_terms(name, "", "", variant, None, others.bounds(counts, at))
-        lines, advice = words.bound_words(model.family, terms, rates.get(name))
+        lines, advice = texts.bound_texts(model.family, terms, rates.get(name))
         text = "\n".join([*lines, *(f"Try: {line}" for line in advice)])
         documents[name] = {"text": text, "bounds": lines, "advice": advice}
     return documents

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from perfmodel import predicting
-from perfmodel.display import Column, Table, columns_text, data_frame, in_words, percent, seconds_text
+from perfmodel.display import Column, Table, columns_text, data_frame, percent, seconds_text, values_text
 from perfmodel.documents import one_line
 from perfmodel.errors import PredictionError, UnmeasuredFeatureError
 from perfmodel.fitting import geometric_mean_error, relative_errors
@@ -59,12 +59,12 @@ class Comparison:
     @property
     def sizes(self) -> str:
         """The sizes in words, as in ``n=1024``."""
-        return in_words(self.parameters)
+        return values_text(self.parameters)
 
     @property
     def form(self) -> str:
         """The variant in words, as in ``work_group=16x16``; empty if the kernel has a single variant."""
-        return in_words(self.variant)
+        return values_text(self.variant)
 
     @property
     def case(self) -> tuple[str, str, str]:
@@ -151,7 +151,7 @@ def in_order(rows: Iterable[Comparison]) -> Comparisons:
 
 def volume(parameters: Mapping[str, int]) -> tuple[int, str]:
     """Return a key to sort sizes: by the product of all parameters; equal products by their text."""
-    return math.prod(parameters.values()), in_words(parameters)
+    return math.prod(parameters.values()), values_text(parameters)
 
 
 def time_cells(row: Comparison) -> tuple[str, str, str]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from perfmodel.compare.comparison import Comparison, Comparisons, in_order, volume
 from perfmodel.compare.figures import Figures, summarise
-from perfmodel.display import in_words
+from perfmodel.display import values_text
 from perfmodel.documents import one_line
 from perfmodel.fitting.anchored import anchor_rows
 from perfmodel.fitting.conformal import Conformal, Unseen, check_level, scaled
@@ -169,7 +169,7 @@ def _labels(rows: tuple[Measurement, ...], protocol: str) -> Sequence[Hashable]:
         return [row.group for row in rows]
     if protocol == "kernels":
         return [row.kernel for row in rows]
-    forms = [(row.kernel, in_words(row.variant)) for row in rows]
+    forms = [(row.kernel, values_text(row.variant)) for row in rows]
     several = Counter(kernel for kernel, _ in set(forms))
     return [form if several[form[0]] > 1 else None for form in forms]
 
@@ -177,7 +177,7 @@ def _labels(rows: tuple[Measurement, ...], protocol: str) -> Sequence[Hashable]:
 def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:
     """Return the rank of each row's size (the product of parameters) in its variant; None for a single size."""
     sizes: dict[str, set[tuple[int, str]]] = {}
-    labelled = [(f"{row.kernel} {in_words(row.variant)}", volume(row.parameters)) for row in rows]
+    labelled = [(f"{row.kernel} {values_text(row.variant)}", volume(row.parameters)) for row in rows]
     for kernel, size in labelled:
         sizes.setdefault(kernel, set()).add(size)
     ordered = {kernel: sorted(of_kernel) for kernel, of_kernel in sizes.items()}

@@ -25,7 +25,7 @@ SECTOR = 32  # smallest number of bytes that the second-level cache moves
 class Rate:
     """A time [s] that follows from facts."""
 
-    words: str  #: what takes this time
+    label: str  #: what takes this time
     formula: Callable[..., float]  #: from facts to the time; its arguments have the keys of the facts
     otherwise: str = ""  #: the rate that is used where a device lacks a fact; "" if there is none
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from perfmodel import store
 from perfmodel.counts import KernelCounts
-from perfmodel.display import in_words
+from perfmodel.display import values_text
 from perfmodel.documents import EXACT
 from perfmodel.errors import DocumentError, KernelFileError, PerfModelError, TuningError
 from perfmodel.facts import DeviceFacts
@@ -36,9 +36,6 @@ MANY = 64  # from this number of kernels, each core has a process that counts, a
 VARIANT = "variant"  # key of a variant that has only a name
 
 Source: TypeAlias = "str | Path | KernelClass | Build"
-
-
-# {{{ the kernels of configurations
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,12 +132,6 @@ def _naming_parameter(units: Collection[str], results: TunerResults) -> str:
         f"the kernel file has variants(), and {' and '.join(sorted(names)) or 'no parameter'} of the results names one",
         f"give results with one such parameter ({', '.join(units)}), or let the file have build(**configuration)",
     )
-
-
-# }}}
-
-
-# {{{ importing
 
 
 @dataclass(frozen=True)
@@ -244,7 +235,7 @@ def _planned(
         try:
             variant, parameters = source.mapped(result.configuration, sizes)
         except DocumentError as error:
-            refused.append(f"the configuration ({in_words(result.configuration)}) {error.problem}")
+            refused.append(f"the configuration ({values_text(result.configuration)}) {error.problem}")
             continue
         row = _record(result, results.form, source, variant, parameters, facts)
         if _identity(row) in known:
@@ -315,11 +306,11 @@ def _added(target: str | Path, facts: DeviceFacts, row: Measurement, counts: Ker
 
 def _refusal(planned: _Planned, error: PerfModelError) -> str:
     if isinstance(error, DocumentError):
-        return f"the configuration ({in_words(planned.configuration)}) {error.problem}"
+        return f"the configuration ({values_text(planned.configuration)}) {error.problem}"
     details = vars(error)
     if isinstance(error, TuningError) and "configuration" in details:
         return f"the kernel ({details['configuration']}) {details['reason']}"
-    return f"the kernel ({in_words(planned.row.variant)}) cannot be counted: {error}"
+    return f"the kernel ({values_text(planned.row.variant)}) cannot be counted: {error}"
 
 
 def _identity(row: Measurement) -> tuple[object, ...]:
@@ -342,6 +333,3 @@ def _device(
     known = known or DeviceFacts(name, "", "", ())
     platform, driver = known.platform if platform is None else platform, known.driver if driver is None else driver
     return DeviceFacts(name, platform, driver, known.facts)
-
-
-# }}}

@@ -11,7 +11,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from perfmodel import predicting
-from perfmodel.display import in_words
+from perfmodel.display import values_text
 from perfmodel.documents import one_line
 from perfmodel.errors import ArgumentError, KernelError, KernelFileError, PerfModelError, TuningError, extra_needed
 from perfmodel.values import FrozenValue
@@ -29,7 +29,7 @@ BLOCK_SIZES = ("block_size_x", "block_size_y", "block_size_z")
 
 def refused(configuration: Configuration, problem: str) -> TuningError:
     """Return the error to raise if a tuner cannot run the kernel of a configuration."""
-    shown = in_words(configuration)
+    shown = values_text(configuration)
     advice = "correct build(), or exclude the configuration by a restriction"
     return TuningError(f"the configuration ({shown}) {problem}", advice, configuration=shown, reason=problem)
 
@@ -304,6 +304,6 @@ class PredictedFirst:
         configuration = dict(zip(self.names, values, strict=True))
         rank = self.ranks.get(_key(configuration))
         if rank is None:
-            problem = f"Kernel Tuner's space has the configuration ({in_words(configuration)}), the guide does not"
+            problem = f"Kernel Tuner's space has the configuration ({values_text(configuration)}), the guide does not"
             raise ArgumentError(problem, "give tune_kernel the restrictions of Guide.kernel() or Guide.restriction()")
         return rank

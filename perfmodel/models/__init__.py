@@ -86,10 +86,10 @@ def _check(definition: str, family: Family) -> None:
         for name, patterns in given.items():
             if isinstance(patterns, str) or not all(isinstance(pattern, str) for pattern in patterns):
                 raise _bad_file(definition, f"has {name}={patterns!r}, not a tuple of patterns like ('launches',)")
-        texts = {**family.words, **family.advice, **{weight.name: weight.words for weight in family.weights}}
-        for name, words in texts.items():
-            if not isinstance(words, str):
-                raise _bad_file(definition, f"has {words!r} as the words of '{name}', not a text")
+        texts = {**family.labels, **family.advice, **{weight.name: weight.label for weight in family.weights}}
+        for name, label in texts.items():
+            if not isinstance(label, str):
+                raise _bad_file(definition, f"has {label!r} as the label of '{name}', not a text")
         for weight in family.weights:
             if not all(isinstance(number, int | float) for number in (weight.start or 0.0, weight.lower, weight.upper)):
                 raise _bad_file(definition, f"has a weight '{weight.name}' whose start or bounds are not numbers")

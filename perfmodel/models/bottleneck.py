@@ -51,11 +51,11 @@ FAMILY = Family(
     units={name: quantity.unit for name, quantity in QUANTITIES.items()},
     weights=(
         *(
-            Weight(f"w_{name}", f"s/{quantity.unit}", start=None, words=quantity.words, counted=quantity.counted)
+            Weight(f"w_{name}", f"s/{quantity.unit}", start=None, label=quantity.label, counted=quantity.counted)
             for name, quantity in QUANTITIES.items()
         ),
         Weight("w_sharpness", "", start=3.0, lower=1.0, upper=64.0, fact="resource_sharpness",
-               words="the sharpness of the overlap (1: times add up, 64: only the longest counts)"),
+               label="the sharpness of the overlap (1: times add up, 64: only the longest counts)"),
     ),
     parts={f"{name}_time": _sum(quantities) for name, quantities in RESOURCES.items()},
     expression="overhead_time + " + reduce(
@@ -67,7 +67,7 @@ FAMILY = Family(
         "lane_order": ("lockstep", "serial"), "odd_pitch_access": ("vector", "element"),
         "resource_sharpness": SHARPNESS,
     },
-    words={
+    labels={
         "overhead_time": "launches, work-groups and barriers",
         "chain_time": "operations that wait for the one before",
         "special_time": "divisions, roots and functions",

@@ -113,15 +113,15 @@ FAMILY = Family(
     weights=(
         MEMORY_LATENCY,
         Weight("w_hit_latency", "s/operation", start=2e-8, fact="l1_load_s",
-               words="waiting for the first-level cache", scale="l1_latency"),
+               label="waiting for the first-level cache", scale="l1_latency"),
         Weight("w_departure", "s", start=1e-8, lower=1e-13, fact="departure_uncoalesced_s",
-               words="the gap between two transactions of one request", scale="cycle"),
+               label="the gap between two transactions of one request", scale="cycle"),
         Weight("w_arithmetic_latency", "s/operation", start=2e-8, lower=1e-11, fact="arithmetic_latency_s",
-               words="waiting for the result of an instruction", scale="cycle"),
+               label="waiting for the result of an instruction", scale="cycle"),
         Weight("w_issue", "s/operation", start=1e-9, lower=1e-13, fact="issue_s",
-               words="issuing an instruction of a sub-group", counted="instruction", scale="issue"),
+               label="issuing an instruction of a sub-group", counted="instruction", scale="issue"),
         BANDWIDTH,
-        Weight("w_sync", "", start=64.0, words="the share of a memory request that a barrier waits"),
+        Weight("w_sync", "", start=64.0, label="the share of a memory request that a barrier waits"),
         GIVEN_LAUNCH,
     ),
     parts={
@@ -141,7 +141,7 @@ FAMILY = Family(
     expression="w_launch*launched + max(compute + memory - overlap, 0)",  # Eq. 4.1
     additive=False,
     of_one_launch=True,
-    words={
+    labels={
         "dram": "one memory request, its transactions included",
         "amat": "one memory request on average",
         "period": "the instructions of one sub-group",

@@ -58,17 +58,17 @@ class Weight:
     lower: float = 0.0
     upper: float = math.inf
     fact: str = ""
-    words: str = ""
+    label: str = ""
     counted: str = ""
     scale: str = ""
 
 
-LAUNCH = Weight("w_launch", "s/launch", start=1e-5, words="a launch", scale="launch")
+LAUNCH = Weight("w_launch", "s/launch", start=1e-5, label="a launch", scale="launch")
 GIVEN_LAUNCH = replace(LAUNCH, fact="launch_s")
 BANDWIDTH = Weight("w_bandwidth", "B/s", start=1e10, lower=1e3, fact="memory_bandwidth_bytes_per_s",
-                   words="the bandwidth of global memory")  # fmt: skip
+                   label="the bandwidth of global memory")  # fmt: skip
 MEMORY_LATENCY = Weight("w_memory_latency", "s/operation", start=3e-7, lower=1e-10, fact="memory_latency_s",
-                        words="waiting for one memory request")  # fmt: skip
+                        label="waiting for one memory request")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Family(FrozenValue):
         ``w_<quantity>`` for each quantity (:mod:`perfmodel.fitting.resources`).
     choices
         Facts of a device, with their candidates, that a fit chooses by cross-validation where they are unknown.
-    words, advice
+    labels, advice
         For reports: the meaning of each part of the run time, and what to try where it is the largest.
     definition, sha256
         Source of a user's own family: ``expr:`` and an expression, or the path of a file, with the file's SHA-256.
@@ -121,7 +121,7 @@ class Family(FrozenValue):
     additive: bool = True
     resources: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     choices: Mapping[str, tuple[FactValue, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    words: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    labels: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     advice: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
     definition: str = ""
     sha256: str = ""

@@ -32,7 +32,7 @@ RESOURCES = {
     "chain": tuple(name for name in MULTITHREADED_UNITS if name.startswith("chain_")),
 }
 #: Of each quantity: what one unit of it is, what a rate of it counts, and of which rate its weight is a multiple.
-WORDS = {
+LABELS = {
     "started": ("a launch", "", "launch"),
     "dealt_groups": ("a work-group", "", "cycle"),
     "arithmetic": ("a cycle of arithmetic at the peak", "", "cycle"),
@@ -69,19 +69,19 @@ FAMILY = Family(
     units=MULTITHREADED_UNITS,
     weights=(
         *(
-            Weight(f"w_{name}", f"s/{unit}", start=None, words=WORDS[name][0], counted=WORDS[name][1],
-                   scale=WORDS[name][2])
+            Weight(f"w_{name}", f"s/{unit}", start=None, label=LABELS[name][0], counted=LABELS[name][1],
+                   scale=LABELS[name][2])
             for name, unit in MULTITHREADED_UNITS.items()
         ),
         Weight("w_sharpness", "", start=2.0, lower=1.0, upper=64.0, fact="resource_sharpness",
-               words="the sharpness of the overlap (1: times add up, 64: only the longest counts)"),
+               label="the sharpness of the overlap (1: times add up, 64: only the longest counts)"),
     ),
     parts={"overhead": weighted(OVERHEADS), **{name: weighted(names) for name, names in RESOURCES.items()}},
     expression="overhead + " + reduce(lambda left, right: f"smooth_max({left}, {right}, w_sharpness)", RESOURCES),
     additive=False,
     resources=RESOURCES,
     choices={"resource_sharpness": SHARPNESS},
-    words={
+    labels={
         "overhead": "launches and work-groups",
         "issue": "issuing instructions",
         "near": "accesses to local memory, and sectors of global memory touched and fetched",

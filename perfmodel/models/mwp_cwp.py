@@ -107,7 +107,7 @@ def _family(name: str, source: str, few: str, memory: str, many: str, computing:
     enough = f"where({memory}, {many}, {computing})"
     chosen = f"where({MWP} >= warps and {CWP} >= warps, {few}, {enough})"
     cache = Weight("w_l2_latency", "s/operation", start=1e-7, lower=1e-11, fact="l2_latency_s",
-                   words="waiting for the second-level cache")  # fmt: skip
+                   label="waiting for the second-level cache")  # fmt: skip
     return Family(
         name=name,
         citation="X. Wang, A. Lou: GPU Performance Modeling and Analysis Using Software and Hardware Characteristics, "
@@ -117,11 +117,11 @@ def _family(name: str, source: str, few: str, memory: str, many: str, computing:
         weights=(
             MEMORY_LATENCY,
             Weight("w_issue", "s/operation", start=3e-9, lower=1e-13, fact="issue_s",
-                   words="issuing an instruction of a sub-group", counted="instruction", scale="issue"),
+                   label="issuing an instruction of a sub-group", counted="instruction", scale="issue"),
             Weight("w_departure_coalesced", "s", start=4e-9, lower=1e-13, fact="departure_coalesced_s",
-                   words="the gap between two coalesced memory requests", scale="cycle"),
+                   label="the gap between two coalesced memory requests", scale="cycle"),
             Weight("w_departure_uncoalesced", "s", start=1e-8, lower=1e-13, fact="departure_uncoalesced_s",
-                   words="the gap between two transactions of one uncoalesced request", scale="cycle"),
+                   label="the gap between two transactions of one uncoalesced request", scale="cycle"),
             BANDWIDTH, GIVEN_LAUNCH, *((cache,) if cached else ()),
         ),
         parts={
@@ -135,7 +135,7 @@ def _family(name: str, source: str, few: str, memory: str, many: str, computing:
         expression=f"w_launch*launched + rounds*where(mem_insts > 0, {chosen}, compute*warps)",
         additive=False,
         of_one_launch=True,
-        words={
+        labels={
             "latency": "one memory request, its transactions included",
             "departure": "the time between two memory requests",
             "memory": "memory requests of one sub-group",

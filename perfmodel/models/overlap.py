@@ -32,12 +32,12 @@ FAMILY = Family(
     },
     weights=(
         Weight("w_sharpness", "", start=4.0, lower=1.0, upper=64.0,
-               words="the sharpness of the overlap (1: times add up, 64: only the longest counts)"),
+               label="the sharpness of the overlap (1: times add up, 64: only the longest counts)"),
     ),
     parts={"on_chip_time": "on_chip", "memory_time": "memory", "overhead_time": "overhead"},
     expression="overhead_time + smooth_max(on_chip_time, memory_time, w_sharpness)",
     additive=False,
-    words={
+    labels={
         "on_chip_time": "operations and local memory",
         "memory_time": "accesses to global memory",
         "overhead_time": "launches, work-groups and barriers",

@@ -51,12 +51,12 @@ FAMILY = Family(
     },
     weights=(
         Weight("w_peak_float32", "operation/s", start=1e10, lower=1e3, fact="peak_flops_float32",
-               words="the peak rate of float32 operations"),
+               label="the peak rate of float32 operations"),
         Weight("w_peak_float64", "operation/s", start=1e10, lower=1e3, fact="peak_flops_float64",
-               words="the peak rate of float64 operations"),
+               label="the peak rate of float64 operations"),
         BANDWIDTH,
         Weight("w_local_bandwidth", "B/s", start=1e10, lower=1e3, fact="local_bandwidth_bytes_per_s",
-               words="the bandwidth of local memory", scale="unit_cycle"),
+               label="the bandwidth of local memory", scale="unit_cycle"),
         LAUNCH,
     ),
     parts={
@@ -67,7 +67,7 @@ FAMILY = Family(
     },
     expression="overhead + max(compute, memory, local)",
     additive=False,
-    words={
+    labels={
         "compute": "floating-point operations at the peak rate",
         "memory": "moving data in global memory",
         "local": "moving data in local memory",

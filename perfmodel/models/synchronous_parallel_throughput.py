@@ -58,10 +58,10 @@ _CLASSES = range(1, CLASSES + 1)
 
 
 def _weights(name: str) -> tuple[Weight, Weight]:
-    (latency, waiting, step), (unit, rate, words, scale) = _LATENCIES[name], _RATES[name]
+    (latency, waiting, step), (unit, rate, label, scale) = _LATENCIES[name], _RATES[name]
     return (
-        Weight(f"w_{name}_latency", "s/operation", start=1e-8, fact=latency, words=waiting, scale=step),
-        Weight(f"w_{name}_rate", unit, start=1e10, lower=1e3, fact=rate, words=words, scale=scale),
+        Weight(f"w_{name}_latency", "s/operation", start=1e-8, fact=latency, label=waiting, scale=step),
+        Weight(f"w_{name}_rate", unit, start=1e10, lower=1e3, fact=rate, label=label, scale=scale),
     )
 
 
@@ -88,7 +88,7 @@ FAMILY = Family(
         for name in _RATES
     },
     expression=f"w_launch*launched + {' + '.join(_RATES)}",
-    words={
+    labels={
         "memory": "accesses to global memory",
         "local": "accesses to local memory",
         "register": "operations on registers",

@@ -55,13 +55,13 @@ def quantities(case: Case) -> dict[str, Any]:
 CITATION = "L. Ma, R. D. Chamberlain, K. Agrawal: Performance Modeling for Highly-threaded Many-core GPUs, ASAP 2014, "
 UNITS = {"work_per_core": "operation", "transactions_per_thread": "transaction", "launched": "launch"}
 WEIGHTS = (
-    Weight("w_operation", "s/operation", start=1e-9, words="an operation of a core", counted="op",
+    Weight("w_operation", "s/operation", start=1e-9, label="an operation of a core", counted="op",
            scale="cycle"),
-    Weight("w_latency", "s/transaction", start=1e-7, words="waiting for one memory transaction",
+    Weight("w_latency", "s/transaction", start=1e-7, label="waiting for one memory transaction",
            scale="memory_latency"),
     LAUNCH,
 )
-WORDS = {
+LABELS = {
     "compute": "operations of one core",
     "memory": "memory transactions of one work-item after the other",
     "overhead": "launches",
@@ -81,7 +81,7 @@ FAMILY = Family(
     },
     expression="overhead + max(compute, memory, critical_path)",
     additive=False,
-    words={**WORDS, "critical_path": "the longest chain of dependent operations"},
+    labels={**LABELS, "critical_path": "the longest chain of dependent operations"},
     advice={"memory": FEWER_BYTES, "critical_path": SHORTER_CHAINS, "overhead": LESS_OVERHEAD},
 )
 LINEAR = Family(
@@ -96,5 +96,5 @@ LINEAR = Family(
         "overhead": "w_launch*launched",
     },
     expression="compute + memory + overhead",
-    words=WORDS,
+    labels=LABELS,
 )

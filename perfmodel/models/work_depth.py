@@ -49,11 +49,11 @@ FAMILY = Family(
     quantities=quantities,
     units={"steps": "operation", "depth": "operation", "moved": "B", "launched": "launch"},
     weights=(
-        Weight("w_operation", "s/operation", start=1e-9, words="an operation of a lane", counted="op",
+        Weight("w_operation", "s/operation", start=1e-9, label="an operation of a lane", counted="op",
                scale="cycle"),
-        Weight("w_latency", "s/operation", start=1e-9, words="waiting for data, for each step of the longest chain,",
+        Weight("w_latency", "s/operation", start=1e-9, label="waiting for data, for each step of the longest chain,",
                scale="memory_latency"),
-        Weight("w_byte", "s/B", start=1e-10, words="a byte of global memory", counted="B", scale="memory_byte"),
+        Weight("w_byte", "s/B", start=1e-10, label="a byte of global memory", counted="B", scale="memory_byte"),
         LAUNCH,
     ),
     parts={
@@ -64,7 +64,7 @@ FAMILY = Family(
     },
     expression="overhead + max(compute, latency + transfer)",
     additive=False,
-    words={
+    labels={
         "compute": "operations, and the longest chain of them",
         "latency": "waiting for data along the longest chain",
         "transfer": "moving data in global memory",

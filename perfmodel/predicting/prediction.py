@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.display import data_frame, html_table, in_words, interval_text, percent, seconds_text
+from perfmodel.display import data_frame, html_table, interval_text, percent, seconds_text, values_text
 from perfmodel.documents import one_line
 from perfmodel.errors import OptionError
 from perfmodel.features import HOST_LAUNCH
@@ -131,7 +131,7 @@ class Prediction:
             ends = [seconds_text(end(self.seconds)) for end in (np.min, np.max) if self.seconds.size]
             return f"{self.kernel} at {self.seconds.size} sizes: {' to '.join(ends)}".lstrip()
         interval = f" ({interval_text(self.interval)} at {self.level:.0%})" if self.interval else ""
-        name = " ".join(filter(None, (self.kernel, in_words(self.sizes))))
+        name = " ".join(filter(None, (self.kernel, values_text(self.sizes))))
         return f"{name}: {seconds_text(self.seconds)}{interval}".removeprefix(": ")
 
     def _repr_html_(self) -> str:

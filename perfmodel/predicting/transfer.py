@@ -157,7 +157,7 @@ def _notes(
         if (other := known_rate(scale, known, facts)) != scale:
             keys = ", ".join(dict.fromkeys(key for device in (known, facts) for key in RATES[scale].lacking(device)))
             alike = "as long" if other == "same" else "as many cycles"
-            yield f"{keys} is unknown for at least one device: {RATES[scale].words} is assumed to take {alike} on both"
+            yield f"{keys} is unknown for at least one device: {RATES[scale].label} is assumed to take {alike} on both"
     if errors is None:
         yield f"no interval: weights of {model.family.name} were never transferred to a device whose times are known"
     else:

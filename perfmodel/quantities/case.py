@@ -14,7 +14,7 @@ import numpy as np
 from perfmodel import features
 from perfmodel.counts import Count, KernelCounts
 from perfmodel.counts.flow.flow import Parallelism
-from perfmodel.display import in_words
+from perfmodel.display import values_text
 from perfmodel.errors import FactsError, FamilyError, PerfModelError
 from perfmodel.facts import DeviceFacts
 from perfmodel.features import PLAIN, Classes, Values
@@ -118,7 +118,7 @@ def computed(quantities: Callable[[Case], object], declared: Iterable[str], case
         message = " ".join(str(error).split())
         if message:
             raise _family_error(case, f"raised {type(error).__name__} ({message})") from error
-        sizes = in_words({name: size for name, size in case.parameters.items() if np.ndim(size) == 0})
+        sizes = values_text({name: size for name, size in case.parameters.items() if np.ndim(size) == 0})
         raise FamilyError(
             f"quantities() of the family '{case.family}' raised {type(error).__name__} without a message, for the "
             f"kernel '{case.counts.name}'{f' at {sizes}' if sizes else ''}",

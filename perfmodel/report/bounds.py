@@ -6,7 +6,7 @@ import math
 
 from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, TOO_LITTLE_PARALLELISM, Balance
 from perfmodel.analyses.benefits import Benefits
-from perfmodel.analyses.descriptions import term_advice, term_words
+from perfmodel.analyses.descriptions import term_advice, term_label
 from perfmodel.analyses.report_data import KernelTerms
 from perfmodel.analyses.roofline import ABOVE, KernelPoint
 from perfmodel.display import bytes_text, percent, rate_text, seconds_text
@@ -25,7 +25,7 @@ MEANS = {
 }
 
 
-def balance_words(balance: Balance) -> str:
+def balance_text(balance: Balance) -> str:
     """Return what bounds a kernel by the work-depth model, as a sentence."""
     times = f"computing takes {seconds_text(balance.compute_s)}, moving data {seconds_text(balance.memory_s)}"
     if balance.verdict == NO_WORK:
@@ -68,18 +68,18 @@ def benefit_lines(benefits: Benefits) -> tuple[str, ...]:
     )
 
 
-def bound_words(
+def bound_texts(
     family: Family, kernel: KernelTerms, point: KernelPoint | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what bounds a kernel, and what to try; the verdict of work and depth only if it agrees with the model."""
     bounds, advice, balance = [], [], kernel.bounds.balance
     if kernel.terms:
-        words, share = term_words(family, kernel.bound_by), percent(kernel.terms[0].share)
-        bounds.append(f"By this model: its largest term is {words}, {share} of the predicted time.")
+        label, share = term_label(family, kernel.bound_by), percent(kernel.terms[0].share)
+        bounds.append(f"By this model: its largest term is {label}, {share} of the predicted time.")
         advice.append(term_advice(family, kernel.bound_by))
     bounds += [f"Below the roofs: {rates_text(point)}."] if point is not None else []
     if balance is not None and (not any(advice) or advice[0] in SUPPORTS.get(balance.verdict, advice)):
-        bounds.append(balance_words(balance))
+        bounds.append(balance_text(balance))
     advice += benefit_lines(kernel.bounds.benefits) if kernel.bounds.benefits is not None else ()
     return tuple(bounds), tuple(filter(None, advice))
 

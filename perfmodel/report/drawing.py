@@ -129,14 +129,14 @@ def axes_or_new(axes: Axes | None, width: float, height: float) -> Axes:
 
 def legend_beside(axes: Axes, title: str = "") -> None:
     """Draw the legend to the right of the axes, and make room for it; inside of axes that were placed by hand."""
-    words = {"fontsize": "small", "title": title or None, "title_fontsize": "small", "alignment": "left"}
+    look = {"fontsize": "small", "title": title or None, "title_fontsize": "small", "alignment": "left"}
     if axes.get_subplotspec() is None:
-        axes.legend(loc="best", framealpha=0.9, **words)
+        axes.legend(loc="best", framealpha=0.9, **look)
         return
     figure = axes.get_figure(root=True)
     if figure is not None and figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False, **words)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False, **look)
 
 
 def finished(axes: Axes, legend: str = "", grid: Literal["both", "x", "y"] = "both") -> Axes:

@@ -38,13 +38,13 @@ def accuracy(rows: Sequence[Comparison], by_kernel: bool = True, level: float = 
         label = f"{name} ({100 * summarise(every).error:.0f} %)" if drawn else name
         label += f", {len(every) - len(drawn)} not drawn" * (len(drawn) < len(every))
         series.append(_cases(label, drawn, *drawing.style(index), level))
-    for index, (_, words, colour, marker) in enumerate(() if by_kernel else GRADES):
+    for index, (_, label, colour, marker) in enumerate(() if by_kernel else GRADES):
         if graded := [row for row in known if _grade(row) == index]:
-            series.append(_cases(f"{words} ({len(graded)})", graded, colour, marker, level))
-    words = f"Predicted against measured times of {len(known)} of {len(rows)} cases on logarithmic axes"
+            series.append(_cases(f"{label} ({len(graded)})", graded, colour, marker, level))
+    caption = f"Predicted against measured times of {len(known)} of {len(rows)} cases on logarithmic axes"
     across, up = (Axis(f"{what} time", tick=seconds_text, limits=limits) for what in ("measured", "predicted"))
     return Picture(
-        across, up, tuple(series), f"{words}; the geometric mean of the errors is {percent(summarise(rows).error)}.",
+        across, up, tuple(series), f"{caption}; the geometric mean of the errors is {percent(summarise(rows).error)}.",
         "kernel (geometric-mean error)" if by_kernel else "error", square=True,
     )  # fmt: skip
 
@@ -109,10 +109,10 @@ def roofline(
     for index, name in enumerate(names):
         shown = [point for point in points if name == (point.kernel if by_kernel else point.bound)]
         colour, marker = drawing.style(index) if by_kernel else BOUNDS[name]
-        indices = [point for point in shown if point.drawable]
+        drawable = [point for point in shown if point.drawable]
         label = name if by_kernel else f"kernel, lowest roof: {LOWEST[name]}"
         if shown:
-            series.append(_kernels(label + " (no operations)" * (not indices), indices, colour, marker, predicted))
+            series.append(_kernels(label + " (no operations)" * (not drawable), drawable, colour, marker, predicted))
     attainable = [point for point in drawn if math.isfinite(point.attainable)]
     if attainable:
         rates = [point.attainable for point in attainable]
@@ -162,8 +162,8 @@ def error_grid(
     rows: Sequence[str], columns: Sequence[str], values: Sequence[Sequence[float]], highlighted: str = ""
 ) -> Grid:
     """Describe errors of families (rows) for kernels (columns)."""
-    words = f"The errors of {len(rows)} model families for {len(columns) - 1} kernels and over all."
-    return Grid(tuple(rows), tuple(columns), tuple(map(tuple, values)), words, highlighted)
+    caption = f"The errors of {len(rows)} model families for {len(columns) - 1} kernels and over all."
+    return Grid(tuple(rows), tuple(columns), tuple(map(tuple, values)), caption, highlighted)
 
 
 MOST_VARIANTS = 40
@@ -187,11 +187,11 @@ def ranking(ranked: Ranking, level: float) -> Picture | None:
                 texts=[_variant_text(shown[index], level) for index in indices],
                 band=([bounds[index][0] for index in indices], [bounds[index][1] for index in indices]), across=True,
             ))  # fmt: skip
-    words = f"Predicted times and {100 * level:g} % intervals of the {len(shown)} fastest variants, fastest at the top."
+    caption = f"Predicted times and {100 * level:g} % intervals of the {len(shown)} fastest variants, fastest on top."
     names = Axis("", log=False, names=tuple(variant.name for variant in shown))
     ends = [end for pair in bounds for end in pair]
     across = Axis("predicted time", tick=seconds_text, limits=(min(ends) / 1.4, max(ends) * 1.4))
-    return Picture(across, names, tuple(series), words)
+    return Picture(across, names, tuple(series), caption)
 
 
 def _bounds(variant: RankedVariant) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from perfmodel.analyses.roofline import KernelPoint, ceilings, roof_values, roofline_points
 from perfmodel.compare import Comparison, Contender, Evaluation
-from perfmodel.display import in_words, seconds_text
+from perfmodel.display import seconds_text, values_text
 from perfmodel.errors import OptionError
 from perfmodel.facts import DeviceFacts
 from perfmodel.predicting.crossovers import Lead
@@ -148,7 +148,7 @@ def bars_of(given: Any) -> list[tuple[str, Prediction]]:
             predicted = Prediction(predicted.seconds, predicted.terms)
         every, title = list(predicted.at_each_size()), name or predicted.kernel
         for at in every:
-            sized = in_words(at.sizes) if len(every) > 1 or not title else ""
+            sized = values_text(at.sizes) if len(every) > 1 or not title else ""
             bars.append((" ".join(filter(None, (title, sized))), at))
     if not bars:
         raise OptionError("no prediction was given", "give one, or a mapping of names to predictions")

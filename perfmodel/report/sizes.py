@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from perfmodel.display import in_words, seconds_text
+from perfmodel.display import seconds_text, values_text
 from perfmodel.errors import OptionError
 from perfmodel.predicting.crossovers import Lead, leads_at
 from perfmodel.predicting.prediction import Prediction
@@ -89,7 +89,7 @@ def panel_of_predictions(named: Mapping[str, Prediction], parameter: str, leads:
     if leads is None:
         leads = leads_at([ranking for ranking in points if len(ranking) == len(named)], across)
     others = {name: size for one in named.values() for name, size in one.sizes.items() if name != across}
-    fixed = in_words({name: np.unique(size).tolist()[0] for name, size in others.items()})
+    fixed = values_text({name: np.unique(size).tolist()[0] for name, size in others.items()})
     return Panel(across, points, tuple(leads), fixed)
 
 

@@ -92,10 +92,10 @@ def _lead_text(leads: Sequence[Lead], parameter: str, tied: Ties) -> str:
     first, last = leads[0], leads[-1]
     names = list(dict.fromkeys(lead.name for lead in leads))
     ends = {end: [name for name in tied.get(end, ()) if name not in names] for end in (first.low, last.high)}
-    words = [f"with {_listed(others)} at {end}" for end, others in ends.items() if others]
-    if len(words) == 2 and ends[first.low] == ends[last.high]:
-        words = [f"with {_listed(ends[first.low])} at both ends"]
-    ties = f"ties {', '.join(words)}" if words else ""
+    phrases = [f"with {_listed(others)} at {end}" for end, others in ends.items() if others]
+    if len(phrases) == 2 and ends[first.low] == ends[last.high]:
+        phrases = [f"with {_listed(ends[first.low])} at both ends"]
+    ties = f"ties {', '.join(phrases)}" if phrases else ""
     span = f"{parameter} from {first.low} to {last.high}"
     if len(leads) == 1:
         return f"{span}: {first.name}{f' ({ties})' if ties else ''}"
@@ -176,11 +176,11 @@ def sweep_table(
     empty = dict.fromkeys((*names, "variant", "place", *keys, "problem", *rates, *(f"term.{term}" for term in terms)))
     records: list[dict[str, Any]] = []
     for point, here in zip(points, kernel_points or [{}] * len(points), strict=True):
-        for index, variant in enumerate(point, 1):
+        for rank, variant in enumerate(point, 1):
             low, high = variant.interval or (None, None)
             values = (variant.seconds, low, high, variant.fastest, variant.tied, variant.to_measure)
             records.append({
-                **empty, **point.sizes, "variant": variant.name, "place": index, **dict(zip(keys, values, strict=True)),
+                **empty, **point.sizes, "variant": variant.name, "place": rank, **dict(zip(keys, values, strict=True)),
                 **_rates(here, variant.name), **{f"term.{term}": seconds for term, seconds in variant.terms.items()},
             })  # fmt: skip
         records += [{**empty, **point.sizes, "variant": name, "problem": BROKEN} for name in point.broken]

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_serializer
 
-from perfmodel.display import in_words, seconds_text
+from perfmodel.display import seconds_text, values_text
 from perfmodel.documents import EXACT, one_line
 
 SCHEMA: Final = "perfmodel.measurement/1"
@@ -107,7 +107,7 @@ class Measurement(BaseModel):
     @property
     def description(self) -> str:
         """Kernel, variant and sizes in words."""
-        return " ".join(filter(None, (self.kernel, in_words(self.variant), in_words(self.parameters))))
+        return " ".join(filter(None, (self.kernel, values_text(self.variant), values_text(self.parameters))))
 
     @field_validator("visits")
     @classmethod

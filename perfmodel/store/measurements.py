@@ -22,7 +22,7 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from perfmodel.display import data_frame, in_words, seconds_text
+from perfmodel.display import data_frame, seconds_text, values_text
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError, SetAsideWarning, StoreError, listed
 from perfmodel.facts import DeviceFacts
@@ -90,7 +90,7 @@ def unsupported(rows: Sequence[Measurement], work: Callable[[Measurement], float
         against = [other for other in far if _contradict(row, rows[other], work)]
         if _rejected(row, len(against), len(others)):
             other = rows[against[0]]
-            reasons[index] = f"and {in_words(other.parameters)} took {seconds_text(other.seconds)}"
+            reasons[index] = f"and {values_text(other.parameters)} took {seconds_text(other.seconds)}"
     return reasons
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.roofline import COLUMNS as RATES, KernelPoint
-from perfmodel.display import columns_text, data_frame, html_table, in_words, percent, seconds_text
+from perfmodel.display import columns_text, data_frame, html_table, percent, seconds_text, values_text
 from perfmodel.documents import one_line
 from perfmodel.report.bounds import rates_text
 from perfmodel.store.measurement import LOADED
@@ -134,7 +134,7 @@ class Tuned(FrozenValue):
         return (*sentences, *compared)
 
     def _repr_html_(self) -> str:
-        title = f"variants that ran on {self.device}" + (f", {in_words(self.sizes)}" if self.sizes else "")
+        title = f"variants that ran on {self.device}" + (f", {values_text(self.sizes)}" if self.sizes else "")
         return html_table(self.table, title, self.summary)
 
     def to_frame(self) -> DataFrame:

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from perfmodel import store
 from perfmodel.calibration.kernel_choice import chosen_classes, discovered
 from perfmodel.cli.output import CommandBar
-from perfmodel.display import csv_text, in_words, seconds_text
+from perfmodel.display import csv_text, seconds_text, values_text
 from perfmodel.documents import Schema, value_of
 from perfmodel.errors import PerfModelError
 from perfmodel.io import write_whole
@@ -258,7 +258,7 @@ def isolation_summary(proofs: Sequence[Isolation]) -> str:
 
 
 def _cells(proof: Isolation) -> tuple[str, ...]:
-    variant = in_words({name: value for name, value in proof.variant.items() if name != "work_group"})
+    variant = values_text({name: value for name, value in proof.variant.items() if name != "work_group"})
     start = (proof.kernel, variant, proof.feature)
     if not proof.rounds_s:
         return (*start, proof.doubles or "-", "-", "-", "-", f"{proof.raises:.0%}", f"**not proved**: {proof.message}")

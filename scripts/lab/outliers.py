@@ -30,11 +30,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from perfmodel import store
-from perfmodel.analyses.descriptions import term_words
+from perfmodel.analyses.descriptions import term_label
 from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import Comparison, Comparisons, compare
 from perfmodel.compare.comparison import withheld_note
-from perfmodel.display import in_words, percent, seconds_text
+from perfmodel.display import percent, seconds_text, values_text
 from perfmodel.errors import OptionError, PerfModelError, WeightsError
 from perfmodel.expressions.launches import each_launch
 from perfmodel.features import HOST_LAUNCH
@@ -168,7 +168,7 @@ def explained_outliers(model: FittedModel, measured: Measurements, factor: float
     if not far:
         return Outliers((), cases, between)
     terms_and_time = by_terms(RunTime(model.family, model.weights, model.fitted.launch_s))
-    rows = {(row.kernel, in_words(row.variant), in_words(row.parameters)): row for row in measured}
+    rows = {(row.kernel, values_text(row.variant), values_text(row.parameters)): row for row in measured}
 
     def priced(case: Comparison) -> _Priced:
         row = rows[case.kernel, case.form, case.sizes]
@@ -277,7 +277,7 @@ def outliers_text(outliers: Outliers, model: FittedModel) -> str:
         rows = [row for outlier in outliers.found for row in _rows(outlier)]
         lines += ["", markdown_table([HEADER, ("---",) * len(HEADER), *rows]), ""]
         named = dict.fromkeys(term.term for outlier in outliers.found for term in _shown_terms(outlier))
-        lines += [f"{name}: {term_words(model.family, name)}" for name in named]
+        lines += [f"{name}: {term_label(model.family, name)}" for name in named]
         lines.append(
             "A term disagrees if another cost of it alone gives the measured time ('if it cost'), and at that cost at "
             f"most {SPOILED:.0%} of the well predicted cases would be mispredicted ('others lost')."

@@ -82,11 +82,10 @@ def _record(page: str, one: Claim) -> dict[str, Any]:
 
 
 def _skipped(row: Any) -> dict[str, str]:
-    from perfmodel.display import in_words
+    from perfmodel.display import values_text
 
-    return dict(zip(
-        SKIPPED, (row.kernel, in_words(row.variant), in_words(row.parameters), row.status, row.message), strict=True
-    ))  # fmt: skip
+    cells = (row.kernel, values_text(row.variant), values_text(row.parameters), row.status, row.message)
+    return dict(zip(SKIPPED, cells, strict=True))
 
 
 def _sections(docs: Path, study: Study) -> list[str]:

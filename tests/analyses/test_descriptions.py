@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.analyses.descriptions import term_advice, term_words, weight_words
+from perfmodel.analyses.descriptions import term_advice, term_label, weight_text
 from perfmodel.features import FEATURE_NAMES, unit
 from perfmodel.models import Family, families
 from perfmodel.models.model import Weight
@@ -42,30 +42,30 @@ from perfmodel.models.model import Weight
     ],
 )  # fmt: skip
 def test_words(name, value, per, expected):
-    assert expected == weight_words(name, value, per)
+    assert expected == weight_text(name, value, per)
 
 
 def test_every_feature_and_every_weight_has_words():
     for name in FEATURE_NAMES:
-        words = weight_words(name, 1e-9, f"s/{unit(name)}")
+        words = weight_text(name, 1e-9, f"s/{unit(name)}")
         assert " costs 1 ns" in words
         assert "_" not in words
         assert "  " not in words
     for family in families().values():
         for weight in family.weights:
-            assert "w_" not in weight_words(weight.name, 1e-9, weight.unit)
+            assert "w_" not in weight_text(weight.name, 1e-9, weight.unit)
 
 
 @pytest.mark.parametrize("family", families().values(), ids=lambda family: family.name)
 def test_every_part_of_every_family_has_words_and_no_other(family):
-    assert {*family.parts} == {*family.words} >= {*family.advice}
+    assert {*family.parts} == {*family.labels} >= {*family.advice}
     for part in family.parts:
-        assert term_words(family, part) != part.replace("_", " "), part
+        assert term_label(family, part) != part.replace("_", " "), part
 
 
 def test_every_feature_has_words_and_advice():
     for feature in FEATURE_NAMES:
-        assert feature not in term_words(families()["stevens_kloeckner_2016"], feature)
+        assert feature not in term_label(families()["stevens_kloeckner_2016"], feature)
         advice = term_advice(families()["stevens_kloeckner_2016"], feature)
         assert advice.endswith("."), feature
         assert ("functions" in advice) == feature.endswith("_special")
@@ -85,14 +85,14 @@ def test_advice_follows_the_term(family, term, begins):
 
 def test_a_users_own_family_is_shown_by_its_names_and_gets_no_advice():
     mine = Family("mine", "nowhere")
-    assert ("my part", "") == (term_words(mine, "my_part"), term_advice(mine, "my_part"))
+    assert ("my part", "") == (term_label(mine, "my_part"), term_advice(mine, "my_part"))
 
 
 def test_a_users_own_family_may_give_words():
-    wait = Weight("w_wait", "s/access", words="waiting for a load", counted="access")
+    wait = Weight("w_wait", "s/access", label="waiting for a load", counted="access")
     mine = Family(
-        "mine", "nowhere", weights=(wait,), words={"my_part": "loads that wait"}, advice={"my_part": "Load less."}
+        "mine", "nowhere", weights=(wait,), labels={"my_part": "loads that wait"}, advice={"my_part": "Load less."}
     )
-    assert ("loads that wait", "Load less.") == (term_words(mine, "my_part"), term_advice(mine, "my_part"))
-    assert "waiting for a load costs 500 ps: 2 Gaccess/s" == weight_words("w_wait", 5e-10, "s/access", mine)
-    assert "wait, an access, costs 500 ps: 2 Gaccess/s" == weight_words("w_wait", 5e-10, "s/access")
+    assert ("loads that wait", "Load less.") == (term_label(mine, "my_part"), term_advice(mine, "my_part"))
+    assert "waiting for a load costs 500 ps: 2 Gaccess/s" == weight_text("w_wait", 5e-10, "s/access", mine)
+    assert "wait, an access, costs 500 ps: 2 Gaccess/s" == weight_text("w_wait", 5e-10, "s/access")

@@ -25,7 +25,7 @@ def test_weights_in_words_with_students_interval(model):
     lines = {line.name: line for line in weight_lines(model)}
     assert sorted(model.weights) == list(lines)
     line = lines["launches"]
-    assert "a launch costs 403 ns" == line.words  # by the device's clock
+    assert "a launch costs 403 ns" == line.text  # by the device's clock
     half = student.ppf(0.95, model.fitted.degrees_of_freedom) * model.standard_errors["launches"]
     assert pytest.approx((line.value - half, line.value + half)) == line.interval
     wider = {one.name: one for one in weight_lines(model, 0.99)}["launches"].interval

@@ -13,7 +13,7 @@ import pytest
 from perfmodel import store
 from perfmodel.analyses.report_data import FITTED, TESTS, report_data
 from perfmodel.compare import compare
-from perfmodel.display import in_words
+from perfmodel.display import values_text
 from perfmodel.errors import OptionError, SizeError, StoreError
 from perfmodel.predicting.model import fit, load
 from tests.predicting.test_model import MODEL
@@ -71,7 +71,7 @@ def test_without_test_kernels_there_is_no_verdict(model, tmp_path):
 
 def test_a_users_variants_are_ranked(model):
     measured = store.read(QUICKSTART)
-    named = {f"{row.kernel} {in_words(row.variant)}": measured.counts[row.counts_hash] for row in measured}
+    named = {f"{row.kernel} {values_text(row.variant)}": measured.counts[row.counts_hash] for row in measured}
     counts = {name: one for name, one in named.items() if one.parameters == ("n",)}
     assert len(counts) > 1
     sizes = {"n": 2**18}

@@ -13,7 +13,7 @@ from perfmodel.analyses.report_data import KernelTerms, Share
 from perfmodel.analyses.report_models import KernelBounds
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.models import families
-from perfmodel.report.bounds import balance_words, benefit_lines, bound_words, rates_text
+from perfmodel.report.bounds import balance_text, benefit_lines, bound_texts, rates_text
 
 #: 1e9 nodes on 10 lanes of 1e9 in a second take 100 ms; 1e6 transfers of 64 B at 64 GB/s take 1 ms.
 BALANCE = Balance(1e9, 1.0, 1e6, cores=10, rate=1e9, latency=1e-7, bandwidth=6.4e10, transfer_bytes=64)
@@ -32,7 +32,7 @@ BALANCE = Balance(1e9, 1.0, 1e6, cores=10, rate=1e9, latency=1e-7, bandwidth=6.4
 def test_balance(changed, expected):
     if "depth" in changed and "rate" not in changed:
         changed = {**changed, "latency": 0.0}
-    assert expected in balance_words(replace(BALANCE, **changed))
+    assert expected in balance_text(replace(BALANCE, **changed))
 
 
 @pytest.mark.parametrize(("term", "rate", "message"), [
@@ -42,7 +42,7 @@ def test_work_and_depth_do_not_contradict_the_model(term, rate, message):
     """By work and depth computing decides, or at the higher rate memory."""
     bounds = KernelBounds(replace(BALANCE, rate=rate))
     kernel = KernelTerms("k", "", "", 1.0, None, (Share(term, 0.9, 0.9),), False, (), bounds)
-    lines, _ = bound_words(families()["bottleneck"], kernel, None)
+    lines, _ = bound_texts(families()["bottleneck"], kernel, None)
     assert message == any("By work and depth" in line for line in lines)
 
 

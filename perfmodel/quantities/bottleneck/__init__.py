@@ -25,15 +25,15 @@ from perfmodel.quantities.case import Case
 
 @dataclass(frozen=True)
 class Quantity:
-    """The unit of a quantity, words for one unit, and the noun of its rate (empty if a rate has no meaning)."""
+    """The unit of a quantity, a label for one unit, and the noun of its rate (empty if a rate has no meaning)."""
 
     unit: str
-    words: str
+    label: str
     counted: str = ""
 
 
-def _table(unit: str, counted: str, words: str, **operations: str) -> dict[str, Quantity]:
-    return {name: Quantity(unit, words.format(operation), counted) for name, operation in operations.items()}
+def _table(unit: str, counted: str, label: str, **operations: str) -> dict[str, Quantity]:
+    return {name: Quantity(unit, label.format(operation), counted) for name, operation in operations.items()}
 
 
 FUNCTIONS = {
@@ -57,7 +57,7 @@ RESOURCES: Mapping[str, Mapping[str, Quantity]] = {
         chain_power="a power",
     ),
     "special": _table("operation", "op", "{}", **{
-        **{f"{name}_{bits}": f"{words} of float{bits}" for name, words in FUNCTIONS.items() for bits in (32, 64)},
+        **{f"{name}_{bits}": f"{label} of float{bits}" for name, label in FUNCTIONS.items() for bits in (32, 64)},
         "power": "a power",
         **{f"int_divide_{bits}": f"a division or remainder of integers of {bits} bits" for bits in (32, 64)},
     }),

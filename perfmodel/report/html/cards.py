@@ -8,12 +8,12 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 from perfmodel.analyses import balance, benefits
-from perfmodel.analyses.descriptions import term_words
+from perfmodel.analyses.descriptions import term_label
 from perfmodel.analyses.report_data import KernelTerms, ReportData, Share
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.display import percent, rate_text, seconds_text
 from perfmodel.models import Family
-from perfmodel.report.bounds import bound_words
+from perfmodel.report.bounds import bound_texts
 from perfmodel.report.html.tables import worst
 from perfmodel.report.pictures import ROOFS
 
@@ -28,18 +28,18 @@ class LegendKey(NamedTuple):
     """The meaning of a colour."""
 
     colour: str
-    words: str
+    label: str
 
 
 def term_keys(family: Family, kernels: Iterable[KernelTerms]) -> Mapping[str, LegendKey]:
-    """Return the colour and the words of each term with a bar, the largest first; small terms may share a colour."""
+    """Return the colour and the label of each term with a bar, the largest first; small terms may share a colour."""
     totals: dict[str, float] = {}
     for kernel in kernels:
         for share in _shown(kernel):
             totals[share.term] = totals.get(share.term, 0.0) + abs(share.share)
     ordered = sorted(totals, key=lambda term: -totals[term])
     shades = [*SHADES, *[REST] * len(ordered)]
-    return {term: LegendKey(shade, term_words(family, term)) for term, shade in zip(ordered, shades, strict=False)}
+    return {term: LegendKey(shade, term_label(family, term)) for term, shade in zip(ordered, shades, strict=False)}
 
 
 def worst_kernels(kernels: Sequence[KernelTerms]) -> Sequence[KernelTerms]:
@@ -62,7 +62,7 @@ def kernel_card(
     largest = max((abs(share.share) for share in shown), default=1.0)
     bars = tuple(
         SimpleNamespace(
-            words=keys[share.term].words, share=percent(share.share), seconds=seconds_text(share.seconds),
+            label=keys[share.term].label, share=percent(share.share), seconds=seconds_text(share.seconds),
             length=100 * abs(share.share) / max(largest, 1.0), colour=keys[share.term].colour,
             negative=share.seconds < 0,
         )
@@ -75,7 +75,7 @@ def kernel_card(
     note = "The terms add up to" if kernel.adds_up else "The terms overlap: they do not add up to"
     left = len(kernel.terms) - len(shown)
     more = f" {left} smaller {'term is' if left == 1 else 'terms are'} left out." if left else ""
-    bounds, advice = bound_words(family, kernel, point)
+    bounds, advice = bound_texts(family, kernel, point)
     return SimpleNamespace(
         title=kernel.kernel, detail=", ".join(filter(None, (kernel.form, kernel.sizes))), times=times, terms=bars,
         adds_up=kernel.adds_up, terms_note=f"{note} the predicted time.{more}", bounds=bounds, advice=advice,
@@ -116,16 +116,16 @@ def figure_stats(data: ReportData) -> list[tuple[str, str]]:
 def fact_stats(data: ReportData) -> list[tuple[str, str]]:
     """Return the most important facts of the device, with their meanings."""
     known = {fact.key: fact.value for fact in data.facts}
-    return [(known[key], words) for key, words in _FACTS.items() if key in known]
+    return [(known[key], meaning) for key, meaning in _FACTS.items() if key in known]
 
 
-def times_words(data: ReportData) -> str:
+def times_text(data: ReportData) -> str:
     """Return the shortest and the longest measured time in words."""
     times = [row.measured for row in data.comparisons]
     return f"{seconds_text(min(times))} to {seconds_text(max(times))}" if times else ""
 
 
-def advisers_words(data: ReportData) -> str:
+def advisers_text(data: ReportData) -> str:
     """Return the errors of the models that give advice; empty if they are not known."""
     known = {line.name: line.figures.error for line in data.families if line.figures is not None}
     models = dict.fromkeys((data.family.name, balance.FAMILY, benefits.FAMILY))
@@ -133,6 +133,6 @@ def advisers_words(data: ReportData) -> str:
     return f"Typical errors of these models on this device: {', '.join(errors)}." if errors else ""
 
 
-def roofs_words(data: ReportData) -> str:
+def roofs_text(data: ReportData) -> str:
     """Return the roofs in words."""
     return ", ".join(f"{ROOFS[key][0]} {rate_text(value, ROOFS[key][2])}" for key, value in data.roofs.items())

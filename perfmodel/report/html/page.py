@@ -40,8 +40,8 @@ def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
     few = data.comparisons[:: max(math.ceil(len(data.comparisons) / MOST_POINTS), 1)]
     return SimpleNamespace(
         tabs={name: title for name, title in TABS.items() if name != "own" or data.ranking or data.withheld},
-        figures=cards.figure_stats(data), facts=cards.fact_stats(data), times=cards.times_words(data),
-        roofs=cards.roofs_words(data), keys=cards.legend(keys), advisers=cards.advisers_words(data),
+        figures=cards.figure_stats(data), facts=cards.fact_stats(data), times=cards.times_text(data),
+        roofs=cards.roofs_text(data), keys=cards.legend(keys), advisers=cards.advisers_text(data),
         accuracy=figures.plot("accuracy", pictures.accuracy(few, False, data.level)),
         comparisons=tables.comparisons_table(data.comparisons, "predicted and measured times"),
         unmeasured=tables.unmeasured_table(data),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from perfmodel.analyses.descriptions import FactLine, WeightLine, term_words
+from perfmodel.analyses.descriptions import FactLine, WeightLine, term_label
 from perfmodel.analyses.report_data import ReportData
 from perfmodel.analyses.report_models import FamilyLine
 from perfmodel.analyses.roofline import KernelPoint, above_lines
@@ -80,7 +80,7 @@ def left_out(count: int, what: str) -> str:
 def unmeasured_table(data: ReportData) -> PageTable:
     """Return the features without a weight, and the kernels that need them."""
     rows = [
-        (TableCell(term_words(data.family, feature), code=feature), ", ".join(kernels))
+        (TableCell(term_label(data.family, feature), code=feature), ", ".join(kernels))
         for feature, kernels in data.unmeasured.items()
     ]
     return table("features that no measurement exercised", ("feature", "needed by"), rows)
@@ -108,7 +108,7 @@ def weights_table(weights: Sequence[WeightLine], level: float) -> PageTable:
         interval = interval_text(line.interval)
         if line.interval is not None and not line.unit.startswith("s"):
             interval = f"{line.interval[0]:.3g} to {line.interval[1]:.3g} {line.unit}"
-        rows.append((TableCell(_sentence(line.words), _sentence("; ".join(line.warnings)), line.name), interval))
+        rows.append((TableCell(_sentence(line.text), _sentence("; ".join(line.warnings)), line.name), interval))
     return table("weights", ("what it costs", f"{100 * level:g} % interval"), rows, (1,), "narrow")
 
 

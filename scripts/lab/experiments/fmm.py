@@ -7,7 +7,7 @@ from math import nan
 
 from perfmodel import count, load
 from perfmodel.analyses.benefits import FAMILY
-from perfmodel.display import in_words
+from perfmodel.display import values_text
 from scripts.lab.curves import Panel, Series, curves_figure
 from scripts.lab.studies import Findings, Study, StudyData, fmm as own
 from scripts.lab.studies.choices import choice_records
@@ -21,10 +21,10 @@ def examine(data: StudyData) -> Findings:
     families = tuple(dict.fromkeys([*({FAMILY} & {*data.families}), data.recommended]))
     found, sizes = own.combinations(data.measured, {name: data.model(name) for name in families})
     ratios, pairs, line = own.speedups(found), own.added(found, "shmem"), own.steps(found)
-    order, title = sorted(ratios, key=ratios.__getitem__), f"{data.facts.name}: {in_words(sizes)}"
+    order, title = sorted(ratios, key=ratios.__getitem__), f"{data.facts.name}: {values_text(sizes)}"
     predicted = {f"{name}, predicted": own.speedups(found, name) for name in families}
     other = _on_a_gpu(data, line, sizes)
-    lines = {title: line, **({f"simulated GTX 480: {in_words(sizes)}": other} if other else {})}
+    lines = {title: line, **({f"simulated GTX 480: {values_text(sizes)}": other} if other else {})}
     speeds = {name: [of.get(one, nan) for one in order] for name, of in {"measured": ratios, **predicted}.items()}
     gains = {"gain of shmem": [own.gain(*pair) for pair in pairs],
              "B_itilp before": [own.share(one, "itilp") for one, _ in pairs]}  # fmt: skip

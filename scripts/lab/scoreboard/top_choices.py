@@ -12,7 +12,7 @@ import numpy as np
 
 from perfmodel.compare.comparison import Comparison
 from perfmodel.compare.figures import Choice, choices
-from perfmodel.display import in_words
+from perfmodel.display import values_text
 
 if TYPE_CHECKING:
     from perfmodel.store import Measurements
@@ -32,7 +32,7 @@ def noise_of(tests: Measurements) -> Mapping[Case, float]:
     known = [row.disagreement for row in rows if not math.isnan(row.disagreement)]
     typical = median(known) if known else 0.0
     noises = (typical if math.isnan(row.disagreement) else max(row.disagreement, typical) for row in rows)
-    cases = ((row.kernel, in_words(row.variant), in_words(row.parameters)) for row in rows)
+    cases = ((row.kernel, values_text(row.variant), values_text(row.parameters)) for row in rows)
     return dict(zip(cases, noises, strict=True))
 
 

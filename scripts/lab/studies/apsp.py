@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from perfmodel.display import in_words
+from perfmodel.display import values_text
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import (
     active_groups,
@@ -85,13 +85,13 @@ def configurations(data: StudyData, families: Iterable[str] = ()) -> tuple[Confi
         return ()
     often = Counter(row.parameters["n"] for row in data.measured)
     chosen = max(often, key=lambda n: (often[n], n), default=0)
-    times = {name: {(in_words(one.variant), one.parameters["n"]): one.predicted for one in data.cases(name)}
+    times = {name: {(values_text(one.variant), one.parameters["n"]): one.predicted for one in data.cases(name)}
              for name in dict.fromkeys(families) if name in data.families}  # fmt: skip
     found = []
     for row in data.measured:
         if row.parameters["n"] == chosen:
             case = Case(data.measured.counts[row.counts_hash], row.parameters, data.facts, FAMILY)
-            place = in_words(row.variant), chosen
+            place = values_text(row.variant), chosen
             predicted = {name: own[place] for name, own in times.items()}
             found.append(configuration(case, row.variant, row.seconds, predicted))
     return tuple(sorted(found, key=lambda one: (one.sub_block, one.extra_local, one.threads)))

@@ -11,7 +11,7 @@ import numpy as np
 
 from perfmodel.compare.comparison import Comparison
 from perfmodel.compare.figures import Choice
-from perfmodel.display import in_words
+from perfmodel.display import values_text
 from scripts.lab.studies.study import StudyData
 
 
@@ -31,7 +31,7 @@ def _record(family: str, cases: tuple[Comparison, ...], recommended: bool) -> di
     jobs: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for row in cases:
         if row.predicted is not None:
-            jobs[row.kernel, in_words(row.parameters)].append((row.measured, row.predicted))
+            jobs[row.kernel, values_text(row.parameters)].append((row.measured, row.predicted))
     choices = [Choice(*map(tuple, zip(*job, strict=True))) for job in jobs.values() if len(job) > 1]
     known = bool(choices)
     return {

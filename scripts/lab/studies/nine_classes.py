@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.compare.protocols import evaluate
-from perfmodel.display import in_words
+from perfmodel.display import values_text
 from perfmodel.features import Classes
 from perfmodel.fitting.design import Design, build_design, fit_to_design
 from perfmodel.fitting.weights_file import FitOptions, geometric_mean_error
@@ -137,7 +137,7 @@ def fitted(measured: Measurements, tests: Measurements, reduce: Reduce = min) ->
             withheld[row.kernel] = lacking
             continue
         predicted = sum(weights[name] * value for name, value in terms.items())
-        cases.append(Case(row.kernel, in_words(row.parameters), float(seconds), float(predicted)))
+        cases.append(Case(row.kernel, values_text(row.parameters), float(seconds), float(predicted)))
     return Fit(classes, weights, float(np.sqrt(np.mean(residuals**2))), tuple(cases), withheld)
 
 
@@ -165,7 +165,7 @@ def over_groups(rows: Iterable[Measurement]) -> list[float]:
     times: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
     for row in rows:
         code = {name: value for name, value in row.variant.items() if name != "work_group"}
-        times[row.kernel, in_words(code), in_words(row.parameters)][in_words(row.variant)] = min(kept(row))
+        times[row.kernel, values_text(code), values_text(row.parameters)][values_text(row.variant)] = min(kept(row))
     return [max(own.values()) / min(own.values()) - 1 for own in times.values() if len(own) > 1]
 
 

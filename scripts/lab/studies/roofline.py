@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from perfmodel.analyses.balance import FAMILY, Balance, judge_balance
 from perfmodel.compare.comparison import volume
-from perfmodel.display import in_words, rate_text
+from perfmodel.display import rate_text, values_text
 from scripts.lab.studies.claim import Claim
 
 if TYPE_CHECKING:
@@ -78,15 +78,15 @@ def balanced_kernels(data: StudyData) -> tuple[BalancedKernel, ...]:
     FactsError
         As of :func:`perfmodel.analyses.balance.judge_balance`.
     """
-    rows = sorted(data.tests, key=lambda row: (row.kernel, in_words(row.variant), *volume(row.parameters)))
-    last = {(row.kernel, in_words(row.variant)): row for row in rows}
+    rows = sorted(data.tests, key=lambda row: (row.kernel, values_text(row.variant), *volume(row.parameters)))
+    last = {(row.kernel, values_text(row.variant)): row for row in rows}
     return tuple(_balanced(data, row) for row in last.values())
 
 
 def _balanced(data: StudyData, row: Measurement) -> BalancedKernel:
     counts = data.tests.counts[row.counts_hash]
-    found = judge_balance(data.model(FAMILY), counts, row.parameters)
-    return BalancedKernel(row.kernel, in_words(row.variant), in_words(row.parameters), found, found.work / row.seconds)
+    found, variant = judge_balance(data.model(FAMILY), counts, row.parameters), values_text(row.variant)
+    return BalancedKernel(row.kernel, variant, values_text(row.parameters), found, found.work / row.seconds)
 
 
 def highest_rates(kernels: Iterable[BalancedKernel]) -> tuple[float, float]:

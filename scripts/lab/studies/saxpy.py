@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from perfmodel.display import in_words
+from perfmodel.display import values_text
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import active_units, groups_per_launch
 from scripts.lab.studies.study import StudyData
@@ -63,7 +63,7 @@ def saxpy_points(data: StudyData, kernel: str = SIZES) -> tuple[Point, ...]:
         case = Case(counts, row.parameters, data.facts, CACHED)
         units, held, subgroups = active_units(case)
         groups = float(groups_per_launch(case))
-        predicted = times.get((in_words(row.variant), in_words(row.parameters)), {})
+        predicted = times.get((values_text(row.variant), values_text(row.parameters)), {})
         found.append(Point(
             int(row.variant["stride"]), groups, groups / float(units) * subgroups, float(held) * subgroups,
             row.seconds, predicted,

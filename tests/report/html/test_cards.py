@@ -23,7 +23,7 @@ def test_terms_have_words_and_bars():
     assert "predicted 1 s, measured 800 ms, error 25.0 %" == found.times
     assert [("issuing instructions", "90.0 %", "900 ms", False), (
         "cache lines from the second-level cache on, and from memory", "-20.0 %", "-200 ms", True,
-    )] == [(bar.words, bar.share, bar.seconds, bar.negative) for bar in found.terms]  # fmt: skip
+    )] == [(bar.label, bar.share, bar.seconds, bar.negative) for bar in found.terms]  # fmt: skip
     assert [90.0, 20.0] == [round(bar.length, 6) for bar in found.terms]
     assert "1 smaller term is left out" in found.terms_note
     assert "do not add up" in found.terms_note
@@ -41,10 +41,10 @@ def test_bars_fit_where_a_term_is_larger_than_the_time():
 def test_a_term_has_one_colour_on_all_cards_and_the_smallest_share_one():
     many = [replace(KERNEL, terms=tuple(Share(f"part_{i}", 1.0 / i, 1.0 / i) for i in range(1, 9)))]
     keys = term_keys(Family("mine", "nowhere"), many)
-    assert ["part 1", "part 7"] == [keys["part_1"].words, keys["part_7"].words]
+    assert ["part 1", "part 7"] == [keys["part_1"].label, keys["part_7"].label]
     assert 8 == len({key.colour for key in keys.values()})
     assert REST == keys["part_8"].colour
-    assert "smaller terms" == legend(keys)[-1].words
+    assert "smaller terms" == legend(keys)[-1].label
     assert 8 == len(legend(keys))
 
 

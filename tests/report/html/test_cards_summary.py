@@ -8,7 +8,7 @@ from dataclasses import replace
 from perfmodel.analyses.descriptions import FactLine
 from perfmodel.analyses.report_models import FamilyLine
 from perfmodel.compare import Comparison, Comparisons, Figures
-from perfmodel.report.html.cards import advisers_words, fact_stats, figure_stats, roofs_words, times_words
+from perfmodel.report.html.cards import advisers_text, fact_stats, figure_stats, roofs_text, times_text
 from tests.report.html.reported import reported
 
 
@@ -27,9 +27,9 @@ def test_facts_that_are_known():
 
 def test_times_roofs_and_models_in_words():
     cases = Comparisons(Comparison("k", {"n": 1}, time, 1.0) for time in (2e-3, 3.0))
-    assert "2 ms to 3 s" == times_words(replace(reported(), comparisons=cases))
-    assert "float32 peak 2 Gop/s" == roofs_words(replace(reported(), roofs={"peak_flops_float32": 2e9}))
+    assert "2 ms to 3 s" == times_text(replace(reported(), comparisons=cases))
+    assert "float32 peak 2 Gop/s" == roofs_text(replace(reported(), roofs={"peak_flops_float32": 2e9}))
     families = (FamilyLine("work_depth", figures=Figures(9, 0, error=0.5)),)
     expected = "Typical errors of these models on this device: work depth 50.0 %."
-    assert expected == advisers_words(replace(reported(), families=families))
-    assert "" == advisers_words(replace(reported(), families=()))
+    assert expected == advisers_text(replace(reported(), families=families))
+    assert "" == advisers_text(replace(reported(), families=()))
