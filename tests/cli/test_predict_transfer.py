@@ -27,7 +27,7 @@ def card(perfmodel, monkeypatch):
     shutil.copy("weights.json", folder / "stevens_kloeckner_2016.json")
     name = json.loads(Path("weights.json").read_text())["device"]
     (folder / "device.json").write_text(json.dumps(replace(GPU, name=name).to_json()))
-    monkeypatch.setattr(recommended, "places", lambda: (("of the current folder", Path("fitted_weights")),))
+    monkeypatch.setattr(recommended, "search_folders", lambda: (("of the current folder", Path("fitted_weights")),))
     monkeypatch.setattr(transfer, "transfer_errors", dict)
     return perfmodel
 

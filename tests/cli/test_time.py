@@ -65,7 +65,7 @@ N = ("-p", "n=4096")
 @pytest.fixture
 def here(perfmodel, monkeypatch):
     """The commands; the device is not checked again by each, and no weights are found."""
-    monkeypatch.setattr(recommended, "places", lambda: ())
+    monkeypatch.setattr(recommended, "search_folders", lambda: ())
     used = device()
     monkeypatch.setattr(recommended, "identify", lambda name=None: used)
     monkeypatch.setattr("perfmodel.opencl.find", lambda name=None: find(name) if name == "H100" else used)
