@@ -101,7 +101,8 @@ def is_standard_output(path: str | Path) -> bool:
 def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
     """Replace a file atomically, and make its folders where needed; an OSError names the file and leaves it unchanged.
 
-    Symbolic links are followed, and permissions kept. Devices and pipes are written to. With `durable`, the content is on the disk before the old file is replaced.
+    Symbolic links are followed, and permissions kept. Devices and pipes are written to. With `durable`, the content is
+    on the disk before the old file is replaced.
     """
     try:
         try:

@@ -125,7 +125,7 @@ class LineMap:
 
 
 def line_map_of(access: Access, line_bytes: int, sizes: Mapping[str, int], assumptions: isl.Set) -> LineMap:
-    """Return the map from the points of an access to lines; axes whose strides are numbers form a row (at given sizes, the whole array)."""
+    """Return the map from an access's points to lines; axes with numeric strides (at given sizes, all) form a row."""
     cells: isl.Map = access.cells
     part = gcd(line_bytes, access.bits // 8)  # cells of this size lie on one line each
     parts, per_line = access.bits // 8 // part, line_bytes // part
