@@ -84,8 +84,8 @@ def _touches(domain: Domain, access: Access, launch: Launch, size: int) -> Itera
     for lanes, first in _lanes_of_sub_groups(axes, launch, size):
         at_first = lanes.flat_range_product(isl.Map.from_aff(anywhere)).range()
         executions = lanes.dim(OUT) - len(first)
-        for k, place in enumerate(first, executions):
-            at_first = at_first.fix_val(SET, k, isl.Val(place))
+        for k, coordinate in enumerate(first, executions):
+            at_first = at_first.fix_val(SET, k, isl.Val(coordinate))
         at_first = without_dimensions(at_first, range(executions, lanes.dim(OUT)))
         at_first, touched = (
             isl.Map.from_range(points).move_dims(IN, 0, OUT, 0, executions)

@@ -44,9 +44,9 @@ class GroupWork(FrozenValue):
         extents, function = self._extents(sizes), self.amount.function
         names = [_coordinate(axis) for axis in range(len(extents))]
         moving = [extent if name in function.parameters else 1 for name, extent in zip(names, extents, strict=True)]
-        places = dict(zip(names, np.indices(moving[::-1]).reshape(len(moving), -1)[::-1], strict=True))
+        indices = dict(zip(names, np.indices(moving[::-1]).reshape(len(moving), -1)[::-1], strict=True))
         number = prod(moving)
-        columns = [places[name] if name in places else np.full(number, sizes[name]) for name in function.parameters]
+        columns = [indices[name] if name in indices else np.full(number, sizes[name]) for name in function.parameters]
         amounts = evaluated(function, columns, number).reshape(moving[::-1])
         return np.broadcast_to(amounts, extents[::-1]).ravel()
 
@@ -88,9 +88,9 @@ def _grid(cardinalities: Cardinalities, launch: Launch) -> isl.Set:
     """Return the allowed sizes and group coordinates, as a set of parameters."""
     grid = cardinalities.program.assumptions
     for axis, extent in enumerate(launch.grid):
-        places = isl.Set.from_pw_aff(extent).apply(BELOW)
-        places = places.move_dims(PARAM, places.dim(PARAM), SET, 0, 1)
-        grid = grid.intersect(places.set_dim_name(PARAM, places.dim(PARAM) - 1, _coordinate(axis)).params())
+        along = isl.Set.from_pw_aff(extent).apply(BELOW)
+        along = along.move_dims(PARAM, along.dim(PARAM), SET, 0, 1)
+        grid = grid.intersect(along.set_dim_name(PARAM, along.dim(PARAM) - 1, _coordinate(axis)).params())
     return grid
 
 
