@@ -84,7 +84,7 @@ class Campaign:
         return (*lowest, self.longest_s, self.memory_fraction)
 
 
-def places(count: int, wanted: int) -> tuple[int, ...]:
+def even_indices(count: int, wanted: int) -> tuple[int, ...]:
     """Return at most `wanted` evenly spaced indices below `count`: the first, the last, then others between them."""
     wanted = min(count, wanted)
     evenly = [*dict.fromkeys(round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted))]

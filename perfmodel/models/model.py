@@ -46,7 +46,7 @@ class Weight:
         Starting value of a fit and bounds, in `unit`. With None the fit starts where all terms take a similar time.
     fact
         Key of the device's fact that gives the number. The weight is fitted only if the fact is unknown.
-    words, counted
+    label, counted
         For reports: what the weight is charged for, or what the number means; the noun of its rate, as in ``line``.
     scale
         For transfers: name of the rate (:data:`perfmodel.facts.rates.RATES`) that the weight is a multiple of.
