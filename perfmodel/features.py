@@ -171,9 +171,9 @@ class FeatureSources:
 class Classes:
     """Options of the classes of accesses.
 
-    `utilization` tells which accesses determine the utilisation of an array: with ``direction``, loads for loads and
-    stores for stores; with ``array``, loads and stores together (Algorithm 2 of the paper). `local_strides` is true if
-    accesses to local memory have classes, as ``local_load_32_stride2`` (section 6.2): if a power of two divides the
+    `utilization` selects the accesses that determine the utilisation of an array: with ``direction``, loads for loads
+    and stores for stores; with ``array``, loads and stores together (Algorithm 2 of the paper). `local_strides` is true
+    if accesses to local memory have classes, as ``local_load_32_stride2`` (section 6.2): if a power of two divides the
     stride, the lanes use fewer banks by this factor.
     """
 

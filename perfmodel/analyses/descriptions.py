@@ -68,7 +68,7 @@ def term_label(family: Family, term: str) -> str:
 
 
 def term_advice(family: Family, term: str) -> str:
-    """Return advice for kernels in which this term is the largest; empty if there is no advice."""
+    """Return advice for kernels in which this term is the largest, or an empty text."""
     if family.advice:
         return family.advice.get(term, "")
     for beginning, sentence in _BY_FEATURE:

@@ -76,7 +76,7 @@ def _one_line(error: PerfModelError) -> str:
 
 @dataclass(frozen=True)
 class KernelBounds:
-    """What bounds a kernel, and what could be saved; None if a model cannot tell."""
+    """What bounds a kernel, and what could be saved; None if a model cannot predict the kernel."""
 
     balance: balance.Balance | None = None
     benefits: benefits.Benefits | None = None

@@ -55,7 +55,7 @@ class PredictionOptions:
     jobs: options.Jobs = None
 
     def model(self, facts: str | None = None, judged: bool = False) -> predicting.FittedModel:
-        """Find the model, replace its facts or transfer it if options say so, and print its verdict if `judged`."""
+        """Find the model, apply options that replace its facts or transfer it, and print its verdict if `judged`."""
         recommended, device = calibration.recommended, options.facts_of(facts)
         if device is None or options.is_facts_file(str(facts)):
             model = recommended.model_in_use(self.weights, self.family, self.device, output.message, judged)

@@ -174,7 +174,7 @@ def _quantities(measurements: Measurements, row: Measurement, hides: bool) -> di
 
 
 def _bent_line(rows: _Rows) -> _Line | None:
-    """Return the best of the regressions that take each multiplicity as the limit; None if there is no solution."""
+    """Return the best of the regressions that take each multiplicity as the limit; None without a solution."""
     multiplicity = rows.amounts / rows.waits
     lines = [_line(rows, multiplicity, bend) for bend in (*np.unique(multiplicity), np.inf)]
     return min((line for line in lines if line is not None), key=lambda line: line.squares, default=None)

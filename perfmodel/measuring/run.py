@@ -162,7 +162,8 @@ class Session:
     def measure(self, order: Sequence[Configuration]) -> list[Configuration]:
         """Visit configurations as often as the campaign says, and again if visits disagree; return the unfinished ones.
 
-        Each pass has the `order` of the whole campaign, so that two visits to a configuration are far apart.
+        Each pass has the `order` of the whole campaign, so that two visits to a configuration are not in quick
+        succession.
         """
         campaign = self.bench.campaign
         lacking = [(c, self._lacks(c)) for c in order]

@@ -8,7 +8,7 @@ its share of memory's bandwidth moves. The last resource is the chain of one sub
 the number of rounds in which the unit runs its groups. With few sub-groups in flight, the chain takes longest.
 
 The resources are those of Sim et al. in Kim et al. (2012), section 4.1. Their Eq. 4.1 subtracts an overlap; here a
-p-norm overlaps resources, as in section 6.2 of Stevens and Klöckner (2016). ``docs/lab/real-gpus.md`` tells how
+p-norm overlaps resources, as in section 6.2 of Stevens and Klöckner (2016). ``docs/lab/real-gpus.md`` shows how
 quantities were chosen.
 """
 

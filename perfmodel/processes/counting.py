@@ -43,7 +43,7 @@ def count_all(
     -------
     CountedVariants
         A mapping of name to counts, in the order of the variants; ``errors`` has by name those without counts. A
-        variant that ends its process twice has an error; a WorkerDiedWarning tells of each end.
+        variant that ends its process twice has an error; a WorkerDiedWarning reports each end.
 
     Raises
     ------

@@ -54,7 +54,7 @@ class Impossible:
 
 
 def below_launch(row: Measurement) -> str:
-    """Return the reason if a record's time is shorter than a launch; else "", also if the overhead is unknown."""
+    """Return the reason if a record's time is shorter than a launch; "" if it is not, or if the overhead is unknown."""
     overhead = row.launch_overhead_s
     if row.status != "ok" or not overhead or row.seconds >= LAUNCHES * overhead:
         return ""

@@ -108,7 +108,7 @@ def _without_determined(polytope: Polytope) -> Polytope:
 
 
 def _with_merged(polytope: Polytope, tile: str, offset: str) -> Polytope | None:
-    """Return the polytope in which ``offset`` stands for width * tile + offset; None if that is not possible."""
+    """Return the polytope in which ``offset`` means width * tile + offset; None if that is not possible."""
     both = {tile, offset}
     if not all(both.isdisjoint(form.terms) for form in polytope.equalities):
         return None

@@ -379,7 +379,7 @@ class Domains:
         return points, Fraction(1), (f"the probability of '{text}' is not known",)
 
     def _atomic(self, conditions: Iterable[Condition]) -> Iterable[Condition]:
-        """Yield conditions that are no negations; split each conjunction that has no probability as a whole."""
+        """Yield conditions without negations at the top; split each conjunction that has no probability as a whole."""
         for expr, truth in conditions:
             if isinstance(expr, p.LogicalNot):
                 yield from self._atomic([(expr.child, not truth)])

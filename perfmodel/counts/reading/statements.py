@@ -175,7 +175,7 @@ class Statements:
     def _record(
         self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...], where: Callable[..., Domain]
     ) -> None:
-        """Add the events of a walk; a vectorised access, or an operation on no lane's value, is executed once."""
+        """Add the events of a walk; a vectorised access, or an operation not made for each lane, is executed once."""
         names = frozenset(inames)
         once = names - {walk.vector_iname}
         for number, operation in enumerate(walk.operations):

@@ -136,7 +136,7 @@ def _traffic(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], line: int
 
 
 def _orders(launches: Sequence[CompiledLaunch[Count]], device: DeviceUnits) -> tuple[str, ...]:
-    """Return the orders in which a device may run work-items; the first level's lines are those of the last order."""
+    """Return the orders in which a device may run work-items; the last order gives the first level's lines."""
     if device.order == "lockstep":
         return ("vectors",) if any(launch.row_items >= device.lanes for launch in launches) else ("serial",)
     # a compiler joins several vectors: the outer levels fetch at most as many lines as in either order
