@@ -153,7 +153,7 @@ def compare_families(
 
 
 def contender_of(fits: FamilyFits) -> Contender:
-    """Judge a family on all tests that it predicts (:func:`compare_families`), without tests by its intervals too."""
+    """Judge a family on all tests that it predicts; without tests, on measured rows, with intervals."""
     name, device = fits.family.name, fits.measured.device
     try:
         if fits.tests is None:

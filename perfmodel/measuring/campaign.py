@@ -164,7 +164,7 @@ def in_turn(items: Iterable[T], owner: Callable[[T], Hashable]) -> list[T]:
 
 
 def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_size: int) -> list[Team]:
-    """Return the variants that need sizes, class by class in turn; all variants of a ranked class form one team."""
+    """Return the variants that need sizes, one of each class in turn; all variants of a ranked class form one team."""
     every: list[Team] = []
     for kernel in kernels:
         subjects = [Subject(kernel, v) for v in campaign.variants_of(kernel, max_work_group_size)]

@@ -220,7 +220,7 @@ def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
 
 
 def _middles(tried: Integers, sizes: Integers, winners: Integers, step: int) -> Integers:
-    """Return sizes between neighbours with different winners, and next to the first and the last valid size."""
+    """Return the middles between neighbours with different winners, and on both sides of the range of valid sizes."""
     changes = np.flatnonzero(winners[1:] != winners[:-1])
     gaps = [*zip(sizes[changes], sizes[changes + 1], strict=True)]
     gaps += [(below, sizes[0]) for below in tried[tried < sizes[0]][-1:]]

@@ -256,7 +256,7 @@ def processes_for(jobs: int, most: int) -> Processes:
 
 
 def processes_here(wanted: int, most: int | None = None) -> AbstractContextManager[Processes | None]:
-    """Return `wanted` processes, but at most `most` and one for each core; None if this process alone would do."""
+    """Return `wanted` processes, but at most `most` and one for each core; None if one process suffices."""
     from loky import cpu_count
 
     with all_cores():

@@ -210,7 +210,7 @@ class Walk:
             self.state.wait_for(self.state.path(LATEST))
 
     def _prolonged_path(self, loop: str, path: Path, earlier: Path) -> Path:
-        """Return a path after all iterations of a loop; each later one adds what the last executed one added."""
+        """Return a path after all iterations of a loop, from this path and the path one executed iteration earlier."""
         if path is earlier:
             return path
         key = (loop, id(path), id(earlier))
