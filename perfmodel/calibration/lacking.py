@@ -99,7 +99,7 @@ def rows_for(
     needed: Mapping[str, Sequence[str]], models: Mapping[str, FittedModel], library: Iterable[KernelClass],
     most_items: int,
 ) -> tuple[tuple[KernelClass, ...], tuple[str, ...]]:  # fmt: skip
-    """Return classes with rows to measure, with at most `most_items` work-items in a group, and problems of the others."""
+    """Return classes with rows to measure, in work-groups of at most `most_items`, and problems of the others."""
     library, problems = sorted(library, key=lambda kernel: "context" in kernel.tags), list[str]()
     chosen: dict[tuple[str, str, int], KernelClass] = {}
     for family, names in needed.items():
