@@ -73,6 +73,12 @@ def times_are_believed(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"perfmodel.store.measurements.{judge}", nothing)
 
 
+@pytest.fixture
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Evaluate measured rows in this process: starting others takes longer than evaluating a few hundred rows."""
+    monkeypatch.setattr("perfmodel.calibration.calibrate.evaluated_in_processes", lambda *given: None)
+
+
 @pytest.fixture(autouse=True)
 def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Remove the width of the terminal that pytest sets for its workers: output would be cut to it."""

@@ -26,6 +26,10 @@ SOME = (CORE, "overlap", "mwp_cwp")  # the last one needs facts of the device th
 REST = {"recommended.json", "roofs.yaml", "verdict.txt"}
 
 
+#: The fixture `found` is made before this one, with several processes as by default.
+pytestmark = pytest.mark.usefixtures("one_process")
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("devices") / "device"

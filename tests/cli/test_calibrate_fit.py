@@ -76,11 +76,13 @@ def test_a_file_that_is_there_is_replaced_only_where_it_is_named(folder):
     assert "weights" in json.loads(path.read_text())
 
 
-def test_all_families_with_a_verdict(folder, tmp_path, two_families):
+def test_all_families_with_a_verdict(folder, tmp_path, two_families, request):
+    """First with several processes, as by default; then with one, which must write the same weights."""
     out = tmp_path / "out"
     found = document(run("--all", "--from", str(folder), "--out", str(out), "--json"))
     assert ("perfmodel.calibration/1", {CORE, "overlap"}) == (found["schema"], found["weights_files"].keys())
     assert {CORE, "overlap"} <= {row["family"] for row in found["comparison"]}
+    request.getfixturevalue("one_process")
     result = run("--all", "--from", str(folder), "--out", str(out))
     assert 0 == result.exit_code, result.stderr
     weights, rest = {f"{CORE}.json", "overlap.json"}, {"recommended.json", "roofs.yaml", "verdict.txt"}
@@ -93,6 +95,7 @@ def test_all_families_with_a_verdict(folder, tmp_path, two_families):
     assert (tmp_path / "alone.json").read_text() == (out / f"{CORE}.json").read_text()
 
 
+@pytest.mark.usefixtures("one_process")
 def test_all_families_with_given_facts(folder, monkeypatch):
     monkeypatch.setattr(calibrate, "families", lambda: {name: families()[name] for name in (CORE, "roofline")})
     result = run("--all", "--from", str(folder), "--facts", "gtx-480")
