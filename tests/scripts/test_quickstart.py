@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 from perfmodel import measuring
+from perfmodel.calibration.calibrate import CORE, fit_device
 from perfmodel.calibration.recommended import recommended_weights, search_folders
 from scripts import quickstart
 from tests.machine import ROOT
@@ -41,25 +43,44 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 @pytest.mark.device
-@pytest.mark.parametrize(
-    "python", [("-c", SHORTENED), pytest.param((), marks=pytest.mark.nightly)], ids=["a few classes", "all classes"]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("python", [("-c", SHORTENED), ()], ids=["a few classes", "all classes"])
 def test_the_main_job(tmp_path, python):
     command = [sys.executable, *python, str(QUICKSTART), "--output", str(tmp_path), "--budget", "600"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert 0 == result.returncode, result.stderr
-    assert result.stdout.startswith("device: ")
-    (folder,) = tmp_path.iterdir()
+    check_output(result.stdout, tmp_path)
+
+
+@pytest.mark.device
+@pytest.mark.usefixtures("one_process")
+def test_the_main_job_with_recorded_measurements(tmp_path, monkeypatch, capsys):
+    """tests/cli/test_calibrate.py measures a device as this script does."""
+
+    def recorded(device, folder, campaign, progress, made_first):
+        assert (measuring.QUICK.name, 600.0, True) == (campaign.name, campaign.budget_s, made_first)
+        shutil.copytree(ROOT / "docs" / "data" / "quickstart", folder)
+        return fit_device(folder, progress=progress, names=(CORE,))
+
+    monkeypatch.setattr(measuring, "pin_threads", lambda: None)  # of this process
+    monkeypatch.setattr(quickstart, "calibrate", recorded)
+    assert 0 == quickstart.main(["--output", str(tmp_path), "--budget", "600"])
+    check_output(capsys.readouterr().out, tmp_path)
+
+
+def check_output(text, place):
+    assert text.startswith("device: ")
+    (folder,) = place.iterdir()
     weights = recommended_weights(folder)
     assert weights is not None
     document = json.loads(weights.read_text())
-    assert f"\n{document['family']}, weights from {document['rows']} measurements:\n" in result.stdout
+    assert f"\n{document['family']}, weights from {document['rows']} measurements:\n" in text
     for name in ("launches", "w_launched"):
         if name in document["weights"]:
-            assert re.search(rf"^{name} +[-0-9.e+]+ +s/launch$", result.stdout, re.MULTILINE)
-    assert re.search(r"^\w+ +(?:\w+=\w+ )+ .* %$", result.stdout, re.MULTILINE)
-    assert re.search(r"^all +geometric mean +[0-9.]+ %$", result.stdout, re.MULTILINE)
-    assert re.search(r"^wrote .* in \d+ s$", result.stdout, re.MULTILINE)
+            assert re.search(rf"^{name} +[-0-9.e+]+ +s/launch$", text, re.MULTILINE)
+    assert re.search(r"^\w+ +(?:\w+=\w+ )+ .* %$", text, re.MULTILINE)
+    assert re.search(r"^all +geometric mean +[0-9.]+ %$", text, re.MULTILINE)
+    assert re.search(r"^wrote .* in \d+ s$", text, re.MULTILINE)
     assert (folder / "quickstart.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -50,7 +50,7 @@ def test_the_memory_of_a_process_and_its_children(monkeypatch):
         run_once("odd", 1, 2)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_short_run(monkeypatch):
     monkeypatch.setattr(scale, "WAYS", {("plain", 1): 2, ("loky", 2): 2, ("dask", 2): 1})
     plain, loky = scale.measure([2], 1, StringIO())["runs"]

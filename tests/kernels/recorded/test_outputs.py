@@ -96,10 +96,11 @@ def test_dedispersion(configuration, mean_delay):
 @pytest.mark.parametrize(
     ("configuration", "more"),
     [
-        ((16, 32, 8, 8, 8, 16, 2, 1, 0, 0), {"STRM": 1}), ((32, 32, 8, 16, 32, 8, 1, 2, 1, 0), {}),
-        ((32, 32, 8, 8, 8, 16, 4, 2, 1, 1), {}),
-        ((32, 64, 16, 8, 8, 16, 1, 4, 1, 1), {"KWG": 16, "STRM": 1, "STRN": 1}),
-        ((64, 32, 8, 8, 8, 8, 8, 4, 1, 0), {"STRM": 1}),
+        ((16, 32, 8, 8, 8, 16, 2, 1, 0, 0), {"STRM": 1}), ((32, 32, 8, 8, 8, 16, 4, 2, 1, 1), {}),
+        *[pytest.param(*one, marks=pytest.mark.nightly) for one in (
+            ((32, 32, 8, 16, 32, 8, 1, 2, 1, 0), {}), ((64, 32, 8, 8, 8, 8, 8, 4, 1, 0), {"STRM": 1}),
+            ((32, 64, 16, 8, 8, 16, 1, 4, 1, 1), {"KWG": 16, "STRM": 1, "STRN": 1}),
+        )],
         *[pytest.param(*one.values, {}, marks=pytest.mark.nightly) for one in MANY],
     ],
     ids=str,
