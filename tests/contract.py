@@ -212,7 +212,7 @@ class Trial:
     @cached_property
     def fitted(self) -> FittedModel:
         rows = [replace(row, seconds=float(time)) for row, time in zip(kernels(), self.seconds(), strict=True)]
-        options = FitOptions(starts=16)
+        options = FitOptions(starts=4)
         found = fit_weights(replace(kernels(), rows=tuple(rows), facts=self.facts), self.family, options=options)
         known = DeviceFacts.from_json(found.facts) if found.facts else self.facts
         return FittedModel(found, known, self.family)

@@ -48,7 +48,6 @@ def test_help_imports_no_library(arguments):
     "command",
     [
         ("predict", "kernel.py", "-p", "n=4096", "-w", "weights.json"),
-        ("rank", "kernel.py", "-p", "n=4096", "-w", "weights.json"),
         ("rank", "kernel.py", "-p", "n=4096", "-w", "weights.json", "--json"),
         ("count", "kernel.py", "-p", "n=4096"),
     ],
