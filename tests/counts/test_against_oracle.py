@@ -29,7 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-EXAMPLES = int(os.environ.get("PERFMODEL_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("PERFMODEL_EXAMPLES", "10"))
 LIMIT_S = 60.0
 FORK = get_context("fork")
 
@@ -89,7 +89,7 @@ def test_generated() -> None:
 
 
 @pytest.mark.parametrize("seeds", [
-    range(6), *(pytest.param(range(start, start + 50), marks=pytest.mark.nightly) for start in range(6, 206, 50)),
+    range(3), *(pytest.param(range(start, start + 50), marks=pytest.mark.nightly) for start in range(3, 203, 50)),
 ], ids=str)
 @pytest.mark.filterwarnings("ignore::perfmodel.errors.UnknownStatisticWarning")  # of all tests, drawn or not
 def test_nested_conditions(seeds: range) -> None:
