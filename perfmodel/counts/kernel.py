@@ -22,9 +22,8 @@ from perfmodel.counts.counters.executions import Cardinalities, active_work_item
 from perfmodel.counts.counters.groups import GroupWork, group_works
 from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
-from perfmodel.counts.nests.issues import issues_of
-from perfmodel.counts.nests.nest import Issue, Nest
-from perfmodel.counts.nests.nests import compiled_table, nests_of
+from perfmodel.counts.nests.issues import IssuedNest
+from perfmodel.counts.nests.nest import Nest, NestedKernel
 from perfmodel.counts.program.program import DECISIONS, Access, Domain, IndexSpan, Node, Program, Statistic
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.quasipoly.arguments import whole
@@ -126,12 +125,12 @@ class KernelCounts(FrozenValue):
     @cached_property
     def nests(self) -> tuple[Nest, ...]:
         """The loop nests: each has the statements of one barrier interval, in the same loops and on the same lanes."""
-        return nests_of(self.flow)
+        return NestedKernel(self.flow).nests
 
     @cached_property
     def compiled(self) -> KernelCounts:
         """The kernel with the operations that remain after compilation (:mod:`perfmodel.counts.nests.folded`)."""
-        table = compiled_table(self.flow) if _records_operands(self.source) else None
+        table = NestedKernel(self.flow).compiled_table() if _records_operands(self.source) else None
         if table is None:
             return self
         decisions = (row for row in self.operation_table if row.kind in DECISIONS)
@@ -205,9 +204,9 @@ class KernelCounts(FrozenValue):
         return executed("workitem"), executed("subgroup")
 
     @cached_property
-    def issues(self) -> tuple[Issue, ...]:
+    def issues(self) -> tuple[IssuedNest, ...]:
         """Instructions that sub-groups issue in each nest: operations, accesses, loop iterations."""
-        return issues_of(self.flow)
+        return tuple(map(IssuedNest, self.nests))
 
     @cached_property
     def _cardinalities(self) -> Cardinalities:

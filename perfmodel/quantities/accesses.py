@@ -21,7 +21,7 @@ import numpy as np
 
 from perfmodel.counts.counters.banks import WORD_BYTES
 from perfmodel.counts.lanes import LanePatterns, lane_patterns
-from perfmodel.counts.nests.nest import IssuedAccess
+from perfmodel.counts.nests.issues import IssuedAccess
 from perfmodel.counts.quasipoly.count import Count
 
 

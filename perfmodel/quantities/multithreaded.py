@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.counts.counters.banks import WORD_BYTES
-from perfmodel.counts.nests.nest import Issue
+from perfmodel.counts.nests.issues import IssuedNest
 from perfmodel.quantities.accesses import AccessMotion, SizedAccess, lines_fetched
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import SIMPLE
@@ -185,7 +185,7 @@ class _Unit:
             for_pass = float(self.known("banks") * WORD_BYTES / per_cycle)
         return max(passes * for_pass, issuing)
 
-    def _operations(self, issue: Issue) -> Iterator[tuple[str, float]]:
+    def _operations(self, issue: IssuedNest) -> Iterator[tuple[str, float]]:
         """Yield multiply-adds, by type, that take as long as the operations of sub-groups."""
         numbers = {(row.dtype, row.kind): self.value(row.count) for row in issue.operations}
         for (dtype, kind), number in numbers.items():
@@ -246,7 +246,7 @@ class _Unit:
         launches: dict[int, Motions] = {}
         for issue, access in self.accesses:
             if access.access.space == "global":
-                unknown, motions = launches.setdefault(issue.launch, ([], []))
+                unknown, motions = launches.setdefault(issue.nest.loops.launch, ([], []))
                 if (motion := access.motion(waits)) is None:
                     unknown.append(access)
                 else:

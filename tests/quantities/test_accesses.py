@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.counts.nests.nest import IssuedAccess
+from perfmodel.counts.nests.issues import IssuedAccess
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.quantities.accesses import (
     AccessMotion as Motion,

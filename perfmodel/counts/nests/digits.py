@@ -16,7 +16,7 @@ from math import inf
 import islpy as isl
 import numpy as np
 
-from perfmodel.counts.nests.nest import IN, NO_BYTES, PARAM, SET, Address, address_of
+from perfmodel.counts.nests.addresses import IN, NO_BYTES, PARAM, SET, Address, address_of
 from perfmodel.counts.program.program import SHARED, Access, Domain, Program, Statement
 from perfmodel.counts.quasipoly.count import Count
 

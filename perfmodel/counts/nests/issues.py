@@ -1,4 +1,4 @@
-"""The nests of a program, with counts by sub-groups of the code that a GPU's compiler makes: an :class:`Issue` each.
+"""The nests of a kernel after a GPU's compiler, with counts by sub-groups.
 
 The compiler unrolls short loops, from the innermost on, and stops at the first that it keeps. A loop of varying trips
 is unrolled in steps that divide all its trip counts, with a test between steps. The rules follow from times of tiled
@@ -14,94 +14,139 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import takewhile
 
 import islpy as isl
 import numpy as np
 
-from perfmodel.counts.flow.flow import Flow
-from perfmodel.counts.nests.digits import Digits, address_by_digits, hardware_place_values
-from perfmodel.counts.nests.nest import NO_BYTES, Address, Issue, IssuedAccess, Move, PrivateAccess, address_of
-from perfmodel.counts.nests.nests import (
-    NestTable,
-    Surroundings,
+from perfmodel.counts.nests.addresses import NO_BYTES, PARAM, Address, address_of
+from perfmodel.counts.nests.digits import Digits, address_by_digits
+from perfmodel.counts.nests.loops import (
+    GUARDED,
+    WRITTEN,
+    LoopTrips,
     bounds,
-    compiled,
     copies_of,
-    counted,
-    domains_of,
     line_of,
-    rolled,
-    union_of,
+    takes_each,
+    trips_of,
     values_of,
     without,
     written_out,
 )
-from perfmodel.counts.program.program import Access, Domain, Statement
+from perfmodel.counts.nests.nest import Nest, counted
+from perfmodel.counts.program.program import Access, Domain, Launch, Statement
 from perfmodel.counts.quasipoly.count import Count
+from perfmodel.counts.rows import OperationCount
+from perfmodel.values import FrozenValue, cached_method
 
-IN, OUT, SET, PARAM = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set, isl.dim_type.param
 FAR = 2**40  # bytes: more than between any two addresses of an array
-WRITTEN = 2**15
-"""The most operations and accesses of an unrolled loop: beyond it a compiler keeps even loops with small bodies."""
-GUARDED = 8
-"""The most iterations, or steps, of an unrolled loop of varying trips, each behind a test (LLVM's default)."""
 
 
-def issues_of(flow: Flow) -> tuple[Issue, ...]:
-    """Return what the sub-groups of a kernel issue in each nest, in the order of the schedule."""
-    issues = _Issues(flow)
-    return tuple(issues.issue(around, statements) for (around, _), statements in issues.statements.items())
+@dataclass(frozen=True, eq=False)
+class Move:
+    """How an address moves with a group axis, a loop, or the copies of an unrolled loop."""
+
+    name: str  # the axis ``g.0``, ..., the loop's iname, or ``g.2/36``: the digit of place value 36 of a group id
+    step: Count  # bytes for each step
+    values: Count  # number of values; it may be a fraction for the last digit of a group id
+    written: bool  # whether the compiled code has a copy for each value
+    tested: bool = False  # whether the copies are behind different tests
 
 
-class _Issues(NestTable):
-    def __init__(self, flow: Flow) -> None:
-        super().__init__(flow)
-        self._guarded = cache(self._is_guarded)
+@dataclass(frozen=True, eq=False)
+class IssuedAccess:
+    """One expression that accesses an array, executed by sub-groups."""
+
+    space: str  # this and the next as in AccessCount
+    direction: str
+    array: str
+    bits: int
+    count: Count  # executions by sub-groups: (sub-group, instance) pairs with at least one active lane
+    items: Count  # executions by work-items
+    shape: tuple[int, ...]  # work-items of a group along l.0, l.1, ..., or along the digits of local ids in the index
+    start: Count  # the address where all inames are 0, in bytes from the array's first cell
+    #: bytes by which the address moves along each axis of ``shape``; None if data decide. If the index is not
+    #: affine, the smallest distance between neighbours along l.0, and 0 along the others
+    lanes: tuple[Count, ...] | None
+    moves: tuple[Move, ...]  # with group axes, loops from the outermost on, and copies; empty if not affine
+    addressed: bool  # whether the address is affine in the inames or in digits of group and local ids
+    guarded: bool  # whether a test excludes instances from the box of lanes, groups, loops and copies
+    #: the share of executions that compiled code makes: copies with equal addresses access once, unless they are
+    #: behind different tests
+    fresh: Fraction = Fraction(1)
+    site: tuple[Domain, Access, Launch] | None = None  # the access in the program
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateAccess:
+    """One expression that accesses a private array of a work-item."""
+
+    array: str  # this and the next as in AccessCount
+    bits: int
+    count: Count  # executions by sub-groups, once for all iterations of innermost loops that do not move the address
+    reloads: Count  # as ``count``, if registers do not hold data around code that moves the address
+    indexed: bool  # whether a loop that is not unrolled indexes it: then the array cannot be in registers
+    tested: bool = False  # whether an index depends on an iname of a test around the access
+
+
+@dataclass(frozen=True, eq=False)
+class IssuedNest(FrozenValue):
+    """The operations and accesses of a nest that sub-groups issue, once for all lanes that execute together."""
+
+    nest: Nest
 
     @cached_property
-    def _place_values(self) -> Mapping[tuple[int, str], tuple[int, ...]]:
-        return hardware_place_values(self.program.statements)
+    def unrolled(self) -> Mapping[str, LoopTrips]:
+        """The loops that the compiler unrolls, innermost first."""
+        return unrolled_loops(self.nest)
 
-    def count(self, domain: Domain) -> Count:
-        return self.cardinalities.count(domain, "subgroup")
+    @cached_property
+    def loops(self) -> tuple[str, ...]:
+        """The sequential loops around it that the compiler keeps, outermost first."""
+        return tuple(loop for loop in self.nest.loops.names if loop not in self.unrolled)
 
-    def issue(self, around: Surroundings, statements: list[Statement]) -> Issue:
-        written = written_loops(around, statements)
-        loops = (*around.outer, *around.inner)
-        left = tuple(loop for loop in loops if loop not in written)
-        turns = [without(domain, written) for domain in rolled(statements, around)]
-        copied = {domain: copies_of(domain, set(left)) for domain in domains_of(statements)}
-        issued = [
-            self._issued(s.domain, access, loops, copied[s.domain])
-            for s in statements for access in s.accesses if access.space != "private"
-        ]  # fmt: skip
-        kept = [loop for loop in around.inner if loop in left]
-        remaining = compiled(statements, around, kept, self.changes)
-        return Issue(
-            launch=around.launch, loops=left, turns=self.count(union_of(turns)),
-            operations=counted(remaining, self.cardinalities, "subgroup"), accesses=tuple(self._deduplicated(issued)),
-            private=tuple(
-                self._private(access, s.domain, loops, left)
-                for s in statements for access in s.accesses if access.space == "private"
-            ),
-            tests=self._tests(loops, statements, written),
-        )  # fmt: skip
+    @cached_property
+    def turns(self) -> Count:
+        """(Sub-group, iteration) pairs that execute at least one of its instructions."""
+        return self.nest.turns((*self.loops, *self.nest.loops.repeated), "subgroup")
 
-    def _tests(
-        self, loops: tuple[str, ...], statements: Sequence[Statement], written: Mapping[str, LoopTrips]
-    ) -> Count:
-        """Return the tests of unrolled loops of varying trips: one for each iteration of the innermost such loop."""
-        inside = set(takewhile(lambda loop: not written[loop].varying, written))
-        if len(inside) == len(written):
+    @cached_property
+    def operations(self) -> tuple[OperationCount, ...]:
+        """Executions by sub-groups of the operations that remain after compilation."""
+        kept = [loop for loop in self.nest.loops.inner if loop in self.loops]
+        return counted(self.nest.remaining(kept), self.nest.kernel.cardinalities, "subgroup")
+
+    @cached_property
+    def accesses(self) -> tuple[IssuedAccess, ...]:
+        """To global, constant and local memory, one for each expression."""
+        sites = ((s.domain, access) for s in self.nest.statements for access in s.accesses)
+        issued = [self._issued(domain, access) for domain, access in sites if access.space != "private"]
+        return tuple(self._deduplicated(issued))
+
+    @cached_property
+    def private(self) -> tuple[PrivateAccess, ...]:
+        """To private arrays, one for each expression."""
+        sites = ((s.domain, access) for s in self.nest.statements for access in s.accesses)
+        return tuple(self._private(domain, access) for domain, access in sites if access.space == "private")
+
+    @cached_property
+    def tests(self) -> Count:
+        """Tests between iterations of unrolled loops of varying trips: one per iteration of the innermost such loop."""
+        inside = set(takewhile(lambda loop: not self.unrolled[loop].varying, self.unrolled))
+        if len(inside) == len(self.unrolled):
             return Count.constant(0)
-        return self.count(union_of([without(d, inside | set(written_out(d, loops))) for d in domains_of(statements)]))
+        return self.nest.turns([loop for loop in self.nest.loops.names if loop not in inside], "subgroup")
 
-    def _issued(
-        self, domain: Domain, access: Access, loops: tuple[str, ...], copied: Mapping[str, int]
-    ) -> IssuedAccess:
-        launch = self.program.launches[domain.launch]
+    @property
+    def _launch(self) -> Launch:
+        return self.nest.kernel.program.launches[self.nest.loops.launch]
+
+    def _count(self, domain: Domain) -> Count:
+        return self.nest.kernel.cardinalities.count(domain, "subgroup")
+
+    def _issued(self, domain: Domain, access: Access) -> IssuedAccess:
         address = address_of(access, domain)
         digits: Mapping[str, Digits] = {}
         if address is None and access.cells is not None and not domain.points.dim(PARAM):
@@ -109,16 +154,16 @@ class _Issues(NestTable):
             extents = [values_of(domain, name) for name in domain.names]
             units = [self._units(domain, name) for name in domain.names]
             address, digits = address_by_digits(access, domain, [*lows], extents, units)
-        shape, lanes = self._lanes(domain, launch.group_shape, {} if address is None else address.steps, digits)
+        shape, lanes = self._lanes(domain, self._launch.group_shape, {} if address is None else address.steps, digits)
         # a tied loop moves the address with the lane
         if lanes and access.lane_stride and (address is None or domain.tied):
             lanes[:1] = [Fraction(access.bits, 8) * Count(access.lane_stride[0].distance, granularity="byte")]
-        moves = () if address is None else tuple(self._moves(domain, address, digits, loops, copied))
+        moves = () if address is None else tuple(self._moves(domain, address, digits))
         return IssuedAccess(
-            access.space, access.direction, access.array, access.bits, self.count(domain),
-            self.cardinalities.count(domain), shape, NO_BYTES if address is None else address.start,
-            tuple(lanes) if access.lane_stride else None, moves, address is not None, self._guarded(domain),
-            site=(domain, access, launch),
+            access.space, access.direction, access.array, access.bits, self._count(domain),
+            self.nest.kernel.cardinalities.count(domain), shape, NO_BYTES if address is None else address.start,
+            tuple(lanes) if access.lane_stride else None, moves, address is not None, self._is_guarded(domain),
+            site=(domain, access, self._launch),
         )  # fmt: skip
 
     @staticmethod
@@ -136,11 +181,13 @@ class _Issues(NestTable):
                 lanes.append(step)
         return tuple(shape), lanes
 
-    def _moves(
-        self, domain: Domain, address: Address, digits: Mapping[str, Digits], loops: tuple[str, ...],
-        copied: Mapping[str, int],
-    ) -> Iterator[Move]:
+    @cached_method
+    def _copies(self, domain: Domain) -> dict[str, int]:
+        return copies_of(domain, self.loops)
+
+    def _moves(self, domain: Domain, address: Address, digits: Mapping[str, Digits]) -> Iterator[Move]:
         """Yield how an address moves: along group axes, then with loops from the outermost on, then in copies."""
+        loops, copied = self.nest.loops.names, self._copies(domain)
         axes = dict(zip(domain.names, domain.axes, strict=True))
         positions = {name: (1, loops.index(name)) for name in domain.names if name in loops}
         for name in sorted(domain.names, key=lambda name: (0, 0) if axes[name] else positions.get(name, (2, 0))):
@@ -165,19 +212,23 @@ class _Issues(NestTable):
     def _units(self, domain: Domain, name: str) -> tuple[int, ...]:
         """Return the place values of an iname's digits; only 1 if parameters bound the iname."""
         axis = domain.axes[domain.names.index(name)]
-        units = () if domain.points.dim(PARAM) else self._place_values.get((domain.launch, axis), ())
+        units = () if domain.points.dim(PARAM) else self.nest.kernel.place_values.get((domain.launch, axis), ())
         items = 0  # a group id may end within a digit, a local id may not
         if axis.startswith("l"):
-            items = self.program.launches[domain.launch].group_shape[int(axis.partition(".")[2])]
+            items = self._launch.group_shape[int(axis.partition(".")[2])]
         values = values_of(domain, name)
         return (1, *(unit for unit in units if unit < values and items % unit == 0))
 
     def _number(self, domain: Domain, name: str) -> Count:
-        values = line_of(domain.points, domain.names.index(name))
-        return self.cardinalities.wrap(self.cardinalities.size(values), granularity="value")
+        return self._size(line_of(domain.points, domain.names.index(name)), "value")
 
+    def _size(self, points: isl.Set, granularity: str) -> Count:
+        cardinalities = self.nest.kernel.cardinalities
+        return cardinalities.wrap(cardinalities.size(points), granularity=granularity)
+
+    @cached_method
     def _is_guarded(self, domain: Domain) -> bool:
-        number = self.cardinalities.wrap(self.cardinalities.size(domain.points))
+        number = self._size(domain.points, "workitem")
         box = Count.constant(1)
         for name in domain.names:
             box = box.times(self._number(domain, name))
@@ -199,23 +250,21 @@ class _Issues(NestTable):
         yield from (replace(access, fresh=shares[access]) for access in accesses)
 
     def _offsets(self, access: IssuedAccess) -> np.ndarray:
-        """Return the start addresses of an access's copies; copies behind different tests get addresses far apart."""
-        offsets, distance = np.array([int(access.start(**self.sizes))]), FAR
+        """Return the start addresses of an access's copies, which are never equal behind different tests."""
+        offsets, distance = np.array([int(access.start(**self.nest.kernel.sizes))]), FAR
         for move in access.moves:
             if move.written:
-                step, values = (int(count(**self.sizes)) for count in (move.step, move.values))
+                step, values = (int(count(**self.nest.kernel.sizes)) for count in (move.step, move.values))
                 offsets = (offsets[:, None] + (step + distance * move.tested) * np.arange(values)).ravel()
                 distance *= values if move.tested else 1
         return offsets
 
-    def _private(
-        self, access: Access, domain: Domain, loops: tuple[str, ...], left: tuple[str, ...]
-    ) -> PrivateAccess:
-        address = address_of(access, domain)
+    def _private(self, domain: Domain, access: Access) -> PrivateAccess:
+        address, loops = address_of(access, domain), self.nest.loops.names
         count, reloads = (
-            self.count(without(domain, _unmoving(loops, domain, address, spilled))) for spilled in (False, True)
+            self._count(without(domain, _unmoving(loops, domain, address, spilled))) for spilled in (False, True)
         )
-        indexed = address is None or any(loop in address.steps for loop in left)
+        indexed = address is None or any(loop in address.steps for loop in self.loops)
         tested = address is not None and any(_is_tested(domain, name) for name in address.steps)
         return PrivateAccess(access.array, access.bits, count, reloads, indexed, tested)
 
@@ -240,55 +289,28 @@ def _unmoving(loops: tuple[str, ...], domain: Domain, address: Address | None, s
     return unmoving
 
 
-@dataclass(frozen=True)
-class LoopTrips:
-    """All trip counts of a loop; empty if nothing bounds them, or if they vary up to more than :data:`WRITTEN`."""
-
-    numbers: frozenset[int]
-    by_group: bool = False  # whether the number depends on the work-group
-
-    @property
-    def most(self) -> int:
-        return max(self.numbers, default=0)
-
-    @property
-    def varying(self) -> bool:
-        return len(self.numbers) > 1
-
-    @property
-    def long(self) -> bool:
-        return self.varying and self.most > GUARDED
-
-    @property
-    def steps(self) -> int:
-        """The most steps of the loop; a step is as long as the greatest power of two that divides all trip counts."""
-        common = math.gcd(*self.numbers)
-        return self.most // (common & -common)
-
-
-def written_loops(around: Surroundings, statements: Sequence[Statement]) -> dict[str, LoopTrips]:
+def unrolled_loops(nest: Nest) -> dict[str, LoopTrips]:
     """Return the loops of a nest that a compiler unrolls, innermost first.
 
     Two kinds of loops are not unrolled: loops of varying trips around a long loop of varying trips, and long loops
     around statements of which the code has several copies.
     """
-    written: dict[str, LoopTrips] = {}
-    loops = {*around.outer, *around.inner}
+    unrolled: dict[str, LoopTrips] = {}
+    loops, statements = nest.loops.names, nest.statements
     copies = [math.prod(copies_of(statement.domain, loops).values()) for statement in statements]
     code = sum(
         number * max(1, sum(operation.amount for operation in statement.operations) + len(statement.accesses))
         for number, statement in zip(copies, statements, strict=True)
     )
-    for k in reversed(range(len(around.inner))):
-        loop, inside = around.inner[k], {*around.inner[k + 1:]}
-        trips = _trips(loop, inside, loops, statements)
+    for k in range(len(loops), len(nest.loops.outer), -1):
+        trips = trips_of(loops[k - 1], nest.within(loops[:k]))
         code *= trips.most
-        if not trips.numbers or code > WRITTEN or (trips.varying and any(other.long for other in written.values())):
+        if not trips.numbers or code > WRITTEN or (trips.varying and any(other.long for other in unrolled.values())):
             break
-        if trips.long and (max(copies) > 1 or _stays(trips, not inside, statements)):
+        if trips.long and (max(copies) > 1 or _stays(trips, not unrolled, statements)):
             break
-        written[loop] = trips
-    return written
+        unrolled[loops[k - 1]] = trips
+    return unrolled
 
 
 def _stays(trips: LoopTrips, innermost: bool, statements: Sequence[Statement]) -> bool:
@@ -299,53 +321,6 @@ def _stays(trips: LoopTrips, innermost: bool, statements: Sequence[Statement]) -
     )
     edges = trips.by_group and any(_edge_lanes(statement.domain) for statement in statements)
     return trips.steps > GUARDED or clears or edges
-
-
-def _trips(loop: str, inside: set[str], loops: set[str], statements: Sequence[Statement]) -> LoopTrips:
-    trips = [
-        _trips_of(without(domain, (inside | set(written_out(domain, loops))) - {loop}), loop)
-        for domain in domains_of(statements) if loop in domain.names
-    ]  # fmt: skip
-    if not all(each.numbers for each in trips):
-        return LoopTrips(frozenset())
-    return LoopTrips(frozenset().union(*(each.numbers for each in trips)), any(each.by_group for each in trips))
-
-
-def _trips_of(domain: Domain, loop: str) -> LoopTrips:
-    points, position = domain.points, domain.names.index(loop)
-    low, high = bounds(points, position)
-    if low is None or high is None:
-        return LoopTrips(frozenset())
-    most = high - low + 1
-    if takes_each(points, position, low, high):
-        return LoopTrips(frozenset({most}))
-    if most > WRITTEN:  # isl would list all of them
-        return LoopTrips(frozenset())
-    inames = zip(domain.names, domain.axes, strict=True)
-    by_groups = without(domain, {name for name, axis in inames if name != loop and not axis.startswith("g")})
-    by_group = _greatest(by_groups.points, by_groups.names.index(loop)) != {high}
-    if _greatest(points.neg(), position) != {-low}:
-        return LoopTrips(frozenset({1, most}), by_group)
-    return LoopTrips(frozenset(end - low + 1 for end in _greatest(points, position)), by_group)
-
-
-def takes_each(points: isl.Set, position: int, low: int | None, high: int | None) -> bool:
-    """Return whether a dimension has each value from a least to a greatest one, for all values of the others."""
-    line = points.project_out(SET, position, 1).insert_dims(SET, position, 1)
-    if low is not None:
-        line = line.lower_bound_val(SET, position, isl.Val(low))
-    if high is not None:
-        line = line.upper_bound_val(SET, position, isl.Val(high))
-    return bool(line.is_subset(points))
-
-
-def _greatest(points: isl.Set, position: int) -> set[int]:
-    """Return the greatest values of a dimension, over the values of the others."""
-    line = isl.Map.from_domain(points).add_dims(OUT, 1).equate(IN, position, OUT, 0).project_out(IN, position, 1)
-    ends = line.lexmax().range()
-    greatest: list[isl.Point] = []
-    ends.project_out(PARAM, 0, ends.dim(PARAM)).foreach_point(greatest.append)
-    return {point.get_coordinate_val(SET, 0).to_python() for point in greatest}
 
 
 def _edge_lanes(domain: Domain) -> bool:

@@ -30,8 +30,8 @@ import islpy as isl
 
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.trips import Trips
+from perfmodel.counts.nests.addresses import address_of, moving_address_of
 from perfmodel.counts.nests.digits import StepsByDigits, place_values
-from perfmodel.counts.nests.nest import address_of, moving_address_of
 from perfmodel.counts.points.cardinality import Cardinality
 from perfmodel.counts.program.program import Access, Domain, device_kernels
 from perfmodel.counts.quasipoly.count import Count

@@ -12,7 +12,7 @@ The generated code, here row sums in groups of 64::
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,8 +20,10 @@ from math import log2, prod
 from typing import Generic
 from weakref import WeakKeyDictionary
 
-from perfmodel.counts import Count, KernelCounts, OperationCount
-from perfmodel.counts.nests.nest import NO_BYTES, Nest, NestAccess, NestChain, constant_of
+from perfmodel.counts import Count, KernelCounts, LaunchCount
+from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
+from perfmodel.counts.nests.nest import Nest, NestAccess
+from perfmodel.counts.program.program import SHARED, OpKind
 from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
 from perfmodel.quantities.instructions import is_call
 
@@ -151,11 +153,9 @@ _compiled_kernels: WeakKeyDictionary[KernelCounts, NamedCounts] = WeakKeyDiction
 def compiled_kernel(counts: KernelCounts) -> NamedCounts:
     """Return the :class:`CompiledKernel` of counts, to be evaluated at sizes; it is kept as long as the counts."""
     if counts not in _compiled_kernels:
-        nests: dict[str, list[Nest]] = defaultdict(list)
-        for nest in counts.nests:
-            nests[nest.launch].append(nest)
         launches = tuple(
-            _launch(row.group_shape, row.launches, row.work_groups, nests[row.name]) for row in counts.launch_table
+            _launch(row, [nest for nest in counts.nests if nest.loops.launch == position])
+            for position, row in enumerate(counts.launch_table)
         )
         depth: dict[str, Count] = {}
         for row in counts.depth():
@@ -164,54 +164,61 @@ def compiled_kernel(counts: KernelCounts) -> NamedCounts:
     return _compiled_kernels[counts]
 
 
-def _launch(shape: tuple[int, ...], launches: Count, groups: Count, nests: Sequence[Nest]) -> CompiledLaunch[Count]:
+def _launch(row: LaunchCount, nests: Sequence[Nest]) -> CompiledLaunch[Count]:
     accesses = [access for nest in nests for access in nest.accesses]
     return CompiledLaunch(
-        shape, launches, groups,
-        barriers=len({nest.interval for nest in nests}) > 1 or any(nest.outer for nest in nests),
-        loops=any(nest.inner for nest in nests), separate_addresses=_separate_addresses(accesses),
+        row.group_shape, row.launches, row.work_groups,
+        barriers=len({nest.loops.interval for nest in nests}) > 1 or any(nest.loops.outer for nest in nests),
+        loops=any(nest.loops.inner for nest in nests), separate_addresses=_separate_addresses(accesses),
         stores_pairs=any(map(_stores_pairs, accesses)), nests=tuple(_nest(nest, nests) for nest in nests),
     )  # fmt: skip
 
 
 def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
     # loads in a loop with stores cannot move before the loop
-    around = next((loop for loop in nest.inner[-2:-1] if not _stores_in(loop, launch)), None)
+    around = next((loop for loop in nest.loops.inner[-2:-1] if not _stores_in(loop, launch)), None)
     accesses = [access for access in _without_repeats(nest.accesses) if access.space != "private"]
     filling = _filling(accesses)
     new = {*{_position_key(access): access for access in reversed(accesses)}.values()}
     return CompiledNest(
-        loops=len(nest.inner), written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT,
+        loops=len(nest.loops.inner), written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT,
         iterations=nest.iterations, box=nest.box, entries=nest.entries,
-        entries_around=nest.entered[-2] if len(nest.inner) > 1 else nest.entries,
-        calls=any(_is_floating(row) and is_call(row.kind, _bits(row.dtype)) for row in nest.compiled),
+        entries_around=nest.entered[-2] if len(nest.loops.inner) > 1 else nest.entries,
+        calls=any(_is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)) for row in nest.operations),
         kept_values=nest.kept,
         operations=tuple(
-            CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row), row.count) for row in nest.compiled
+            CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row.dtype), row.count)
+            for row in nest.operations
         ),
         accesses=tuple(_access(access, nest, around, access in filling, access in new) for access in accesses),
-        chains=tuple(_chain(chain, nest) for chain in nest.chains if _waits(chain)),
+        chains=tuple(_chains(nest)),
     )  # fmt: skip
 
 
-def _waits(chain: NestChain) -> bool:
-    """Return whether a chain's operations have to wait: a compiler reorders a sum of integers."""
-    kinds = {operation.kind for operation in chain.operations}
-    return len(kinds) > 1 or chain.loads > 0 or any(map(_is_floating, chain.operations))
+def _chains(nest: Nest) -> Iterator[CompiledChain[Count]]:
+    """Yield the chains that wait: a compiler reorders a sum of integers.
+
+    The loads of a chain count only if all its operations are integer: such operations compute an address.
+    """
+    around = {each.variable for each in nest.kernel.flow.recurrences if each.loop in nest.loops.inner[:-1]}
+    for carried in nest.carried:
+        amounts = Counter[OpKind]()
+        for (kind, _), amount in carried.terms:
+            amounts[kind] += amount
+        loads = sum(amounts[space, "load"] for space in SHARED)
+        computed = {kind: amount for kind, amount in amounts.items() if kind[0] not in SHARED}
+        floating = {kind: amount for kind, amount in computed.items() if _is_floating(kind[0])}
+        if floating or loads or len({name for _, name in computed}) > 1:
+            rows, prefix = (floating, "") if floating else (computed, INTEGER)
+            operations = {f"{prefix}{name}": amount * nest.iterations for (_, name), amount in rows.items()}
+            if loads and not floating:
+                operations[LOAD] = loads * nest.iterations
+            bits = max((_bits(dtype) for dtype, _ in rows), default=32)
+            yield CompiledChain(operations, carried.chains, bits, carried.variable in around)
 
 
-def _chain(chain: NestChain, nest: Nest) -> CompiledChain[Count]:
-    """Return a chain. Its loads count only if all its operations are integer: such operations compute an address."""
-    floating = [*filter(_is_floating, chain.operations)]
-    operations = {f"{'' if floating else INTEGER}{row.kind}": row.count for row in floating or chain.operations}
-    if chain.loads and not floating:
-        operations[LOAD] = chain.loads * nest.iterations
-    bits = max((_bits(row.dtype) for row in floating or chain.operations), default=32)
-    return CompiledChain(operations, chain.chains, bits, bool(set(nest.inner[:-1]).intersection(chain.loops)))
-
-
-def _is_floating(operation: OperationCount) -> bool:
-    return operation.dtype.startswith(("float", "complex"))
+def _is_floating(dtype: str) -> bool:
+    return dtype.startswith(("float", "complex"))
 
 
 def _bits(dtype: str) -> int:
@@ -243,7 +250,7 @@ def _without_repeats(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
 
 def _access(access: NestAccess, nest: Nest, around: str | None, fills: bool, new: bool) -> CompiledAccess[Count]:
     address, distances = access.address, [Count(lane.distance) for lane in access.lanes]
-    step = access.step(nest.inner[-1]) if nest.inner else None
+    step = access.step(nest.loops.inner[-1]) if nest.loops.inner else None
     copies = [*_unrolled_steps(access, step)]
     return CompiledAccess(
         load=access.direction == "load", bits=access.bits, executions=access.count,
@@ -253,14 +260,14 @@ def _access(access: NestAccess, nest: Nest, around: str | None, fills: bool, new
         assumed_lanes=any(distance.is_parameter for distance in distances),
         assumed_loop=step is not None and (Fraction(8, access.bits) * step).is_parameter,
         invariant_around=around is not None and access.step(around) == NO_BYTES,
-        odd_pitch=_has_odd_pitch(access, {*nest.outer, *nest.inner, *access.copies}),
+        odd_pitch=_has_odd_pitch(access, {*nest.loops.outer, *nest.loops.inner, *access.copies}),
         new_address=new, fills_stride=fills, start=None if address is None else address.start,
         steps=() if address is None else tuple(address.steps.values()),
     )  # fmt: skip
 
 
 def _stores_in(loop: str, launch: Sequence[Nest]) -> bool:
-    accesses = (access for nest in launch if loop in nest.inner for access in nest.accesses)
+    accesses = (access for nest in launch if loop in nest.loops.inner for access in nest.accesses)
     return any(access.direction == "store" and access.space != "private" for access in accesses)
 
 

@@ -23,7 +23,7 @@ def left(text: str, dtype: type = np.float32, **tags: str) -> dict[str, int]:
     unit = lp.tag_inames(lp.add_dtypes(unit, dict.fromkeys(arrays, dtype)), {"i": "g.0", **tags})
     counts = count(unit, cache=False)
     numbers, table = Counter[str](), Counter[str]()
-    for row in (row for nest in counts.nests for row in nest.compiled):
+    for row in (row for nest in counts.nests for row in nest.operations):
         numbers[row.kind] += int(row.count(n=N, m=M))
     for row in counts.compiled.operation_table:
         if row.kind not in DECISIONS:

@@ -8,7 +8,7 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.lanes import addresses, values_at
-from perfmodel.counts.nests.nest import address_of
+from perfmodel.counts.nests.addresses import address_of
 from tests.corpus import CorpusKernel, kernels
 from tests.corpus.made import counted
 from tests.counts.enumerated import enumerate_points, fixed

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.nests.loops import Intervals
 from perfmodel.counts.nests.nest import Nest
-from perfmodel.counts.nests.nests import surroundings
-from perfmodel.counts.program.program import DECISIONS, DeviceKernel, Loop, Run, Wait
+from perfmodel.counts.program.program import DECISIONS, Loop, Run, Wait
 from tests.corpus import CorpusKernel, kernels
 from tests.corpus.made import counted
 
@@ -40,13 +40,13 @@ def test_the_three_nests_of_a_tiled_product() -> None:
     fetch, update, store = [nest for nest in matmul().nests if nest.accesses]
     n = 64
     # each of n*n work-items fetches one cell of either tile in each of its n/16 steps
-    assert (("k_outer",), (), n**3 // 16) == (fetch.outer, fetch.inner, fetch.iterations(n=n))
-    assert (("k_outer",), ("k_inner",)) == (update.outer, update.inner)
+    assert (("k_outer",), (), n**3 // 16) == (fetch.loops.outer, fetch.loops.inner, fetch.iterations(n=n))
+    assert (("k_outer",), ("k_inner",)) == (update.loops.outer, update.loops.inner)
     assert (n**3, n**3 // 16, n**3) == (update.iterations(n=n), update.entries(n=n), update.box(n=n))
     assert {("float32", "add"): n**3, ("float32", "mul"): n**3} == operations(update, n=n)
     # the sum lives over the barriers: it is loaded and stored in each update, and loaded for the store
     assert (0, 2 * n**3, n**2) == tuple(nest.kept(n=n) for nest in (fetch, update, store))
-    assert ((), (), n**2) == (store.outer, store.inner, store.iterations(n=n))
+    assert ((), (), n**2) == (store.loops.outer, store.loops.inner, store.iterations(n=n))
 
 
 @pytest.mark.parametrize(("test", "statistics", "sizes"), [
@@ -58,7 +58,8 @@ def test_a_test_of_one_instruction_leaves_all_iterations(test: str, statistics: 
         "{ [i]: 0 <= i < n }", f"for i\nif {test}\n  a[i] = x[i] {{id=w}}\nend\nb[i] = a[i] + 1 {{dep=w}}\nend",
         [lp.GlobalArg("a, b, x", np.float32, shape="n"), lp.ValueArg("n, t", np.int32)], lang_version=(2018, 2),
     )  # fmt: skip
-    (nest,) = [nest for nest in count(unit, statistics=statistics, cache=False).nests if nest.inner and nest.accesses]
+    counts = count(unit, statistics=statistics, cache=False)
+    (nest,) = [nest for nest in counts.nests if nest.loops.inner and nest.accesses]
     assert (10, 10) == (nest.iterations(n=10, **sizes), nest.box(n=10, **sizes))
 
 
@@ -73,12 +74,9 @@ def test_trips_are_known_where_they_are_one_number() -> None:
     assert [None] * len(counts.nests) == [nest.trips for nest in counts.nests]
 
 
-def test_the_chain_of_a_sum() -> None:
-    (chain,) = [chain for nest in matmul().nests for chain in nest.chains]
-    assert ("k_inner", "k_outer") == chain.loops
-    assert ([("float32", "add", 32**3)], 1) == (
-        [(row.dtype, row.kind, row.count(n=32)) for row in chain.operations], chain.chains
-    )
+def test_the_sum_that_a_loop_carries() -> None:
+    (carried,) = [each for nest in matmul().nests for each in nest.carried]
+    assert ("k_inner", (((("float32", "add"), ()), 1),), 1) == (carried.loop, carried.terms, carried.chains)
 
 
 def test_unrolled_loops_are_copies_with_chains_side_by_side() -> None:
@@ -90,11 +88,11 @@ def test_unrolled_loops_are_copies_with_chains_side_by_side() -> None:
     )  # fmt: skip
     unit = lp.tag_inames(unit, {"i": "g.0", "u": "ilp.unr"})
     (nest,) = [nest for nest in count(unit, cache=False).nests if nest.operations]
-    assert ((("k",), ()), (100, 400, 10)) == (
-        (nest.inner, nest.outer), (nest.iterations(n=10), nest.executions(n=10), nest.entries(n=10))
+    assert ((("k",), ()), (100, 10)) == (
+        (nest.loops.inner, nest.loops.outer), (nest.iterations(n=10), nest.entries(n=10))
     )
-    (chain,) = nest.chains
-    assert (4, [("add", 100)]) == (chain.chains, [(row.kind, row.count(n=10)) for row in chain.operations])
+    assert {400} == {access.count(n=10) for access in nest.accesses}
+    assert [4] == [carried.chains for carried in nest.carried]
 
 
 def test_an_unrolled_loop_around_a_loop_makes_that_many_loops() -> None:
@@ -107,13 +105,12 @@ def test_an_unrolled_loop_around_a_loop_makes_that_many_loops() -> None:
     unit = lp.split_iname(lp.tag_inames(unit, {"i": "g.0"}), "k", 4, inner_tag="unr")
     unit = lp.prioritize_loops(unit, "k_inner, k_outer")
     assert 4 == lp.generate_code_v2(unit).device_code().count("for (")
-    (nest,) = [nest for nest in count(unit, cache=False).nests if nest.inner]
+    (nest,) = [nest for nest in count(unit, cache=False).nests if nest.loops.inner]
     point = {"n": 10, "m": 5}
     assert (10 * 4 * 5, 10 * 4, (10 * 4,)) == (
         nest.iterations(**point), nest.entries(**point), tuple(one(**point) for one in nest.entered)
     )
-    (chain,) = nest.chains
-    assert [10 * 4 * 5] == [row.count(**point) for row in chain.operations]
+    assert ["k_outer"] == [carried.loop for carried in nest.carried]
 
 
 def test_a_triangle_fills_half_of_its_box() -> None:
@@ -121,7 +118,7 @@ def test_a_triangle_fills_half_of_its_box() -> None:
         "{ [i, j]: 0 <= i < n and 0 <= j <= i }", "y[i] = sum(j, a[i, j])",
         [lp.GlobalArg("a", np.float32, shape="n, n"), ...], assumptions="n >= 1", lang_version=(2018, 2),
     )  # fmt: skip
-    nest = next(nest for nest in count(unit, cache=False).nests if "j" in nest.inner)
+    nest = next(nest for nest in count(unit, cache=False).nests if "j" in nest.loops.inner)
     assert (55, 100, 10) == (nest.iterations(n=10), nest.box(n=10), nest.entries(n=10))
 
 
@@ -140,7 +137,7 @@ def test_nests_of_every_kernel_add_up_to_its_tables(kernel: CorpusKernel) -> Non
             assert 0 <= nest.entries(**given) <= iterations
             assert iterations <= box or not nest.iterations.exact
         expected = Counter[tuple[str, ...]]()
-        for row in counts.operation_table:
+        for row in counts.compiled.operation_table:
             if row.kind not in DECISIONS:
                 expected[row.dtype, row.kind] += row.count(**given)
         for row in counts.access_table:
@@ -161,9 +158,7 @@ def test_a_loop_with_barriers_is_around_its_intervals() -> None:
         Loop("k", (Run("fetch"), Wait("local"), Loop("j", (Run("update"),)), Wait("local"))),
         Run("store"),
     )  # fmt: skip
-    found = surroundings((DeviceKernel("f", body),), ())
-    intervals = [found[0, place].interval for place in ((0,), (2, "k", 0), (2, "k", 4, "j", 0), (4,))]
-    assert sorted(intervals) == intervals
-    assert 4 == len(set(intervals))
-    assert (("k",), ("j",)) == (found[0, (2, "k", 4, "j", 0)].outer, found[0, (2, "k", 4, "j", 0)].inner)
-    assert () == found[0, (4,)].outer
+    intervals = Intervals(0, body, ())
+    found = [intervals.loops(position) for position in ((0,), (2, "k", 0), (2, "k", 4, "j", 0), (4,))]
+    assert [0, 1, 2, 4] == [loops.interval for loops in found]
+    assert [((), ()), (("k",), ()), (("k",), ("j",)), ((), ())] == [(loops.outer, loops.inner) for loops in found]

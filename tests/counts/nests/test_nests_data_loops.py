@@ -50,8 +50,8 @@ def test_rows_that_follow_one_another(body):
     known = of_size(body, low=f"{M}*r")
     data = made([f"{{[r]: 0 <= r < {N}}}", "{[j]: lo <= j < hi}"], RAGGED.format(body))
     compare(known, data, 1024)
-    for nest in data.nests:
-        assert all(access.step("r") is None for access in nest.accesses if access.array in "vw" and "j" in nest.inner)
+    for nest in (nest for nest in data.nests if "j" in nest.loops.inner):
+        assert all(access.step("r") is None for access in nest.accesses if access.array in "vw")
 
 
 def compare(known: KernelCounts, data: KernelCounts, capacity: int) -> None:
@@ -59,8 +59,8 @@ def compare(known: KernelCounts, data: KernelCounts, capacity: int) -> None:
     for array in arrays:
         lines = [counts.traffic(array, capacity, order="serial")() for counts in (known, data)]
         assert lines[1].fetched == pytest.approx(lines[0].fetched, rel=0.05, abs=2)
-    (nest,) = [nest for nest in known.nests if nest.inner[-1:] == ("j",)]
-    (other,) = [nest for nest in data.nests if nest.inner[-1:] == ("j",)]
+    (nest,) = [nest for nest in known.nests if nest.loops.inner[-1:] == ("j",)]
+    (other,) = [nest for nest in data.nests if nest.loops.inner[-1:] == ("j",)]
     assert float(nest.entries()) == float(other.entries())
     assert float(nest.iterations()) == float(other.iterations())
     assert other.trips is None

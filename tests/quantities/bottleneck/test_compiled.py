@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.quantities.bottleneck.compiled import compiled_kernel
-from tests.quantities.bottleneck.by_hand import kernel
+from tests.quantities.bottleneck.by_hand import kernel, row_sums
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
@@ -41,6 +41,13 @@ def test_accesses_that_touch_all_cells_between_lanes_fill_the_stride(right: str,
     counts = kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {right}", "a: 5*n; b: 5*n; out: n")
     (nest,) = compiled_kernel(counts).tree.launches[0].nests
     assert filled == [access.fills_stride for access in nest.accesses if access.load]
+
+
+def test_a_chain_has_the_operations_of_all_iterations() -> None:
+    (chain,) = [chain for nest in compiled_kernel(row_sums()).tree.launches[0].nests for chain in nest.chains]
+    assert ({"add": 64 * 5}, 1, 32, False) == (
+        {kind: row(n=64, k=5) for kind, row in chain.operations.items()}, chain.cells, chain.bits, chain.carried_around
+    )
 
 
 def test_a_loop_along_a_row_is_contiguous_and_one_along_a_column_is_not() -> None:

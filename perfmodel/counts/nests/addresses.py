@@ -1,0 +1,136 @@
+"""The address of an access, affine in the inames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from weakref import WeakKeyDictionary
+
+import islpy as isl
+
+from perfmodel.counts.program.program import Access, Domain
+from perfmodel.counts.quasipoly.count import Count
+from perfmodel.values import FrozenValue
+
+IN, OUT, SET, DIV = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set, isl.dim_type.div
+PARAM = isl.dim_type.param
+LINE = 512  # most points along an iname that are evaluated
+NO_BYTES = Count.constant(0, "byte")
+
+
+@dataclass(frozen=True, eq=False)
+class Address(FrozenValue):
+    """``start`` plus the sum of ``steps[i]*i`` over the inames, in bytes from the array's first cell."""
+
+    start: Count  # where all inames are 0; it may be negative
+    steps: Mapping[str, Count]  # bytes for each iname on which it depends
+    drifts: bool = False  # whether data decide where a loop of the steps starts
+
+    def step(self, iname: str) -> Count:
+        """Return the bytes by which the address moves when an iname rises by 1."""
+        return self.steps.get(iname, NO_BYTES)
+
+    @cached_property
+    def base(self) -> str:
+        """The start without its constant, as text: addresses with one base differ by a constant number of bytes."""
+        pieces = []
+        for domain, value in self.start.polynomial.get_pieces():
+            moving = value.sub(isl.QPolynomial.val_on_domain(value.get_domain_space(), value.get_constant_val()))
+            pieces += [] if moving.is_zero() else [f"{domain}: {moving}"]  # a function has no piece where it is zero
+        return "; ".join(sorted(pieces))
+
+    @cached_property
+    def degree(self) -> int:
+        """The largest number of parameters in a term of the start: 1 for rows of a matrix, 2 for planes of rows."""
+        degrees = [0]
+        for _, value in self.start.polynomial.get_pieces():
+            names = range(value.dim(PARAM))
+            value.foreach_term(lambda term: degrees.append(sum(term.get_exp(PARAM, k) for k in names)))  # noqa: B023
+        return max(degrees)
+
+
+def constant_of(start: Count) -> Fraction | None:
+    """Return the constant of an address's start [B], which :attr:`Address.base` leaves out; None for several pieces."""
+    values = {str(value.get_constant_val()) for _, value in start.polynomial.get_pieces()}
+    return Fraction(values.pop()) if len(values) == 1 else None if values else Fraction(0)
+
+
+_addresses: WeakKeyDictionary[Domain, dict[int, tuple[Access, Address | None]]] = WeakKeyDictionary()
+
+
+def address_of(access: Access, domain: Domain) -> Address | None:
+    """Return the address of an access in the points of a domain, kept with the domain; None if not affine."""
+    known = _addresses.setdefault(domain, {})
+    if id(access) not in known:
+        # the reference to the access keeps its id in use
+        known[id(access)] = (access, _address(access, access.cells, domain.points))
+    return known[id(access)][1]
+
+
+def moving_address_of(access: Access, domain: Domain) -> Address | None:
+    """Return the address of an access, with steps of data-bounded loops too, whose inames are 0 at the start."""
+    if access.moves is None:
+        return address_of(access, domain)
+    address = _address(access, access.moves, domain.with_loops)
+    return None if address is None else replace(address, drifts=access.drifts)
+
+
+def _address(access: Access, cells: isl.Map | None, points: isl.Set) -> Address | None:
+    if cells is None or _bends(cells, points):
+        return None
+    function = isl.PwMultiAff.from_map(cells.intersect_domain(points))
+    start: Count = Fraction(access.bits, 8) * _distance(access.offset)
+    steps: dict[str, Count] = {}
+    for axis, stride in enumerate(access.strides):
+        form = _form(function.get_pw_aff(axis))
+        if form is None:
+            return None
+        distance = Fraction(access.bits, 8) * _distance(stride)
+        for position, name in enumerate(points.get_var_names(SET)):
+            factor = form.get_coefficient_val(IN, position)
+            if not factor.is_zero():
+                part = Fraction(str(factor)) * distance
+                steps[name] = steps[name] + part if name in steps else part
+        for position in range(points.dim(SET)):
+            form = form.set_coefficient_val(IN, position, 0)
+        constant = isl.PwQPolynomial.from_pw_aff(isl.PwAff.from_aff(form)).project_domain_on_params()
+        start = start + distance.times(_distance(constant))
+    return Address(start, steps)
+
+
+def _bends(cells: isl.Map, points: isl.Set) -> bool:
+    """Return whether values along each iname show that an index is not affine; isl may take seconds for that."""
+    if not any(basic.dim(DIV) for basic in cells.get_basic_maps()) or points.is_empty():
+        return False
+    indices, middle = isl.PwMultiAff.from_map(cells), points.sample_point()
+    for k in range(points.dim(SET)):
+        line = points.intersect(isl.Set.from_point(middle).eliminate(SET, k, 1))
+        low = line.dim_min_val(k)
+        on_line: list[isl.Point] = []
+        if low.is_int():
+            line.upper_bound_val(SET, k, low.add(isl.Val(LINE))).foreach_point(on_line.append)
+        if any(_turns(indices.get_pw_aff(axis), k, on_line) for axis in range(indices.dim(OUT))):
+            return True
+    return False
+
+
+def _turns(index: isl.PwAff, k: int, on_line: list[isl.Point]) -> bool:
+    if not any(form.dim(DIV) and form.involves_dims(IN, k, 1) for _, form in index.get_pieces()):
+        return False
+    values = ((point.get_coordinate_val(SET, k).to_python(), index.eval(point).to_python()) for point in on_line)
+    slopes = (Fraction(value - before, there - here) for (here, before), (there, value) in pairwise(values))
+    return any(slope != other for slope, other in pairwise(slopes))
+
+
+def _distance(function: isl.PwQPolynomial) -> Count:
+    return Count(function, granularity="byte")
+
+
+def _form(index: isl.PwAff) -> isl.Aff | None:
+    forms = [form for _, form in index.get_pieces()]
+    if not forms or forms[0].dim(DIV) or any(not form.plain_is_equal(forms[0]) for form in forms[1:]):
+        return None
+    return forms[0]
