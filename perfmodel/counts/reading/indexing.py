@@ -1,7 +1,7 @@
 """Accesses as values: index expressions become isl maps, with the array's layout and the distances between lanes.
 
 isl cannot represent a product of a parameter and a variable. A flattened index such as ``a[n*i + j]`` is therefore
-split into its digits: column j of row i, where rows have n cells.
+split into axes: column j of row i, where rows have n cells.
 
 The distance of a lane is the difference between the next lane's address and its own, along local axis 0 (last lane:
 between its own and the previous lane's). An access with several distances is divided into parts of one distance each.
@@ -191,37 +191,37 @@ class Indexing:
             return replace(
                 found, cells=None, exact=False, lane_strides=strides, moves=found.cells, drifts=bool(sources)
             )
-        split = [digits(index, domain.names) for index in indices]
-        if any(len(axis) > 1 for axis in split):
+        split = [_axes_of(index, domain.names) for index in indices]
+        if any(len(axes) > 1 for axes in split):
             return self._flattened(lanes, split, layout)
         strides = lanes.strides(indices, layout)
         cells = self._cells(domain.points, indices)
         return Resolved(layout, cells, cells is not None, extents, strides)
 
-    def _flattened(self, lanes: Lanes, axes: list[tuple[Digit, ...]], layout: Layout) -> Resolved:
-        """Resolve indices such as n*i + j, each digit of which becomes an axis."""
+    def _flattened(self, lanes: Lanes, split: list[tuple[IndexAxis, ...]], layout: Layout) -> Resolved:
+        """Resolve indices such as n*i + j, from the axes into which each is split."""
         parts: list[Any] = []
         strides: list[Any] = []
         shape: list[isl.Set] = []
         exact = True
-        for axis, stride in zip(axes, layout.strides, strict=True):
-            indices, inside = self._carried(lanes.domain, axis)
+        for axes, stride in zip(split, layout.strides, strict=True):
+            indices, inside = self._carried(lanes.domain, axes)
             exact = exact and inside
-            for digit, index in zip(axis, indices, strict=True):
+            for axis, index in zip(axes, indices, strict=True):
                 parts.append(index)
-                strides.append(digit.stride * stride)
-                extent = None if digit.extent is None else self.extents((digit.extent,))
+                strides.append(axis.stride * stride)
+                extent = None if axis.extent is None else self.extents((axis.extent,))
                 shape.append(self.line if extent is None else extent[0])
         whole = Layout(tuple(strides))
         steps = lanes.strides(tuple(parts), whole)
         return Resolved(whole, self._cells(lanes.domain.points, tuple(parts)), exact, tuple(shape), steps)
 
-    def _carried(self, domain: Domain, axis: tuple[Digit, ...]) -> tuple[list[Any], bool]:
-        """Return the digits' indices in their ranges, if possible: ``(i + 1, -1 - j)`` becomes ``(i, m - 1 - j)``."""
-        indices = [digit.index for digit in axis]
+    def _carried(self, domain: Domain, axes: tuple[IndexAxis, ...]) -> tuple[list[Any], bool]:
+        """Return the indices in their ranges, if possible: ``(i + 1, -1 - j)`` becomes ``(i, m - 1 - j)``."""
+        indices = [axis.index for axis in axes]
         inside = True
-        for k in reversed(range(1, len(axis))):
-            extent = axis[k].extent
+        for k in reversed(range(1, len(axes))):
+            extent = axes[k].extent
             limits = self.extents((extent,))
             start = (affine_form(indices[k - 1]) or {}).get("", 0)
             for carry in dict.fromkeys((0, start, 1, -1)):
@@ -284,7 +284,7 @@ def _without(items: tuple[Any, ...], position: int) -> tuple[Any, ...]:
 
 
 @dataclass(frozen=True)
-class Digit:
+class IndexAxis:
     """One axis of a flattened index; expressions of pymbolic."""
 
     index: Any  # affine in the inames
@@ -292,9 +292,9 @@ class Digit:
     extent: Any  # above the index, so that axes do not overlap; None for the first axis
 
 
-def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
+def _axes_of(index: Any, names: tuple[str, ...]) -> tuple[IndexAxis, ...]:
     """Return the axes into which an index can be split, the slowest first, or the whole index as one axis."""
-    whole = (Digit(index, 1, None),)
+    whole = (IndexAxis(index, 1, None),)
     coefficients = None if affine_form(index) is not None else _coefficients(index, names)
     if coefficients is None:
         return whole
@@ -317,7 +317,7 @@ def digits(index: Any, names: tuple[str, ...]) -> tuple[Digit, ...]:
             if min(rest.values()) < 0:  # the larger stride is not a multiple of the smaller one
                 return whole
         extent = None if rest is None else prod(map(p.Variable, sorted(rest.elements())))
-        axes.append(Digit(parts[low], prod(map(p.Variable, low)), extent))
+        axes.append(IndexAxis(parts[low], prod(map(p.Variable, low)), extent))
     return tuple(reversed(axes))
 
 
