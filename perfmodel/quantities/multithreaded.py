@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.counts.counters.banks import WORD_BYTES
+from perfmodel.counts.nests.digits import name_and_place_value
 from perfmodel.counts.nests.issues import IssuedNest
 from perfmodel.quantities.accesses import AccessMotion, SizedAccess, lines_fetched
 from perfmodel.quantities.case import Case
@@ -281,9 +282,4 @@ def _grid(motions: Iterable[AccessMotion]) -> dict[str, float]:
     for motion in motions:
         for name, (_, values) in motion.groups.items():
             grid[name] = max(grid.get(name, 1.0), values)
-
-    def digit(name: str) -> tuple[str, int]:
-        axis, _, unit = name.partition("/")
-        return axis, int(unit or 1)
-
-    return {name: grid[name] for name in sorted(grid, key=digit)}
+    return {name: grid[name] for name in sorted(grid, key=name_and_place_value)}

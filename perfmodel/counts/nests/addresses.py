@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -28,10 +28,13 @@ class Address(FrozenValue):
     start: Count  # where all inames are 0; it may be negative
     steps: Mapping[str, Count]  # bytes for each iname on which it depends
     drifts: bool = False  # whether data decide where a loop of the steps starts
+    #: for each iname with several digits in the index, the bytes for each digit, by its place value
+    digits: Mapping[str, Mapping[int, Count]] = field(default_factory=dict)
 
-    def step(self, iname: str) -> Count:
-        """Return the bytes by which the address moves when an iname rises by 1."""
-        return self.steps.get(iname, NO_BYTES)
+    def step(self, iname: str, width: int = 1) -> Count:
+        """Return the bytes by which the address moves when an iname rises by a width."""
+        digits = self.digits.get(iname, {})
+        return digits[width] if width in digits else width * self.steps.get(iname, NO_BYTES)
 
     @cached_property
     def base(self) -> str:

@@ -21,7 +21,7 @@ import islpy as isl
 import numpy as np
 
 from perfmodel.counts.nests.addresses import NO_BYTES, PARAM, Address, address_of
-from perfmodel.counts.nests.digits import Digits, address_by_digits
+from perfmodel.counts.nests.digits import AddressByDigits, digit_name
 from perfmodel.counts.nests.loops import (
     GUARDED,
     WRITTEN,
@@ -147,18 +147,12 @@ class IssuedNest(FrozenValue):
         return self.nest.kernel.cardinalities.count(domain, "subgroup")
 
     def _issued(self, domain: Domain, access: Access) -> IssuedAccess:
-        address = address_of(access, domain)
-        digits: Mapping[str, Digits] = {}
-        if address is None and access.cells is not None and not domain.points.dim(PARAM):
-            lows = (bounds(domain.points, k)[0] or 0 for k in range(len(domain.names)))
-            extents = [values_of(domain, name) for name in domain.names]
-            units = [self._units(domain, name) for name in domain.names]
-            address, digits = address_by_digits(access, domain, [*lows], extents, units)
-        shape, lanes = self._lanes(domain, self._launch.group_shape, {} if address is None else address.steps, digits)
+        address = address_of(access, domain) or self._by_digits(domain, access)
+        shape, lanes = self._lanes(domain, self._launch.group_shape, address)
         # a tied loop moves the address with the lane
         if lanes and access.lane_stride and (address is None or domain.tied):
             lanes[:1] = [Fraction(access.bits, 8) * Count(access.lane_stride[0].distance, granularity="byte")]
-        moves = () if address is None else tuple(self._moves(domain, address, digits))
+        moves = () if address is None else tuple(self._moves(domain, address))
         return IssuedAccess(
             access.space, access.direction, access.array, access.bits, self._count(domain),
             self.nest.kernel.cardinalities.count(domain), shape, NO_BYTES if address is None else address.start,
@@ -166,26 +160,34 @@ class IssuedNest(FrozenValue):
             site=(domain, access, self._launch),
         )  # fmt: skip
 
+    def _by_digits(self, domain: Domain, access: Access) -> Address | None:
+        if domain.points.dim(PARAM):
+            return None
+        lows = [bounds(domain.points, k)[0] or 0 for k in range(len(domain.names))]
+        extents = [values_of(domain, name) for name in domain.names]
+        address = AddressByDigits.of(access, domain, lows, extents)
+        return None if address is None else address.checked([self._units(domain, name) for name in domain.names])
+
     @staticmethod
     def _lanes(
-        domain: Domain, group_shape: tuple[int, ...], steps: Mapping[str, Count], digits: Mapping[str, Digits]
+        domain: Domain, group_shape: tuple[int, ...], address: Address | None
     ) -> tuple[tuple[int, ...], list[Count]]:
         """Return the work-items along each local axis, or its digits, and the bytes by which each moves the address."""
         by_axis = dict(zip(domain.axes, domain.names, strict=True))
         shape, lanes = [], []
         for axis, items in enumerate(group_shape):
             name = by_axis.get(f"l.{axis}", "")
-            parts = digits.get(name, ((1, steps.get(name, NO_BYTES)),))
-            for (unit, step), following in zip(parts, (*(unit for unit, _ in parts[1:]), items), strict=True):
+            units = [1] if address is None else [*address.digits.get(name, (1,))]
+            for unit, following in zip(units, (*units[1:], items), strict=True):
                 shape.append(following // unit)
-                lanes.append(step)
+                lanes.append(NO_BYTES if address is None else address.step(name, unit))
         return tuple(shape), lanes
 
     @cached_method
     def _copies(self, domain: Domain) -> dict[str, int]:
         return copies_of(domain, self.loops)
 
-    def _moves(self, domain: Domain, address: Address, digits: Mapping[str, Digits]) -> Iterator[Move]:
+    def _moves(self, domain: Domain, address: Address) -> Iterator[Move]:
         """Yield how an address moves: along group axes, then with loops from the outermost on, then in copies."""
         loops, copied = self.nest.loops.names, self._copies(domain)
         axes = dict(zip(domain.names, domain.axes, strict=True))
@@ -194,30 +196,29 @@ class IssuedNest(FrozenValue):
             if axes[name].startswith("l") or name in domain.tied:
                 continue
             if axes[name].startswith("g"):
-                yield from self._group_moves(domain, name, axes[name], address, digits)
+                yield from self._group_moves(domain, name, axes[name], address)
             elif name in address.steps or name in copied:
                 tested = name in copied and _is_tested(domain, name)
                 yield Move(name, address.step(name), self._number(domain, name), name in copied, tested)
 
-    def _group_moves(
-        self, domain: Domain, name: str, axis: str, address: Address, digits: Mapping[str, Digits]
-    ) -> Iterator[Move]:
-        steps = dict(digits.get(name, ()))
+    def _group_moves(self, domain: Domain, name: str, axis: str, address: Address) -> Iterator[Move]:
         units, number = self._units(domain, name), self._number(domain, name)
         for unit, following in zip(units, (*units[1:], 0), strict=True):
-            step = steps[unit] if unit in steps else unit * address.step(name)
             values = Count.constant(following // unit, "value") if following else Fraction(1, unit) * number
-            yield Move(axis if unit == 1 else f"{axis}/{unit}", step, values, False)
+            yield Move(digit_name(axis, unit), address.step(name, unit), values, False)
 
     def _units(self, domain: Domain, name: str) -> tuple[int, ...]:
         """Return the place values of an iname's digits; only 1 if parameters bound the iname."""
         axis = domain.axes[domain.names.index(name)]
-        units = () if domain.points.dim(PARAM) else self.nest.kernel.place_values.get((domain.launch, axis), ())
+        divisors = () if domain.points.dim(PARAM) else self.nest.kernel.place_values.get((domain.launch, axis), ())
         items = 0  # a group id may end within a digit, a local id may not
         if axis.startswith("l"):
             items = self._launch.group_shape[int(axis.partition(".")[2])]
-        values = values_of(domain, name)
-        return (1, *(unit for unit in units if unit < values and items % unit == 0))
+        units, values = [1], values_of(domain, name)
+        for divisor in divisors:  # each digit has a whole number of values
+            if divisor < values and divisor % units[-1] == 0 and items % divisor == 0:
+                units.append(divisor)
+        return tuple(units)
 
     def _number(self, domain: Domain, name: str) -> Count:
         return self._size(line_of(domain.points, domain.names.index(name)), "value")

@@ -22,7 +22,7 @@ from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.flow import Flow, Recurrence
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.addresses import Address, moving_address_of
-from perfmodel.counts.nests.digits import hardware_place_values
+from perfmodel.counts.nests.digits import place_values
 from perfmodel.counts.nests.folded import Changes, Values
 from perfmodel.counts.nests.loops import (
     Intervals,
@@ -218,8 +218,8 @@ class NestedKernel:
 
     @cached_property
     def place_values(self) -> Mapping[tuple[int, str], tuple[int, ...]]:
-        """The place values above 1 of the digits of group and local ids, by launch and axis."""
-        return hardware_place_values(self.program.statements)
+        """The place values above 1 of the digits of inames, by launch and hardware axis or iname."""
+        return place_values(self.program, factors=True)
 
     @cached_property
     def touched(self) -> Mapping[str, tuple[tuple[str, str], ...]]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from perfmodel.counts.nests.digits import digit_name, name_and_place_value
 from perfmodel.counts.program.program import DeviceKernel, Launch, Loop, Node, NodePath, Wait, has_barrier
 
 ORDERS = ("serial", "vectors", "lockstep")
@@ -56,11 +57,9 @@ def with_digit_loops(path: Path, digits: Mapping[str, tuple[int, ...]]) -> Path:
     result: list[int | str] = []
     for entry in path:
         if isinstance(entry, str):
-            axis, _, width = entry.partition("/")
-            outside = {str(other) for other in result}
-            for value in digits.get(axis, ()):
-                if value > int(width or 1) and f"{axis}/{value}" not in outside:
-                    result.append(f"{axis}/{value}")
+            name, width = name_and_place_value(entry)
+            larger = (digit_name(name, value) for value in reversed(digits.get(name, ())) if value > width)
+            result.extend(digit for digit in larger if digit not in result)
         result.append(entry)
     return tuple(result)
 

@@ -31,7 +31,7 @@ import islpy as isl
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.trips import Trips
 from perfmodel.counts.nests.addresses import address_of, moving_address_of
-from perfmodel.counts.nests.digits import StepsByDigits, place_values
+from perfmodel.counts.nests.digits import AddressByDigits, name_and_place_value, place_values
 from perfmodel.counts.points.cardinality import Cardinality
 from perfmodel.counts.program.program import Access, Domain, device_kernels
 from perfmodel.counts.quasipoly.count import Count
@@ -165,7 +165,7 @@ class _Frame:
 
     @property
     def blocks(self) -> tuple[tuple[int, int], ...]:
-        entries = [str(path[-1]).partition("/")[0] for path in self.loops]
+        entries = [name_and_place_value(str(path[-1]))[0] for path in self.loops]
         around = (depth for depth, width in enumerate(self.widths) if width > 1)
         return tuple([(depth, entries.index(entries[depth], depth + 1)) for depth in around])
 
@@ -216,18 +216,13 @@ def references_of(
 
 def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box:
     moved = not access.drifts and len(domain.means) == 1 and frames.is_box(domain)
-    address = moving_address_of(access, domain) if moved else address_of(access, domain)
-    if address is not None:
-        names = frame.loops_of(domain)
-        steps = tuple(width * address.step(name) for name, width in zip(names, frame.widths, strict=True))
-        start = address.start
-    elif by_digits := StepsByDigits.of(access, domain):
-        steps = tuple(starmap(by_digits.step, zip(frame.names, frame.widths, strict=True)))
-        start = by_digits.start
-    else:
+    affine = moving_address_of(access, domain) if moved else address_of(access, domain)
+    address = affine or AddressByDigits.of(access, domain)
+    if address is None:
         return _Box(access, frame, None, None, Count.constant(0, "byte"), exact=False)
-    exact = domain.exact and domain.factor == 1 and address is not None
-    return _Box(access, frame, steps, frames.coupled(domain, frame, steps), start, exact)
+    steps = tuple(starmap(address.step, zip(frame.loops_of(domain), frame.widths, strict=True)))
+    exact = domain.exact and domain.factor == 1 and affine is not None
+    return _Box(access, frame, steps, frames.coupled(domain, frame, steps), address.start, exact)
 
 
 def _window(cardinalities: Cardinalities, box: _Box) -> Window[Count] | None:
@@ -287,7 +282,8 @@ class _Frames:
     def __init__(self, cardinalities: Cardinalities, launch: int) -> None:
         self.cardinalities, self.number = cardinalities, launch
         self.launch = cardinalities.program.launches[launch]
-        self.digits = place_values(cardinalities.program, launch)
+        values = place_values(cardinalities.program, factors=False)
+        self.digits = {name: numbers for (number, name), numbers in values.items() if number == launch}
         self.of, self.is_box, self._coupled_in = cache(self._of), cache(self._is_box), cache(self._coupled_in_order)
         self._iterations_by: dict[tuple[Domain, frozenset[str], int], tuple[Cardinality, Count]] = {}
 
@@ -314,7 +310,7 @@ class _Frames:
         scales = list[Fraction]()
         for depth, entry in enumerate(path, 1):
             if isinstance(entry, str):
-                axis, _, width = entry.partition("/")
+                axis, width = name_and_place_value(entry)
                 name = by_axis.get(axis, axis)
                 if axis in taken:
                     pass  # the loops of one iname make its iterations together
@@ -327,9 +323,9 @@ class _Frames:
                     data_loop = len(loops)
                 loops.append(path[:depth])
                 names.append(name if name in domain.names else "")
-                widths.append(int(width or 1))
-                scales.append(Fraction(taken.get(axis, 1), widths[-1]))
-                taken[axis] = widths[-1]
+                widths.append(width)
+                scales.append(Fraction(taken.get(axis, 1), width))
+                taken[axis] = width
                 iterations.append(prod(scales) * self._iterations(domain, inside, factor))
         return _Frame(path, tuple(loops), tuple(names), tuple(widths), tuple(scales), tuple(iterations), data_loop)
 
