@@ -9,6 +9,8 @@ import pytest
 
 from tests.store.test_exchange import cache
 
+pytestmark = pytest.mark.nightly
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "hooks.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)

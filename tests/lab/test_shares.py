@@ -11,6 +11,8 @@ from perfmodel.store import read
 from scripts.lab.shares import shares
 from tests.recorded import POCL
 
+pytestmark = pytest.mark.nightly  # research code, and long
+
 CLASSES = (
     "stride1", "matmul_tiled", "matmul_naive", "tiled_terms", "empty", "group_ladder", "transpose", "arithmetic",
     "strided_load", "load_streams", "tile_copies",

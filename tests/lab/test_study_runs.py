@@ -15,6 +15,8 @@ from tests.campaigns import SCALE, TINY
 from tests.machine import device
 from tests.recorded import POCL
 
+pytestmark = pytest.mark.nightly  # research code, and long
+
 
 @pytest.fixture
 def study():

@@ -10,6 +10,8 @@ from scripts.lab import transfers
 from scripts.lab.transfers import Row, errors_by_family, priors
 from tests.recorded import SIMULATED
 
+pytestmark = pytest.mark.nightly  # research code, and long
+
 E = math.e
 ROWS = (
     Row("a", "gemm", "x=1", 1.0, {"roofline": 1.0}), Row("a", "gemm", "x=2", 2.0, {"roofline": 4.0}),

@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import loopy as lp
+import pytest
 
 from perfmodel.counts import count
 from scripts.benchmarks.forked import forked
 from scripts.benchmarks.kernel_sets import chosen
 from scripts.benchmarks.table import ratio, table
 from tests.scripts import bench_kernels
+
+pytestmark = pytest.mark.nightly  # research code, and long
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,6 +12,8 @@ from scripts.lab.experiments import studies
 from scripts.lab.study_runs import QUICK_STUDY, kernels_of
 from tests.recorded import INTEL, POCL
 
+pytestmark = pytest.mark.nightly  # research code, and long
+
 MEASURED = sorted(name for name, study in studies().items() if study.kernels)
 FEW = replace(QUICK_STUDY, variants=2, from_all=True, rungs=1, visits=1, most_visits=1, apart_s=0.0, longest_s=0.02)
 

@@ -9,6 +9,8 @@ import pytest
 
 from scripts import redraw
 
+pytestmark = pytest.mark.nightly  # research code, and long
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

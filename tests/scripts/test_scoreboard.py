@@ -9,6 +9,8 @@ from scripts.lab.scoreboard import board
 from scripts.lab.scoreboard.log import read_log, read_scoreboard
 from tests.recorded import SIMULATED
 
+pytestmark = pytest.mark.nightly  # research code, and long
+
 
 def run(tmp_path, *arguments: str) -> int:
     return scoreboard.main(["--out", str(tmp_path), *arguments])

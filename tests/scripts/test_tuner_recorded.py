@@ -12,6 +12,8 @@ from scripts.benchmarks import tuner_recorded
 from scripts.benchmarks.tuner_table import read_table
 from test_kernels import recorded
 
+pytestmark = pytest.mark.nightly  # research code, and long
+
 DATA = Path(__file__).resolve().parents[2] / "docs" / "data" / "tuner-recorded"
 
 

@@ -11,6 +11,8 @@ from perfmodel.counts import count
 from scripts.benchmarks.tuner_spaces import BENCHMARKS, MATMUL, STENCIL
 from tests.machine import device
 
+pytestmark = pytest.mark.nightly  # research code, and long
+
 
 def sample(benchmark, number: int) -> list[dict]:
     return random.Random(17).sample(list(benchmark.space.configurations), number)

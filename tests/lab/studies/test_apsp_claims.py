@@ -17,6 +17,8 @@ from tests.lab.studies.test_apsp import KERNEL
 from tests.recorded import SIMULATED
 from tests.standins import Row, Rows
 
+pytestmark = pytest.mark.nightly  # research code, and long
+
 N = 8192
 #: T = B_a T_r / 32 by hand, by sub-block, work-items and further local memory: B_a is 8 with sub-blocks of 16, with 32
 #: four groups of 12 KiB fit into 48 KiB, two of 24, one of 48, and with 64 one.

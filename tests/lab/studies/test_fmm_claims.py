@@ -16,6 +16,8 @@ from tests.lab.studies.test_fmm import SIZES, benefits_of, counted, made
 from tests.recorded import SIMULATED
 from tests.standins import Row, Rows
 
+pytestmark = pytest.mark.nightly  # research code, and long
+
 #: Times [s] by which all of the study's claims hold: shmem first, pref gains nothing.
 STUDY_TIMES = {
     (): 8.0, ("shmem",): 4.0, ("rsqrt",): 8.0, ("vecpack",): 7.9, ("ujam",): 6.0, ("pref",): 7.0, ("tight",): 8.1,

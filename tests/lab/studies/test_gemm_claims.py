@@ -14,6 +14,8 @@ from scripts.lab.studies.gemm_points import gemm_points, library_point
 from scripts.lab.studies.karsin import SPT
 from tests.lab.studies.products import VARIANTS, products
 
+pytestmark = pytest.mark.nightly  # research code, and long
+
 
 @cache
 def base():

@@ -16,6 +16,8 @@ from test_kernels.papers import merge_step
 from tests.recorded import SIMULATED
 from tests.standins import Row, Rows
 
+pytestmark = pytest.mark.nightly  # research code, and long
+
 
 @cache
 def counted(form, each):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from perfmodel.fitting.device_folder import recorded_folder
 from scripts.lab.experiments.linear import STUDY
 from scripts.lab.studies.nine_classes import Case, Fit
 from scripts.lab.studies.nine_classes_claims import errors_claim, groups_claim, launch_claim
 from scripts.lab.study_runs import study_data
 from tests.recorded import SIMULATED
+
+pytestmark = pytest.mark.nightly  # research code, and long
 
 CASES = (Case("stencil", "n=1", 1.0, 1.1), Case("nbody", "n=1", 1.0, 1.2), Case("nbody", "n=2", 2.0, 1.6))
 FIT = Fit({"empty": 3}, {"launches": 1.0}, 0.0, CASES, {})

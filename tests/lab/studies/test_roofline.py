@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import pytest
+
 from perfmodel.analyses.balance import Balance
 from perfmodel.analyses.roofline import KernelPoint
 from scripts.lab.experiments.roofline import STUDY
@@ -19,6 +21,8 @@ from scripts.lab.studies.roofline import (
 )
 from scripts.lab.study_runs import study_data
 from tests.recorded import INTEL
+
+pytestmark = pytest.mark.nightly  # research code, and long
 
 #: 1000 nodes in a chain of 10, 5 transfers of 64 B; 4 cores of 1e9 nodes/s, 1 us, 16 GB/s.
 ONE = Balance(1000, 10, 5, cores=4, rate=1e9, latency=1e-6, bandwidth=16e9, transfer_bytes=64)

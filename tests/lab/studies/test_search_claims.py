@@ -15,6 +15,8 @@ from scripts.lab.studies.search_points import block_records, conflict_records, p
 from tests.lab.studies.searches import searches
 from tests.recorded import INTEL
 
+pytestmark = pytest.mark.nightly  # research code, and long
+
 NS = 1e-9
 
 
