@@ -334,7 +334,7 @@ class FamilyFits(FrozenValue):
 
     @cached_property
     def _columns(self) -> dict[str, int]:
-        """For each weight that the measured rows determine, the number of its column in the design of all rows."""
+        """The column of each weight in the matrix of all rows; only for weights in the fit to the measured rows."""
         known, every = {*self.design.model.weights}, self.refits.table.model.weights
         return {weight_name(self.family, name): i for i, name in enumerate(every) if name in known}
 

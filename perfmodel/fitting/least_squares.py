@@ -27,9 +27,9 @@ class Solution:
     """A least-squares solution, shape (n,), and how well it is determined.
 
     `rank` and `condition` describe the matrix with scaled columns; `confounded` are groups of columns that the rows
-    cannot distinguish. `inverse` is the derivative of the solution by the right-hand side, shape (n, m). A number at
-    its bound of zero is not `free`; its derivative is the one for a fit in which only this bound is released. `freedom`
-    is the number of rows minus the trace of the matrix that maps measured to fitted values.
+    cannot distinguish. `inverse` is the derivative of the solution by the right-hand side, shape (n, m). `free` is
+    False for a number that the fit holds at its bound of zero; its row of `inverse` is that of a fit without this one
+    bound. `freedom` is the number of rows minus the trace of the matrix that maps measured to fitted values.
     """
 
     x: Floats

@@ -207,7 +207,7 @@ class Family(FrozenValue):
         return all(weight.fact or weight.scale or not weight.unit for weight in self.weights)
 
     def terms(self, weights: Mapping[str, float], values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the seconds of each feature that has a weight [s per unit] and a value (a number or an array)."""
+        """Return weight [s per unit] times value (a number or an array) for each feature that has both [s]."""
         return {name: weights[name] * value for name, value in values.items() if name in weights}
 
 
@@ -307,7 +307,7 @@ class RunTime(FrozenValue):
 
     @cached_property
     def charged(self) -> frozenset[str]:
-        """Features and quantities that have no weight of their own name, but that measurements must exercise."""
+        """Features and quantities of which no weight has the name; measurements must exercise them all the same."""
         free = () if self.family.resources else self.family.units
         return frozenset(self._whole[0].features) - {*free} - {*self.weights}
 

@@ -169,7 +169,7 @@ class Ratios(FrozenValue):
 
     @cached_property
     def _by_type(self) -> float:
-        """The mean square of the differences between the types' mean log ratios of a pair."""
+        """The mean square of how much a pair's mean log ratio differs between two types of device."""
         differences = [
             fmean(pairs[pair]) - fmean(others[pair])
             for pairs, others in combinations(self._every.values(), 2) for pair in {*pairs} & {*others}

@@ -66,7 +66,7 @@ def write_line(path: Path, file: FileIO, document: Any) -> None:
 
 
 def failure(path: Path, error: OSError) -> OutputError:
-    """Return the error for a system error; it names the reason and the remedy."""
+    """Translate a system error into an OutputError that names the reason and the remedy."""
     if error.errno in FULL:
         return output_error(path, error, "make room and run the same command again; earlier records are kept")
     if error.errno in _READ_ONLY:

@@ -38,7 +38,7 @@ class Lines:
     sizes: Mapping[str, int]
 
     def count(self, per: str) -> Count:
-        """Return the lines of each unit, summed over the units; ``"instance"`` is one access by one sub-group."""
+        """Return the sum over units of the lines that each unit touches; "instance": one access by one sub-group."""
         if any(access.cells is None or domain.trips is not None for domain, access in self.sites):
             # bound: one line for each execution
             bound = sum((self.cardinalities.count(domain) for domain, _ in self.sites), Count.constant(0))

@@ -172,7 +172,7 @@ class Count:
         return Count(number, self._common_assumptions(other), self.granularity, self.reasons + other.reasons)
 
     def labelled(self, granularity: str, exact: bool | None = None, reasons: Iterable[str] = ()) -> Count:
-        """Return the same function with another granularity, more reasons and, if given, another exactness."""
+        """Return the same function with another granularity; append `reasons`, and replace `exact` if given."""
         number = self.number if exact is None else replace(self.number, exact=exact)
         return Count(number, self.assumptions, granularity, (*self.reasons, *reasons))
 

@@ -391,7 +391,7 @@ class Lanes:
         ]
 
     def neighbours(self, step: int) -> isl.Map:
-        """Return the pairs of instances of lane l and lane l + step (last lane: step = -1)."""
+        """Return pairs of instances of lanes l and l + step; with step -1, l is only the last lane."""
         points, names, lane = self.domain.points, self.domain.names, self.position
         tests = [f"e{lane} = d{lane} + {step}", f"d{lane} {'<' if step > 0 else '>='} {max(self.width - 1, 1)}"]
         tests += [f"d{k} = e{k}" for k, name in enumerate(names) if k != lane and name not in self.domain.tied]

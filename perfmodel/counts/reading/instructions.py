@@ -155,7 +155,7 @@ Part = tuple[str, tuple[Condition, ...]]  # the vectorised iname, or "", and the
 
 
 def vectorised(domains: Domains, launch: int, instruction: lp.MultiAssignmentBase) -> tuple[Part, ...]:
-    """Return the parts of an instruction's domain, each with the iname along which it is vectorised there."""
+    """Return the parts of an instruction's domain: each with the iname that is vectorised there, or ""."""
     kernel, names = domains.kernel, instruction.within_inames
     iname = vector_iname(kernel, instruction)
     if not iname:

@@ -75,7 +75,7 @@ def is_size(argument: Any) -> bool:
 
 
 def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
-    """Return the most bytes that a launch declares in local and in private memory, for constant shapes."""
+    """Return the maximum over launches of the bytes of local memory, and of private memory; shapes are constant."""
     kernel = t_unit.default_entrypoint
     names = [item.kernel_name for item in kernel.linearization if isinstance(item, CallKernel)]
     launches = [_declared_bytes(kernel, _temporaries_in(kernel, name)) for name in names]

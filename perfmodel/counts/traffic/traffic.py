@@ -61,7 +61,7 @@ class ReuseDistances:
         return (*(self._in_gap(gap, loop, depth) for gap in gaps), self._in_last_gap(loop, k, depth))
 
     def _between_iterations(self, loop: int, k: int, depth: int) -> TouchedLines:
-        """Return the lines touched from a line's last use in an iteration of the loop at ``depth`` to its next use."""
+        """Return lines touched between a line's last use in an iteration of the loop at ``depth`` and its next use."""
         if depth == self.tree.loops[loop].depth == self.footprints.references[k].walked:
             return self.footprints.of_loop(loop, False)
         if self.footprints.motions[k].steps is None:
@@ -207,7 +207,7 @@ class LayerConditions:
         return shares
 
     def _share_at_random(self, loop: int, k: int, inside: float) -> float:
-        """Return the share of randomly chosen lines that stay between iterations; ``inside``: within one iteration.
+        """Return the share of randomly chosen lines that stay from one iteration to the next.
 
         Each iteration makes :math:`a` random choices among L lines. A share :math:`1 - e^{-a T/L}` of the choices find
         their line in a cache that T iterations fill: H. Che, Y. Tung, Z. Wang, *Hierarchical web caching systems*, IEEE
