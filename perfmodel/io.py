@@ -82,7 +82,7 @@ def _print(content: bytes) -> None:
 
 
 def file_part(name: str) -> str:
-    """Return a name of the user in a form for file names, without separators; different names stay different."""
+    """Return a user's name for something as a part of a file name: without separators, other names give other parts."""
     safe = "".join(
         letter if letter.isalnum() or letter in SAFE
         else "".join(f"%{byte:02X}" for byte in letter.encode(errors="surrogatepass")) for letter in name

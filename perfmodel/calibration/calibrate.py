@@ -293,10 +293,10 @@ def calibrate(
 ) -> FittedDevice:  # fmt: skip
     """Probe and measure a device, fit the families that can be recommended, and judge the fits on unseen kernels.
 
-    If it was stopped, the next call continues from what the folder holds. The campaign's budget covers all
-    measurements: probes, measurement kernels, test kernels and samples; the last two only with perfmodel's own kernels,
-    the default. With `made_first`, kernels are made before the budget begins. FitError means that no measurement kernel
-    was measured: the budget is too small, or all fail.
+    If it was stopped, the next call continues from what the folder holds. The campaign's budget covers
+    probes, measurement kernels, test kernels and samples. Samples are measured only if `kernels` is None. With
+    `made_first`, kernels are made before the budget begins. FitError means that no measurement kernel was measured: the
+    budget is too small, or all fail.
     """
     store.prepare(folder, device.facts)  # a folder that cannot be used is refused before anything takes long
     phases = Phases(progress or Silent())

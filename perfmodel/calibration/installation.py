@@ -136,7 +136,7 @@ def device_parts() -> Iterator[Part]:
 
 
 def fact_parts(index: int) -> Iterator[Part]:
-    """Yield contradictions between facts of a device, which are read with its weights in use."""
+    """Yield contradictions between the facts that belong to the weights in use for a device."""
     from perfmodel.calibration.recommended import load
     from perfmodel.errors import PerfModelError
     from perfmodel.facts.doubts import contradictions

@@ -87,7 +87,7 @@ def classes_for(wanted: Iterable[str], library: Iterable[KernelClass]) -> tuple[
 
 
 def synthesise(feature: str) -> KernelClass:
-    """Return a class that exercises a feature more than any other, or raise UnknownNameError."""
+    """Return a class that mainly exercises this feature; raise UnknownNameError if no class can be made for it."""
     if (match := _OPERATION.fullmatch(feature)) and match["kind"] in STEPS[match["numbers"]]:
         return _operation(feature, match["dtype"], match["numbers"], match["kind"])
     if (match := _ACCESS.fullmatch(feature)) and match["bits"] in WIDTHS:

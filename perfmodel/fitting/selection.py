@@ -182,7 +182,7 @@ def estimate_scatter(cells: Sequence[VariantErrors]) -> Scatter | None:
 
 
 def scale(cells: Iterable[VariantErrors], freedom: int | None) -> float:
-    """Return the scale of errors inside cells, for a distribution with these degrees of freedom [1]."""
+    """Return the scale of the errors inside cells [1]; `freedom` are the degrees of freedom of their distribution."""
     by_kernel: dict[str, list[Floats]] = {}
     for cell in cells:
         by_kernel.setdefault(cell.kernel, []).append(cell.differences)

@@ -187,7 +187,7 @@ def predict_anchored(
 
 
 def device_of(model: FittedModel) -> Device:
-    """Return the device of a model's weights; raise WeightsError without it, BrokenDeviceError if it does not work."""
+    """Return the device of a model's weights; raise WeightsError if it is missing, BrokenDeviceError if it fails."""
     if (index := index_of_device(model)) is not None:
         return find(index)
     present = "; ".join(f"{device.name} ({device.platform})" for device in devices())

@@ -27,7 +27,7 @@ class UnknownPrefixError(Exception):
 
 @dataclass(frozen=True)
 class Choices:
-    """Decisions of a walk that depend on the prefixes, which are given by their numbers (-1: no prefix)."""
+    """Decisions of a walk that depend on prefixes. A prefix is given by its number, and -1 means no prefix."""
 
     #: by (prefix of the longer path, prefix of the other path, strict): how much more the first prefix must cost for
     #: the same decision; `strict` is True if an equal cost would change the decision

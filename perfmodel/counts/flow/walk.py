@@ -268,7 +268,7 @@ def _cache_key(state: State, body: Body) -> tuple[Hashable, list[Path]]:
 
 
 def _with_prefixes(state: State, body: Body, paths: Sequence[Path]) -> tuple[State, Choices]:
-    """Return the state before a body with prefixes in place of its paths, and a record of choices between prefixes."""
+    """Return the state before a body, with a prefix for each path in it, and a record of choices between prefixes."""
     choices = Choices()
     prefixes = {
         id(path): Path({}, path.cost, Prefix(k, path.all_terms, path.cost, choices)) for k, path in enumerate(paths)

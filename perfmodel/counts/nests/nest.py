@@ -82,7 +82,7 @@ class NestAccess:
 class Nest(FrozenValue):
     """Statements in the same barrier interval, in the same sequential loops and on the same lanes.
 
-    Its counts are by work-items, and are made at their first use.
+    Its counts are for work-items, not for sub-groups. Each is computed when it is first used.
     """
 
     kernel: NestedKernel

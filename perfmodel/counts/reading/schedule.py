@@ -251,7 +251,7 @@ def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
 
 
 def refuse_undeclared(kernel: lp.LoopKernel, code: str) -> None:
-    """Raise where the code uses an undeclared loop variable, as in Loopy's tests of a vector's lanes."""
+    """Raise an error if the code uses an undeclared loop variable. Loopy writes such code to test lanes of a vector."""
     # removes comments, which name slabs, and macros, which have arguments
     code = re.sub(r"/\*.*?\*/|//[^\n]*|^[ \t]*#(?:\\\n|[^\n])*", "", code, flags=re.DOTALL | re.MULTILINE)
     for iname in sorted(kernel.all_inames()):
