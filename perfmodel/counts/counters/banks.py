@@ -1,8 +1,9 @@
-"""Bank conflicts: how often local memory repeats an access of a sub-group because lanes need different words of a bank.
+"""Bank conflicts: how often local memory repeats an access of a sub-group.
 
-The factor beta of Karsin's dissertation (SPT model, chapter 3) is the number of serialised accesses per sub-group
-access. A *touch* is a lane of a sub-group and the distance of its address from the first lane's. Executions with the
-same touches form one *kind*.
+Local memory has banks, and each bank serves one word at a time. An access is repeated if lanes need different words of
+one bank. The factor beta of Karsin's dissertation (SPT model, chapter 3) is the number of these serialised accesses for
+each access of a sub-group. A *touch* is a lane of a sub-group and the distance of its address from the first lane's
+address. Executions with the same touches form one *kind*.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Touch = tuple[int, ...]  #: the lane's local ids, and last the bytes from the fi
 
 
 def bank_conflicts(cardinalities: Cardinalities, sites: list[Site], banks: int) -> Count:
-    """Return the sum over sub-group accesses of the most distinct words in one bank; it may be an upper bound."""
+    """Return the most distinct words in one bank, summed over sub-group accesses. It may be an upper bound."""
     counts = (_serialised(cardinalities, domain, access, banks) for domain, access in sites)
     return sum(counts, Count.constant(0, "subgroup"))
 
@@ -59,11 +60,11 @@ def _serialised(cardinalities: Cardinalities, domain: Domain, access: Access, ba
 
 
 class UnknownLanesError(Exception):
-    """The words that lanes touch together are unknown, or there are too many kinds of executions."""
+    """The words that lanes touch together are unknown, or executions have too many kinds."""
 
 
 def _touches(domain: Domain, access: Access, launch: Launch, size: int) -> Iterator[isl.Map]:
-    """Yield maps from executions by a sub-group to touches; one map for all sub-groups that are boxes of one shape."""
+    """Yield maps from executions by a sub-group to touches, one map for each shape of sub-groups."""
     strides = [quasi_polynomial_of(stride) for stride in access.strides]
     if access.cells is None or domain.trips is not None or any(stride.parameters for stride in strides):
         raise UnknownLanesError
@@ -97,7 +98,7 @@ def _touches(domain: Domain, access: Access, launch: Launch, size: int) -> Itera
 
 
 def _lanes_of_sub_groups(axes: list[str], launch: Launch, size: int) -> Iterator[tuple[isl.Map, tuple[int, ...]]]:
-    """Yield maps from the instances of a group to executions and lanes, with the local ids of the first lane."""
+    """Yield maps from a group's instances to executions and lanes, each with the local ids of the first lane."""
     names = [f"i{k}" for k in range(len(axes))]
     local = [names[axes.index(f"l.{axis}")] for axis in range(len(launch.group_shape))]
     others = [name for name in names if name not in local]
@@ -120,7 +121,7 @@ def _lanes_of_sub_groups(axes: list[str], launch: Launch, size: int) -> Iterator
 
 
 def _widths(shape: tuple[int, ...], size: int) -> list[int] | None:
-    """Return a sub-group's width along each axis, or None unless all sub-groups are boxes of one shape."""
+    """Return a sub-group's width along each axis. The result is None unless all sub-groups are boxes of one shape."""
     if prod(shape) <= size:
         return list(shape)
     widths = []
@@ -148,7 +149,7 @@ def _points(touches: isl.Set) -> list[Touch]:
 
 
 def _kinds(touches: isl.Map, octets: int, banks: int) -> list[tuple[isl.Set, list[Touch]]]:
-    """Return disjoint sets of executions, each with its touches."""
+    """Return disjoint sets of executions with the touches of each set."""
     if touches.is_empty():
         return []
     executions, together = touches.domain(), _points(touches.range())
@@ -176,7 +177,7 @@ def _kinds(touches: isl.Map, octets: int, banks: int) -> list[tuple[isl.Set, lis
 
 
 def _never_conflict(touches: Iterable[Touch], octets: int, banks: int) -> bool:
-    """Whether each bank serves only one word or only one lane."""
+    """Return whether each bank serves only one word or only one lane."""
     if octets > WORD_BYTES:
         return False
     words, lanes = defaultdict[int, set[int]](set), defaultdict[int, set[Touch]](set)
@@ -188,7 +189,7 @@ def _never_conflict(touches: Iterable[Touch], octets: int, banks: int) -> bool:
 
 
 def _passes(touches: Iterable[Touch], octets: int, banks: int) -> int:
-    """Return the most distinct words in one bank."""
+    """Return the number of distinct words in the bank that has the most of them."""
     words = {
         word for *_, address in touches
         for word in range(address // WORD_BYTES, (address + octets - 1) // WORD_BYTES + 1)

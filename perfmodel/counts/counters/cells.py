@@ -1,4 +1,4 @@
-"""Numbers of distinct cells, also with the gaps of strided accesses (Algorithm 2 of Stevens and Klöckner)."""
+"""Numbers of the distinct cells that accesses touch (Algorithm 2 of Stevens and Klöckner)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def all_doubts(sites: list[Site]) -> list[str]:
 
 
 class Footprint:
-    """The cells of one array that accesses touch; unknown if they depend on data and the array has no known shape."""
+    """The cells of one array that accesses touch.
+
+    Cells that depend on data are unknown if the array has no known shape.
+    """
 
     def __init__(self, sites: list[Site], cardinalities: Cardinalities) -> None:
         self._cardinalities = cardinalities
@@ -44,7 +47,7 @@ class Footprint:
 
     @cached_property
     def _touching(self) -> tuple[tuple[isl.Set, isl.Map], ...]:
-        """The distinct pairs of a set of instances and its map to cells."""
+        """Return the distinct pairs of a set of instances and the map from this set to cells."""
         return tuple(dict.fromkeys((domain.points, access.cells) for domain, access in self._sites))
 
     def _union(self) -> isl.Set | None:
@@ -60,7 +63,7 @@ class Footprint:
 
     @cached_property
     def count(self) -> Count:
-        """Return |F|, or the number of executed accesses as an upper bound if the cells are unknown."""
+        """Return the number of cells. If the cells are unknown, the number of executed accesses is an upper bound."""
         if self._cells is not None:
             return self._count(self._touching_once(self._cells) or self._cells)
         accesses = sum((self._cardinalities.count(domain) for domain, _ in self._sites), Count.constant(0))
@@ -74,7 +77,10 @@ class Footprint:
         return reasons
 
     def _touching_once(self, cells: isl.Set) -> isl.Set | None:
-        """Return instances, one for each cell, if cells have several floors, as in ``a[i//4*8 + i%4]``; else None."""
+        """Return instances, one for each cell, if cells have several floors, as in ``a[i//4*8 + i%4]``.
+
+        Else return None.
+        """
         if all(basic.dim(DIV) < 2 for basic in cells.get_basic_sets()):
             return None
         if not self._alike or self._sample.cells is None or len(self._touching) > 1:
@@ -87,7 +93,10 @@ class Footprint:
         return each.domain() if each.is_injective() else None
 
     def filled(self, stride: LaneStride) -> Count | None:
-        """Return |F + {0 .. s-1}| for a lane stride ``s`` along the unit-stride axis, else all cells of F's rows."""
+        """Return the number of cells if gaps are filled: the gaps that a lane stride leaves along the unit-stride axis.
+
+        For ``s`` cells along this axis it is ``|F + {0 .. s-1}|``, with the touched cells F. Else whole rows count.
+        """
         axis = self._sample.unit_axis
         if self._cells is None or axis is None:
             return None
@@ -101,7 +110,7 @@ class Footprint:
         return self._count(rows.intersect(_box(row)).coalesce())
 
     def filled_at(self, distance: Count) -> Count | None:
-        """Return :meth:`filled` for a lane stride of this many cells; None if no access has such a stride."""
+        """Return :meth:`filled` for a lane stride of this many cells, or None if no access has such a stride."""
         strides = (stride for _, access in self._sites for stride in access.lane_stride)
         alike = (stride for stride in strides if str(Count(stride.distance, granularity="cell")) == str(distance))
         stride = next(alike, None)
@@ -113,7 +122,7 @@ class Footprint:
 
 
 def _alike(access: Access, twin: Access) -> bool:
-    """Whether two accesses have equal sizes and layouts, so that equal cells have equal addresses."""
+    """Return whether accesses have equal sizes and layouts. Equal cells then have equal addresses."""
     if access.cells is None or twin.cells is None:
         return access.cells is twin.cells
     return access.bits == twin.bits and len(access.strides) == len(twin.strides) and all(

@@ -26,7 +26,7 @@ Box = tuple[tuple[int, int], ...]  # first and last local id along each axis
 
 
 class Cardinalities:
-    """Counts the sets of one program; a budget of 1 allows ``OPERATIONS`` operations of isl for each formula."""
+    """Counts the points of one program's sets. ``budget`` limits the work of isl for each formula."""
 
     def __init__(self, program: Program, subgroup_size: int, budget: float = 1.0) -> None:
         self.program = program
@@ -37,7 +37,7 @@ class Cardinalities:
         self._grids = [tuple(map(isl.PwQPolynomial.from_pw_aff, launch.grid)) for launch in program.launches]
 
     def count(self, domain: Domain, granularity: str = "workitem") -> Count:
-        """Return how many (work-item | sub-group | work-group, instance) pairs there are."""
+        """Return the number of pairs of an instance and the work-item, sub-group or work-group that executes it."""
         key = (domain, granularity)
         if key not in self._counts:
             self._counts[key] = self._count_pairs(domain, granularity)
@@ -59,7 +59,7 @@ class Cardinalities:
         return self.wrap(number, Fraction(repeated), not doubts, granularity, doubts)
 
     def _splits(self, domain: Domain, launch: Launch) -> bool:
-        """Whether the sub-groups of a group may execute different instances."""
+        """Return whether the sub-groups of a group may execute different instances."""
         several = launch.group_size > self.subgroup_size
         return several and any(axis.startswith("l") for axis in domain.axes)
 
@@ -86,7 +86,7 @@ class Cardinalities:
         return number.times(self.size(others))
 
     def executions(self, domain: Domain, parts: list[isl.Set]) -> Count:
-        """Return how often sub-groups execute the points of some sets, which have the domain's group axes only."""
+        """Return how often sub-groups execute the points of sets that have only the domain's group axes."""
         hard = len(parts) > ADDED and self.program.parameters
         number = cardinality.only_at_sizes(side_by_side(parts)) if hard else self._sum(parts)
         return self.wrap(number.times(self._groups(domain.launch, domain.axes)), granularity="subgroup")
@@ -98,7 +98,6 @@ class Cardinalities:
         self, number: Cardinality, factor: Fraction = Fraction(1), exact: bool = True,
         granularity: str = "workitem", reasons: Iterable[str] = (),
     ) -> Count:
-        """Return a :class:`Count` under the program's assumptions."""
         polynomial = number.polynomial
         with suppress(BudgetSpentError), limited(self.operations):
             polynomial = cardinality.simplified(polynomial, self.program.assumptions)
@@ -112,7 +111,7 @@ class Cardinalities:
         return self.sets.count(points, self.sets.factored(points))
 
     def total(self, sets: Iterable[isl.Set]) -> Cardinality:
-        """Return the sum of the sizes of sets; equal sizes are counted once and multiplied."""
+        """Return the sum of the sizes of sets. Equal sizes are counted once and multiplied."""
         sizes: dict[str, tuple[Cardinality, int]] = {}
         terms = spent = 0
         for points in sets:
@@ -150,7 +149,6 @@ class Cardinalities:
         return self.wrap(self.size(self.program.launches[launch].repeats), granularity="launch")
 
     def barriers(self, site: BarrierSite) -> Count:
-        """Return how often work-items execute the barrier."""
         number = self.size(site.points).times(self._groups(site.launch, site.axes))
         group_size = self.program.launches[site.launch].group_size
         return self.wrap(number, site.factor * group_size, site.exact, reasons=site.reasons)
@@ -162,7 +160,7 @@ def repetitions(domain: Domain, launch: Launch) -> int:
 
 
 def active_work_items(cardinalities: Cardinalities) -> Count:
-    """Return the work-items that execute an operation or an access, over all launches."""
+    """Return the number of work-items that execute an operation or an access."""
     active: dict[int, isl.Set] = {}
     reasons: list[str] = []
     statements = cardinalities.program.statements
@@ -192,7 +190,7 @@ def _work_items(domain: Domain, launch: Launch) -> isl.Set:
 
 
 def completed(domain: Domain, launch: Launch, groups: bool = True) -> Domain:
-    """Return the domain with all local axes of its launch as dimensions, and by default all group axes."""
+    """Return the domain with all local axes of its launch as dimensions. If ``groups``, it has all group axes too."""
     points, axes, names = domain.points, list(domain.axes), list(domain.names)
     below = isl.Map("{ [n] -> [x] : 0 <= x < n }")
     limits = [(f"g.{k}", isl.Set.from_pw_aff(extent).apply(below)) for k, extent in enumerate(launch.grid) if groups]
@@ -229,7 +227,7 @@ def side_by_side(parts: Iterable[isl.Set]) -> isl.Set:
 
 
 def sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[tuple[int, isl.Set]]:
-    """Yield each sub-group's number, and its lanes as boxes in the domain's space."""
+    """Yield the number of each sub-group, and the lanes of this sub-group as boxes in the domain's space."""
     space = domain.points.get_space()
     positions = [domain.axes.index(f"l.{axis}") for axis in range(len(launch.group_shape))]
     for number, boxes in enumerate(boxes_of_sub_groups(launch, size)):
@@ -250,7 +248,7 @@ def boxes_of_sub_groups(launch: Launch, size: int) -> Iterator[list[Box]]:
 
 
 def _boxes(first: int, last: int, shape: tuple[int, ...]) -> list[Box]:
-    """Return the linear ids from first to last as boxes of local ids, l.0 fastest."""
+    """Return the linear ids from first to last as boxes of local ids. ``l.0`` is the fastest axis."""
     if len(shape) <= 1:
         return [((first, last),)] if shape else [()]
     row = prod(shape[:-1])
@@ -266,7 +264,7 @@ def _boxes(first: int, last: int, shape: tuple[int, ...]) -> list[Box]:
 
 
 def independent_of_lanes(domain: Domain, whole: FactoredSet) -> list[int]:
-    """Return the dimensions of a domain that no condition couples with lanes; ``whole`` is its product, if known."""
+    """Return the dimensions of a domain that no condition couples with lanes. ``whole`` is the domain as a product."""
     if not whole.separable:
         return []
     inames = enumerate(zip(domain.axes, domain.names, strict=True))
@@ -276,7 +274,7 @@ def independent_of_lanes(domain: Domain, whole: FactoredSet) -> list[int]:
 
 
 def factors_of_lanes(product: FactoredSet, domain: Domain, launch: Launch, size: int) -> Iterator[list[Factors]]:
-    """Yield, for each sub-group of ``size`` lanes, the instances that it executes, as a union of products.
+    """Yield, for each sub-group of ``size`` lanes, the instances that this sub-group executes, as a union of products.
 
     A box of lanes is left out if another box provably has all its instances. A factor is None (unknown) unless its
     projection is provably a polytope of integers.
@@ -305,7 +303,7 @@ def factors_of_lanes(product: FactoredSet, domain: Domain, launch: Launch, size:
 
 
 def _contains(larger: Factors, smaller: Factors) -> bool:
-    """Whether each polytope of ``larger`` provably contains the polytope of ``smaller`` at the same position."""
+    """Return whether each polytope of ``larger`` provably contains the polytope of ``smaller`` at the same position."""
     return larger == smaller or all(
         outer is not None and inner is not None and outer.equalities == inner.equalities
         and all(any(row.follows_from(tighter) for tighter in inner.inequalities) for row in outer.inequalities)

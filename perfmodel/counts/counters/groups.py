@@ -1,4 +1,4 @@
-"""Work of each work-group of a launch, as a function of the sizes and of the group's coordinates."""
+"""The work of each work-group of a launch, as a function of the sizes and of the group's coordinates."""
 
 from __future__ import annotations
 
@@ -30,17 +30,16 @@ def _coordinate(axis: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class GroupWork(FrozenValue):
-    """Operations and accesses of each work-group of a launch."""
+    """The number of operations and accesses of each work-group of a launch."""
 
     amount: Count  # of one group; its parameters are sizes and the group's coordinates
     grid: tuple[Count, ...]  # groups along ``g.0``, ``g.1``, ...
 
     def groups(self, sizes: Mapping[str, int]) -> int:
-        """Return the number of groups at some sizes."""
         return prod(self._extents(sizes))
 
     def at(self, sizes: Mapping[str, int]) -> NDArray[np.float64]:
-        """Return the amount of each group at some sizes, ``g.0`` fastest."""
+        """Return the amount of work of each group at some sizes. ``g.0`` is the fastest axis."""
         extents, function = self._extents(sizes), self.amount.function
         names = [_coordinate(axis) for axis in range(len(extents))]
         moving = [extent if name in function.parameters else 1 for name, extent in zip(names, extents, strict=True)]
@@ -56,7 +55,7 @@ class GroupWork(FrozenValue):
 
 
 def group_works(cardinalities: Cardinalities) -> Iterator[GroupWork | None]:
-    """Yield the work of each launch's groups; None if all groups do the same work, or if the work has no formula."""
+    """Yield the work of each launch's groups. It is None if all groups do the same work or the work has no formula."""
     for number, launch in enumerate(cardinalities.program.launches):
         weights = Counter[Domain]()
         for statement in cardinalities.program.statements:
@@ -85,7 +84,7 @@ def _work(cardinalities: Cardinalities, launch: Launch, weights: Mapping[Domain,
 
 
 def _grid(cardinalities: Cardinalities, launch: Launch) -> isl.Set:
-    """Return the allowed sizes and group coordinates, as a set of parameters."""
+    """Return the allowed sizes and group coordinates as a set of parameters."""
     grid = cardinalities.program.assumptions
     for axis, extent in enumerate(launch.grid):
         along = isl.Set.from_pw_aff(extent).apply(BELOW)

@@ -1,8 +1,9 @@
 """Cache lines that the accesses of a kernel touch.
 
-Lines are counted row by row in index space, as if each row began on a line, since isl cannot represent the product n*i
-of a flattened address. If strides are numbers, the lines are counted as in memory. If a row may begin anywhere in a
-line, the count is an upper bound.
+isl cannot represent the product n*i of a flattened address. So lines are counted in index space, row by row, as if each
+row began on a line. If strides are numbers, the lines are counted as in memory. If a row may begin anywhere in a line,
+the count is an upper bound. A *unit* is what touches lines together: an instance, a sub-group, a work-group or a
+launch. An *instance* is one access by one sub-group.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Key = tuple[int, int, int, int | None]  # launch, site, sub-group, cells per lin
 
 @dataclass(frozen=True)
 class Lines:
-    """The distinct lines that accesses to one array touch; `sizes` is empty or has all parameters."""
+    """The distinct lines that accesses to one array touch. ``sizes`` is empty or has all parameters."""
 
     cardinalities: Cardinalities
     sites: list[Site]
@@ -38,7 +39,7 @@ class Lines:
     sizes: Mapping[str, int]
 
     def count(self, per: str) -> Count:
-        """Return the sum over units of the lines that each unit touches; "instance": one access by one sub-group."""
+        """Return the number of lines that each unit touches, summed over units."""
         if any(access.cells is None or domain.trips is not None for domain, access in self.sites):
             # bound: one line for each execution
             bound = sum((self.cardinalities.count(domain) for domain, _ in self.sites), Count.constant(0))
@@ -53,7 +54,6 @@ class Lines:
         return total.labelled("line", total.exact and not reasons, reasons)
 
     def _reasons(self, per: str, line_maps: list[LineMap]) -> list[str]:
-        """Return why the count is not exact, for example because rows of different length may share lines."""
         reasons = all_doubts(self.sites)
         array = self.sites[0][1].array
         if any(line_map.cells_per_line is not None for line_map in line_maps):
@@ -63,7 +63,7 @@ class Lines:
         return reasons
 
     def _touched(self, per: str, line_maps: list[LineMap]) -> dict[Key, isl.Set]:
-        """Return sets of (unit, row, line) or (unit, row, cell); accesses share a set if their rows are the same."""
+        """Return sets of (unit, row, line) or (unit, row, cell). Accesses share a set if their rows are the same."""
         touched: dict[Key, isl.Set] = {}
         layouts = [line_map.rows for line_map in line_maps]
         for number, ((domain, _), line_map) in enumerate(zip(self.sites, line_maps, strict=True)):
@@ -78,7 +78,7 @@ class Lines:
         return touched
 
     def _parts(self, domain: Domain, per: str) -> Iterable[tuple[int, isl.Set]]:
-        """Return the instances of each sub-group of a group; all instances for a unit larger than a sub-group."""
+        """Return the instances of each sub-group of a group. For a larger unit, return all instances as one part."""
         if per in ("workgroup", "launch"):
             return ((0, domain.points),)
         launch = self.cardinalities.program.launches[domain.launch]
@@ -113,7 +113,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class LineMap:
-    """Where the cells of an access lie: maps from executed points to (row, line).
+    """A map from the executed points of an access to the (row, line) of its cells.
 
     If rows may begin inside a line, the map is to (row, cell). ``rows`` has the distances of rows along each axis
     [bit].
@@ -125,7 +125,7 @@ class LineMap:
 
 
 def line_map_of(access: Access, line_bytes: int, sizes: Mapping[str, int], assumptions: isl.Set) -> LineMap:
-    """Return the map from an access's points to lines; axes with numeric strides (at given sizes, all) form a row."""
+    """Return the map from an access's points to lines. Axes with strides that are numbers form one row."""
     cells: isl.Map = access.cells
     part = gcd(line_bytes, access.bits // 8)  # cells of this size lie on one line each
     parts, per_line = access.bits // 8 // part, line_bytes // part
@@ -158,8 +158,8 @@ def _known_steps(
 ) -> dict[int, int]:
     """Return the strides of the axes that form one row.
 
-    An axis is left out if its stride and all longer strides are whole lines, as separate rows are simpler to count.
-    Known strides can be combined with symbolic ones only if each known one divides all symbolic ones.
+    An axis is left out if its stride and all longer strides are whole lines, because separate rows are simpler to
+    count. Known strides can be combined with symbolic strides only if each known stride divides all symbolic strides.
     """
     if sizes:
         return {k: value_at(stride, sizes) for k, stride in enumerate(strides)}
@@ -186,7 +186,7 @@ def value_at(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
 
 
 def divisible(function: isl.PwQPolynomial, by: int, assumptions: isl.Set) -> bool:
-    """Whether a polynomial in parameters is provably a multiple of ``by`` under the assumptions."""
+    """Return whether a polynomial in parameters is provably a multiple of ``by`` under the assumptions."""
     known = quasi_polynomial_of(function)
     if known.floors:
         known = quasi_polynomial_of(function.gist_params(assumptions))
@@ -210,10 +210,13 @@ def _term_divisible(coefficient: Fraction, monomial: Monomial, by: int, assumpti
 def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.Set]:
     """Return sets that together have at least as many points as there are lines.
 
-    If ``per_line`` is None, the points are lines. Else they are cells of rows that may begin anywhere in a line. If a
-    constant bounds the lines of a row, each row counts as this number of lines. Else, if the lines of each row are
-    consecutive, a row counts as one line more than it would touch if it began on a line. Else each cell counts as a
-    line if cells are at least a line from each other. In all other cases the result is :func:`lines_anywhere`.
+    If ``per_line`` is None, the points are lines. Otherwise the points are cells of rows that may begin anywhere in a
+    line. The first rule that applies gives the result:
+
+    - If a constant bounds the lines of a row, each row counts as this number of lines.
+    - If the lines of each row are consecutive, a row counts as one line more than a row that begins on a line.
+    - If cells are at least a line from each other, each cell counts as a line.
+    - In all other cases the result is :func:`lines_anywhere`.
     """
     if per_line is None:
         return [touched]
@@ -235,9 +238,9 @@ def lines_of(cells: isl.Set, per_line: int) -> isl.Set:
 
 
 def lines_anywhere(cells: isl.Set, per_line: int) -> isl.Set:
-    """Return a set with at least as many points as the lines that rows touch, wherever in a line they begin.
+    """Return a set with at least as many points as the lines that rows touch, wherever the rows begin in a line.
 
-    A cell is on the line that it would have if its row began on a line, or on the next line.
+    If the row of a cell begins on a line, the cell is on a known line. Otherwise the cell is on this line or the next.
     """
     lines = lines_of(cells, per_line)
     axes = [f"x{k}" for k in range(lines.dim(SET))]
@@ -246,10 +249,11 @@ def lines_anywhere(cells: isl.Set, per_line: int) -> isl.Set:
 
 
 def most_lines(cells: isl.Set, per_line: int) -> int | None:
-    r"""Return the most lines that the cells of one row touch, wherever in a line the row begins.
+    r"""Return the largest number of lines that the cells of one row touch, wherever in a line the row begins.
 
-    Cells with a distance :math:`d` between first and last touch at most :math:`\lceil d / L \rceil + 1` lines of
-    :math:`L` cells. The result is None if no constant bounds the distance, or if untouched lines lie between the cells.
+    Let :math:`d` be the distance between the first and the last cell. If a line has :math:`L` cells, the cells touch at
+    most :math:`\lceil d / L \rceil + 1` lines. The result is None if no constant bounds the distance, or if untouched
+    lines lie between the cells.
     """
     distance = _distances(cells).dim_max_val(0)
     if not distance.is_int():

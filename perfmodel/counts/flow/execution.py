@@ -1,8 +1,8 @@
-"""The state of a walk through the schedule, and how a statement or a barrier changes it.
+"""The state of a walk through the schedule, and how a statement or a barrier changes the state.
 
-For each *cell* (an array element, given by its indices) the state has the longest dependence path to the cell's value.
-A statement reads cells, appends its operations to the costliest of their paths, and stores the result as the path of
-the cells that it writes.
+A *cell* is an array element, given by its indices. For each cell, the state has the longest dependence path to the
+value of the cell. A statement reads cells and appends its operations to the costliest path of these cells. The result
+is the new path of the cells that the statement writes.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ KEPT = 20_000  # longer paths that a walk caches
 
 
 class CellValue(NamedTuple):
-    """The path to the value of a cell, and when each statement may have stored it last.
+    """The path to the value of a cell, and the time when each statement may have stored the value.
 
-    A store time is ``2*d`` for a store in the current iteration of the ``d`` outermost open loops, and ``2*d + 1``
-    for one in an earlier iteration of the next loop. Larger times are later.
+    A store in the current iteration of the ``d`` outermost open loops has the time ``2*d``. A store in an earlier
+    iteration of the next loop has the time ``2*d + 1``. Larger times are later.
     """
 
     path: Path = START
@@ -43,7 +43,6 @@ class CellValue(NamedTuple):
         return CellValue(longer(self.path, second.path), sources)
 
     def capped(self, latest: int) -> CellValue:
-        """Return the value with store times of at most ``latest``."""
         if not self.sources or max(self.sources.values()) <= latest:
             return self
         return CellValue(self.path, {name: min(time, latest) for name, time in self.sources.items()})
@@ -53,7 +52,7 @@ Cells = dict[Cell, CellValue]
 
 
 def may_be_equal(left: Cell, right: Cell) -> bool:
-    """Return whether two cells of an array may be the same for one work-item, as no index differs by a constant."""
+    """Return whether two cells of an array may be the same for one work-item: no index differs by a constant."""
     if len(left) == len(right):
         for a, b in zip(left, right, strict=True):
             if a is not None and b is not None and a[0] != b[0] and a[1] == b[1]:
@@ -62,7 +61,6 @@ def may_be_equal(left: Cell, right: Cell) -> bool:
 
 
 def is_fixed(cell: Cell) -> bool:
-    """Return whether all indices of a cell are constants."""
     return not any(index is None or index[1] for index in cell)
 
 
@@ -82,7 +80,6 @@ def _at_iteration(index: tuple[int, tuple[tuple[str, int], ...]], offsets: Mappi
 
 
 def has_names(cell: Cell) -> bool:
-    """Return whether an index of a cell depends on an iname."""
     return any(index is not None and index[1] for index in cell)
 
 
@@ -93,7 +90,7 @@ def without_names(cell: Cell, names: frozenset[str]) -> Cell:
 
 
 def _renamed(cells: Cells, names: frozenset[str]) -> Cells:
-    """Return cells :func:`without_names`; cells that get the same name are merged."""
+    """Return cells :func:`without_names`. Cells that get the same name are merged."""
     if len(cells) == 1 and () in cells:
         return dict(cells)
     result: Cells = {}
@@ -113,10 +110,11 @@ Groups = dict[tuple[tuple[str, int], ...] | None, dict[int, list[tuple[int, Cell
 
 @dataclass
 class State:
-    """The cells of all variables, and the paths of the whole kernel.
+    """The cells of all variables, and three paths of the whole kernel.
 
-    ``paths`` has the longest path to any operation (``LATEST``), the longest to an access to memory (``ACCESSED``), and
-    the path for which the next access waits (``FENCE``).
+    - ``paths[LATEST]`` is the longest path to any operation.
+    - ``paths[ACCESSED]`` is the longest path to an access to memory.
+    - ``paths[FENCE]`` is the path for which the next access waits.
     """
 
     cells: dict[str, Cells] = field(default_factory=dict)
@@ -129,11 +127,10 @@ class State:
     _by_first: dict[str, Groups] = field(default_factory=dict)
 
     def path(self, name: str) -> Path:
-        """Return one of the kernel's paths."""
         return self.paths.get(name, START)
 
     def raise_path(self, name: str, path: Path) -> None:
-        """Replace one of the kernel's paths by ``path`` if that is longer."""
+        """Replace one of the kernel's paths by ``path`` if ``path`` is longer."""
         self.paths[name] = longer(self.path(name), path)
 
     def wait_for(self, path: Path) -> None:
@@ -142,7 +139,6 @@ class State:
             self.paths[name] = longer(path, self.path(name))
 
     def read(self, variable: str, cell: Cell) -> list[CellValue]:
-        """Return the values that a cell may hold."""
         cells = self.cells.get(variable)
         if not cells:
             return []
@@ -154,7 +150,7 @@ class State:
         return reads[cell]
 
     def _candidates(self, variable: str, cell: Cell) -> Iterable[tuple[Cell, CellValue]]:
-        """Return a variable's cells in the order of the stores; if many, only cells whose first index may match."""
+        """Return a variable's cells in the order of the stores. Of many cells, return only those that may match."""
         cells = self.cells[variable]
         if len(cells) < MANY or not cell or cell[0] is None:
             return cells.items()
@@ -171,20 +167,18 @@ class State:
         return [(stored, value) for _, stored, value in sorted(candidates, key=itemgetter(0))]
 
     def longest(self, variable: str, cell: Cell) -> Path:
-        """Return the longest path to a value that a cell may hold."""
         longest = self._longest.setdefault(variable, {})
         if cell not in longest:
             longest[cell] = reduce(longer, [value.path for value in self.read(variable, cell)], START)
         return longest[cell]
 
     def replace(self, variable: str, cells: Cells) -> None:
-        """Replace all cells of a variable."""
         self.cells[variable] = cells
         self._named.pop(variable, None)
         self._forget_reads(variable)
 
     def write(self, variable: str, cell: Cell, value: CellValue, certain: bool) -> None:
-        """Store a value; if the cell or the store itself is uncertain, the old value may remain too."""
+        """Store a value. If the cell or the store itself is uncertain, the old value may remain too."""
         cells = self.cells.setdefault(variable, {})
         if (cell and not is_fixed(cell)) or (cells and len(cell) != len(next(iter(cells)))):
             self.ambiguous.add(variable)
@@ -200,18 +194,18 @@ class State:
             kept.pop(variable, None)
 
     def forget_names(self, variables: frozenset[str], names: frozenset[str]) -> None:
-        """In the cells of some variables, make each index unknown that depends on any of the inames ``names``."""
+        """Make each index of some variables' cells unknown if the index depends on any of the inames ``names``."""
         for variable in self.cells.keys() & variables:
             self.replace(variable, _renamed(self.cells[variable], names))
 
     def cap_store_times(self, variables: Iterable[str], latest: int) -> None:
-        """Cap the store times of some variables at the end of a loop, or of one of its iterations."""
+        """Cap the store times of some variables, because a loop or one of its iterations ends."""
         for variable, cells in self._of(variables):
             self.cells[variable] = {cell: value.capped(latest) for cell, value in cells.items()}
             self._forget_reads(variable)
 
     def snapshot(self, variables: Iterable[str], names: frozenset[str] = frozenset()) -> Snapshot:
-        """Return the current values of some variables; indices that depend on any of the names become unknown."""
+        """Return the current values of some variables. An index that depends on any of the names becomes unknown."""
         if not names:
             return {variable: dict(cells) for variable, cells in self._of(variables)}
         return {variable: self._without_names(variable, cells, names) for variable, cells in self._of(variables)}
@@ -238,7 +232,7 @@ class State:
 
 
 class Tail(NamedTuple):
-    """Operations at the end of a path, and their cost."""
+    """Operations at the end of a path, and the cost of these operations."""
 
     terms: tuple[tuple[Term, int], ...]
     cost: Cost
@@ -256,7 +250,7 @@ class Operand(NamedTuple):
 
 @dataclass(frozen=True)
 class Rules:
-    """What makes an operation wait, and the cost of each operation."""
+    """The conditions for which an operation waits, and the cost of each operation."""
 
     cost: Callable[[OpKind], Cost]
     fenced: bool = False  # whether all operations wait at a barrier; else only accesses to memory do
@@ -266,7 +260,7 @@ class Rules:
     _longer: dict[tuple[int, int], tuple[Path, Path]] = field(default_factory=dict)  # by id(path) and id(tail)
 
     def plus(self, path: Path, tail: Tail) -> Path:
-        """Return a path with a tail added at its end; equal arguments give the same object."""
+        """Return a path with a tail added at its end. Equal arguments give the same object."""
         key = (id(path), id(tail))
         if key not in self._longer:
             if len(self._longer) >= KEPT:
@@ -275,14 +269,13 @@ class Rules:
         return self._longer[key][1]
 
     def tail(self, operations: tuple[OpKind, ...]) -> Tail:
-        """Return operations as the end of a path."""
         if operations not in self._tails:
             terms = tuple([((operation, ()), amount) for operation, amount in Counter(operations).items()])
             self._tails[operations] = Tail(terms, sum([self.cost(operation) for operation in operations]))
         return self._tails[operations]
 
     def operands(self, step: Step) -> list[Operand]:
-        """Return the values that a statement needs; repeated reads of a cell are left out unless they cost more."""
+        """Return the values that a statement needs, without repeated reads of a cell that cost no more."""
         if id(step) not in self._operands:
             operands: list[Operand] = []
             most: dict[tuple[str, Cell, Tail | None], Cost] = {}
@@ -299,7 +292,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Position:
-    """Where in the loops a walk is."""
+    """The current iteration of each open loop in a walk."""
 
     loops: tuple[str, ...] = ()  # that are open, outermost first
     offsets: dict[str, Offset] = field(default_factory=dict)  # the value of each open loop in this iteration
@@ -314,17 +307,17 @@ class Position:
         return self._cells[cell]
 
     def iteration(self, loop: str, offset: Offset, runs: int) -> Position:
-        """Return the position in one iteration of a loop whose body is executed ``runs`` times in all."""
+        """Return the position in one iteration of a loop. The loop's body is executed ``runs`` times in total."""
         return Position((*self.loops, loop), {**self.offsets, loop: offset}, runs, self.launched)
 
     def carrier(self, time: int) -> str:
-        """Return the outermost loop that has started another iteration since a store time, or ""."""
+        """Return the outermost loop that has started another iteration since a store time, or "" for none."""
         return self.loops[time // 2] if time % 2 else ""
 
 
 @dataclass(frozen=True)
 class Arc:
-    """A dependence: statement ``source`` stores a value that statement ``target`` reads, perhaps an iteration later."""
+    """A dependence: statement ``target`` reads a value that statement ``source`` stores."""
 
     source: str
     target: str
@@ -338,7 +331,7 @@ Arcs = dict[tuple[str, str, str, str], Arc]  # by source, target, variable and l
 
 
 def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | None) -> None:
-    """Execute a statement: its result waits for the last of its operands. ``arcs`` collects dependences."""
+    """Execute a statement. The result waits for the operand with the longest path. ``arcs`` collects dependences."""
     fence = state.path(FENCE)
     waits = rules.fenced or rules.in_order
     start, end = fence if waits else START, NO_OPERATIONS
@@ -362,7 +355,7 @@ def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | N
 
 
 def execute_barrier(scope: str, rules: Rules, state: State) -> None:
-    """Execute a barrier: it waits for earlier accesses to memory or, if ``rules.fenced``, for all operations."""
+    """Execute a barrier. It waits for accesses to memory, or for all operations if ``rules.fenced``."""
     before = state.path(LATEST) if rules.fenced else longer(state.path(FENCE), state.path(ACCESSED))
     after = rules.plus(before, rules.tail(((scope, "barrier"),)))
     state.paths[FENCE] = state.paths[ACCESSED] = after

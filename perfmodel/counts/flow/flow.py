@@ -1,14 +1,15 @@
 """The dataflow of one work-item: its longest dependence chain, its parallelism, and what its loops carry.
 
-"Operations" here include accesses to memory and barriers. Assumptions:
+A *chain* is a sequence of operations in which each operation waits for the one before. In this module, operations
+include accesses to memory and barriers. The counts rest on these assumptions:
 
-- Registers are unlimited and renaming is perfect: a statement waits for values only. The compiler keeps C's order of
-  operations.
+- Registers are unlimited and renaming is perfect, so a statement waits for values only.
+- The compiler keeps the order of operations in the C code.
 - Each guard may be true or false.
-- Two array cells differ if an index differs by a constant; otherwise they may be the same. Cells of local and global
-  memory whose indices differ by the work-item are different until the next barrier.
-- A barrier waits for the accesses to memory before it, and accesses after it wait for it.
-- Chains are compared at large sizes (1024 and above where the assumptions allow); the longest is then a function of the
+- Two array cells differ if an index differs by a constant. Otherwise they may be the same.
+- Cells of local and global memory whose indices differ by the work-item are different until the next barrier.
+- A barrier waits for the accesses to memory before it, and accesses after a barrier wait for it.
+- Chains are compared at large sizes (1024 and above where the assumptions allow). The longest chain there counts at all
   sizes. If a loop runs no iteration, its first operations are still on the chain.
 """
 
@@ -36,7 +37,7 @@ from perfmodel.values import FrozenValue
 
 @dataclass(frozen=True, eq=False)
 class ChainRow:
-    """Operations of one kind in one work-item."""
+    """The operations of one kind in one work-item."""
 
     where: str  # the type of an operation; ``"global"`` or ``"local"`` for an access or a barrier
     kind: str  # the kind of the operation; ``"load"``, ``"store"`` or ``"barrier"``
@@ -49,16 +50,16 @@ class ChainRow:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Operations of one work-item: all operations, or only the ones on its longest chain."""
+    """The operations of one work-item. They are all operations, or only the operations on the longest chain."""
 
     rows: tuple[ChainRow, ...]
 
     def operations(self, dtype: str | None = None, kind: str | None = None) -> Count:
-        """Return the arithmetic operations of a type and kind; without an argument, of all types or kinds."""
+        """Return the number of arithmetic operations of a type and kind. None means any type or kind."""
         return self._sum(lambda row: row.is_operation and dtype in (None, row.where) and kind in (None, row.kind))
 
     def accesses(self, space: str | None = None, direction: str | None = None) -> Count:
-        """Return the accesses to global and local memory that match."""
+        """Return the number of accesses to global and local memory that match. None matches everything."""
         return self._sum(
             lambda row: row.where in SHARED and row.kind != "barrier"
             and space in (None, row.where) and direction in (None, row.kind)
@@ -76,12 +77,12 @@ class Parallelism:
     serial: Count
 
     def __call__(self, **sizes: int) -> Fraction:
-        """Return the ratio at given sizes; 1 if there are no operations."""
+        """Return the ratio at given sizes. The ratio is 1 if there are no operations."""
         serial = Fraction(self.serial(**sizes))
         return Fraction(self.total(**sizes)) / serial if serial else Fraction(1)
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
-        """Return the ratios at arrays of sizes, broadcast together."""
+        """Return the ratios at arrays of sizes. The arrays are broadcast together."""
         serial, total = self.serial.evaluate(sizes), self.total.evaluate(sizes)
         return np.divide(total, serial, out=np.ones_like(serial), where=serial != 0)
 
@@ -115,7 +116,7 @@ class Flow(FrozenValue):
 
     @cached_property
     def depth(self) -> Chain:
-        """The longest chain of operations; accesses and barriers only decide between equally long chains."""
+        """The longest chain of operations. Accesses and barriers only decide between equally long chains."""
         return self._chain(self._by_operations.state.path(LATEST).terms)
 
     @cached_property
@@ -126,7 +127,7 @@ class Flow(FrozenValue):
 
     @cached_property
     def work(self) -> Chain:
-        """All operations of a work-item, if each of its loops makes the most trips of any work-item."""
+        """All operations of a work-item, if each loop makes the most trips that any work-item makes."""
         terms = Counter[Term]()
         self._add_work(self.cardinalities.program.schedule, terms, runs=1, launched=False)
         return self._chain(terms)
@@ -135,35 +136,36 @@ class Flow(FrozenValue):
     def before_access(self) -> Chain:
         """All operations of a work-item before its first access to global memory, summed over launches.
 
-        A launch without such an access adds all its operations. The statement with the access adds its operations only
-        if it loads nothing: a compiler moves a load up, and a store comes last.
+        If a launch has no such access, all its operations count. The operations of the statement with the access count
+        only if the statement loads nothing: a compiler moves a load up, and a store comes last.
         """
         return self._chain(self._before_access(self.cardinalities.program.schedule, launched=False)[0])
 
     @cached_property
     def between_barriers(self) -> Chain:
-        """The longest chain where no operation moves across a barrier: the sum over the parts between barriers."""
+        """The longest chain if no operation moves across a barrier. It is a sum over the parts between barriers."""
         return self._longest(Rules(lambda operation: int(operation[1] != "barrier"), fenced=True))
 
     @cached_property
     def instruction_parallelism(self) -> Parallelism:
-        """A work-item's operations and accesses, over the number of them on its critical path between barriers."""
+        """The operations and accesses of a work-item, divided by those on the longest chain between barriers."""
         total, serial = (chain.operations() + chain.accesses() for chain in (self.work, self.between_barriers))
         return Parallelism(total, serial)
 
     @cached_property
     def memory_parallelism(self) -> Parallelism:
-        """The mean number of global loads in flight: all loads divided by the rounds in which they can be issued.
+        """The mean number of global loads in flight: all loads, divided by the rounds in which they can be issued.
 
-        Two loads are in different rounds if the address of one depends on the other. They are also in different rounds
-        if a barrier lies between them, or the end of an iteration of a loop that is not unrolled.
+        Two loads are in different rounds if the address of one load depends on the other load. They are also in
+        different rounds if a barrier, or the end of an iteration of a loop that is not unrolled, lies between the two
+        loads.
         """
         rounds = self._longest(Rules(lambda operation: int(operation == GLOBAL_LOAD), fenced=True, in_order=True))
         return Parallelism(self.work.accesses(*GLOBAL_LOAD), rounds.accesses(*GLOBAL_LOAD))
 
     @cached_property
     def dependences(self) -> tuple[Arc, ...]:
-        """The values that a statement stores and another statement, or a later execution of it, reads."""
+        """The dependences between statements, and of statements on their own earlier executions."""
         return tuple((self._by_operations.arcs or {}).values())
 
     @cached_property
@@ -206,7 +208,10 @@ class Flow(FrozenValue):
                 self._add_loop(node, terms, runs, launched)
 
     def _add_loop(self, node: program.Loop, terms: Counter[Term], runs: int, launched: bool) -> None:
-        """Add a loop's operations: times its trips if these are few and constant, else as those of its nest."""
+        """Add a loop's operations.
+
+        If trips are few and constant, multiply by the trips. Else add the loop to the nest.
+        """
         body, span = Counter[Term](), self._trips.span(node.iname)
         short = is_short(span, runs, node.iname in self.dataflow.unrolled)
         times = span.trips if short and span is not None else FOLLOWED

@@ -1,11 +1,11 @@
-"""Dependence paths: operations of one work-item, each of which waits for the one before, and what a path costs.
+"""Dependence paths and their costs. On a path, each operation of a work-item waits for the operation before.
 
 A path has one amount for each (operation, loop nest), not a list of operations, because a loop of n iterations adds n
 times the same. Costs are integers or fractions, so that equally long paths compare equal wherever they begin.
 
-The walk (:mod:`perfmodel.counts.flow.walk`) executes a loop body once for many iterations. Its paths then start with a
-:class:`Prefix`: the operations before the body, which differ between iterations. Each decision that depends on a
-prefix is recorded in :class:`Choices`; the result is valid for all iterations that would decide the same.
+The walk (:mod:`perfmodel.counts.flow.walk`) executes a loop body once for many iterations. The paths in the body then
+start with a :class:`Prefix`: the operations before the body, which differ between iterations. :class:`Choices` records
+each decision that depends on a prefix. The result is valid for all iterations that would decide the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class UnknownPrefixError(Exception):
 
 @dataclass(frozen=True)
 class Choices:
-    """Decisions of a walk that depend on prefixes. A prefix is given by its number, and -1 means no prefix."""
+    """The decisions of a walk that depend on prefixes. A prefix is given by its number, and -1 means no prefix."""
 
     #: by (prefix of the longer path, prefix of the other path, strict): how much more the first prefix must cost for
     #: the same decision; `strict` is True if an equal cost would change the decision
@@ -38,7 +38,7 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class Prefix:
-    """The operations of a path before a loop body. A walk decides with the operations of one iteration."""
+    """The operations of a path before a loop body. The walk decides with the operations of one iteration."""
 
     number: int
     terms: Mapping[Term, int]
@@ -46,13 +46,13 @@ class Prefix:
     choices: Choices
 
     def contains(self, term: Term, more: int) -> bool:
-        """Return whether a path, which has an operation ``more`` times after the prefix, has it at all."""
+        """Return whether a path has an operation. The path has the operation ``more`` times after the prefix."""
         kept = self.choices.kept[self.number, term, more] = self.terms.get(term, 0) + more != 0
         return kept
 
 
 class Path(NamedTuple):  # a tuple, because a walk makes tens of thousands
-    """Operations that wait for one another, and their total cost at large sizes, a prefix included."""
+    """A chain of operations, and the total cost of these operations at large sizes. Both include the prefix."""
 
     terms: Mapping[Term, int]
     cost: Cost = 0
@@ -82,12 +82,12 @@ class Path(NamedTuple):  # a tuple, because a walk makes tens of thousands
         }
 
     def amount(self, term: Term) -> int:
-        """Return how often the path has an operation, its prefix included."""
+        """Return how often the path has an operation. The prefix counts too."""
         return self.terms.get(term, 0) + (0 if self.prefix is None else self.prefix.terms.get(term, 0))
 
     @property
     def all_terms(self) -> Mapping[Term, int]:
-        """The operations of the path, its prefix included."""
+        """The operations of the path. The prefix counts too."""
         if self.prefix is None:
             return self.terms
         return {term: self.amount(term) for term in {**self.prefix.terms, **self.terms}}
@@ -110,5 +110,5 @@ def costlier(path: Path, other: Path, added: Cost = 0, added_to_other: Cost = 0)
 
 
 def longer(left: Path, right: Path) -> Path:
-    """Return the costlier path; ``left`` if both cost the same."""
+    """Return the costlier path. If both cost the same, return ``left``."""
     return right if costlier(right, left) else left

@@ -1,4 +1,4 @@
-"""How often one work-item executes a loop nest, and the values of loops whose trips do not depend on the sizes."""
+"""The number of times that a work-item executes a loop nest, and the values of loops with constant trips."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SHORT = 256  # most executions of a body that are walked one by one, in loops of
 
 @dataclass(frozen=True)
 class Span:
-    """The values of a loop of constant trips: ``start``, ``start + step``, ..."""
+    """The values of a loop with constant trips: ``start``, ``start + step``, ..."""
 
     start: int
     step: int
@@ -36,15 +36,15 @@ class Span:
 
 
 def is_short(span: Span | None, runs: int, unrolled: bool) -> TypeGuard[Span]:
-    """Return whether a walk executes every iteration of a loop that is itself executed ``runs`` times."""
+    """Return whether a walk executes every iteration of a loop. The loop itself is executed ``runs`` times."""
     return span is not None and (unrolled or span.trips <= FOLLOWED or runs * span.trips <= SHORT)
 
 
 class Trips:
-    """Trip counts of the loop nests of one program, of granularity ``"chain"``.
+    """Trip counts of the loop nests of one program, with the granularity ``"chain"``.
 
     If work-items or outer iterations differ in trips, the largest number counts. The count is exact if one of them
-    makes all trips that any of them makes; else it is an upper bound: the product of each loop's largest trips.
+    makes all trips that any of them makes. Otherwise the product of each loop's largest trips is an upper bound.
     """
 
     def __init__(self, cardinalities: Cardinalities) -> None:
@@ -57,7 +57,6 @@ class Trips:
         self.span = cache(self._span)
 
     def _sizes(self) -> Mapping[str, int]:
-        """Return large sizes that the assumptions allow."""
         assumptions = self.program.assumptions
         for least in LARGE:
             large = assumptions
@@ -82,17 +81,17 @@ class Trips:
                 self._record_loops(node.body, loops)
 
     def _value(self, nest: LoopNest) -> int | Fraction:
-        """Return how often a nest's body is executed at large sizes, at which chains are compared."""
+        """Return how often a nest's body is executed at the large sizes at which chains are compared."""
         return self.count(nest)(**self.sizes)
 
     @cached_property
     def _executing(self) -> isl.Set:
-        """The sizes at which something is executed; a kernel may be launched for zero elements."""
+        """The sizes at which something is executed. A kernel may be launched for zero elements."""
         sizes = [statement.domain.points.params() for statement in self.program.statements]
         return reduce(isl.Set.union, dict.fromkeys(sizes)).coalesce().intersect(self.program.assumptions)
 
     def _span(self, iname: str) -> Span | None:
-        """Return the values of a loop if they are the same for all sizes that execute anything, else None."""
+        """Return a loop's values, or None if they are not the same for all sizes that execute anything."""
         domains = self._around((iname,))
         if not domains or iname not in domains[0].names:
             return None
@@ -140,7 +139,7 @@ class Trips:
         return self.cardinalities.wrap(number, factor, exact, "chain", reasons)
 
     def _most(self, points: isl.Set, dims: int) -> Cardinality:
-        """Return the most trips along the first dimensions, or a simpler upper bound if they take too much work."""
+        """Return the most trips along the first dimensions, or an upper bound if the exact number is too much work."""
         with suppress(BudgetSpentError), limited(self.cardinalities.operations):
             return Cardinality(_longest(points, dims), dims == 1)
         return Cardinality(_bound(points, dims), False)
@@ -155,7 +154,7 @@ class Trips:
 
 
 def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tuple[isl.Set, int]:
-    """Return the points of a nest with the axes and loops around it, and the number of these outer dimensions."""
+    """Return the points of a nest with the axes and loops around the nest, and the number of these outer dimensions."""
     common = set(domains[0].names).intersection(*(domain.names for domain in domains))
     parallel = {name for domain in domains for name, axis in zip(domain.names, domain.axes, strict=True) if axis}
     outer = sorted((common - set(nest)) & (parallel | around))

@@ -1,14 +1,15 @@
 """Walks through the schedule of one work-item and keeps the longest dependence path to every value.
 
-A loop of few constant trips is executed iteration by iteration. Of any other loop the walk executes the first
-:data:`FOLLOWED` iterations and multiplies what the last of them added to each path by the remaining trips, because
-after a few iterations each further iteration adds the same operations.
+If a loop has few constant trips, the walk executes every iteration. Otherwise it executes the first :data:`FOLLOWED`
+iterations, after which each further iteration adds the same operations. The walk multiplies the operations that the
+last executed iteration added to each path by the number of remaining trips.
 
-The effect of a loop body on the state is kept for later iterations. The body is executed once with a
-:class:`~perfmodel.counts.flow.paths.Prefix` in place of each path. Every path after the body is then a prefix and the
-operations that the body appends. The kept effect is valid for each iteration that finds the same cells and whose prefix
-lengths lead to the same choices of longest paths. Without kept effects a walk through nested loops would execute each
-body once for every iteration of all loops around it.
+The *effect* of a loop body is the change of the state by the body, and is kept for later iterations. To find the
+effect, the walk executes the body once with a :class:`~perfmodel.counts.flow.paths.Prefix` in place of each path. Every
+path after the body is then a prefix and the operations that the body appends. The effect is valid for an iteration if
+two conditions hold: the iteration finds the same cells, and its prefixes lead to the same choices of longest paths.
+Without kept effects, a walk through nested loops would execute each body once for every iteration of all loops around
+it.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ class Walk:
             effect.apply(self.state, paths)
 
     def _effect(self, node: program.Loop, at: Position, body: Body, paths: list[Path]) -> Effect | None:
-        """Return the effect of a body on states with such paths; None if it depends on the prefixes."""
+        """Return the effect of a body on states with such paths, or None if the effect depends on the prefixes."""
         state = self.state
         self.state, choices = _with_prefixes(state, body, paths)
         try:
@@ -210,7 +211,7 @@ class Walk:
             self.state.wait_for(self.state.path(LATEST))
 
     def _prolonged_path(self, loop: str, path: Path, earlier: Path) -> Path:
-        """Return a path after all iterations of a loop, from this path and the path one executed iteration earlier."""
+        """Return a path after all iterations of a loop. ``earlier`` is the path one iteration before."""
         if path is earlier:
             return path
         key = (loop, id(path), id(earlier))
@@ -234,7 +235,7 @@ class Walk:
         return self._term_costs[term]
 
     def _record_growth(self, loop: program.Loop, body: Body, before: Snapshot, after: Snapshot) -> None:
-        """Record which paths of carried variables the last iteration made longer, and in how many cells."""
+        """Record the paths of carried variables that the last iteration made longer, and the number of their cells."""
         cells_grown = Counter[Growth]()
         for variable in body.carried:
             for cell, value in after.get(variable, {}).items():
@@ -247,7 +248,7 @@ class Walk:
 
 
 def _cache_key(state: State, body: Body) -> tuple[Hashable, list[Path]]:
-    """Return the state before a body with numbers in place of its paths, and these paths."""
+    """Return the state before a body with numbers in place of paths, and these paths."""
     paths: list[Path] = []
     numbers = {id(START): -1}
 
@@ -268,7 +269,7 @@ def _cache_key(state: State, body: Body) -> tuple[Hashable, list[Path]]:
 
 
 def _with_prefixes(state: State, body: Body, paths: Sequence[Path]) -> tuple[State, Choices]:
-    """Return the state before a body, with a prefix for each path in it, and a record of choices between prefixes."""
+    """Return the state before a body, with a prefix for each path. Also return a record of choices between prefixes."""
     choices = Choices()
     prefixes = {
         id(path): Path({}, path.cost, Prefix(k, path.all_terms, path.cost, choices)) for k, path in enumerate(paths)
@@ -285,7 +286,7 @@ def _with_prefixes(state: State, body: Body, paths: Sequence[Path]) -> tuple[Sta
 
 @dataclass(frozen=True)
 class Effect:
-    """The state after a body, in paths that start with prefixes."""
+    """The state after a body. The paths in this state start with prefixes."""
 
     cells: Mapping[str, Cells]
     paths: Mapping[str, Path]
@@ -293,7 +294,7 @@ class Effect:
     choices: Choices
 
     def holds(self, paths: Sequence[Path]) -> bool:
-        """Return whether a walk with these paths as prefixes makes the same choices."""
+        """Return whether a walk that has these paths as prefixes makes the same choices."""
         costs = [*[path.cost for path in paths], 0]
         for (chosen, other, strict), margin in self.choices.margins.items():
             difference = costs[chosen] - costs[other]
@@ -303,7 +304,7 @@ class Effect:
         return all((paths[k].amount(term) + amount != 0) == present for (k, term, amount), present in kept)
 
     def apply(self, state: State, paths: Sequence[Path]) -> None:
-        """Change a state as the body does, with these paths as prefixes."""
+        """Change a state as the body does. The prefixes are these paths."""
         self._record_choices([*paths, START])
         made: dict[int, Path] = {}
 
