@@ -32,13 +32,12 @@ class Address(FrozenValue):
     digits: Mapping[str, Mapping[int, Count]] = field(default_factory=dict)
 
     def step(self, iname: str, width: int = 1) -> Count:
-        """Return the bytes by which the address moves when an iname rises by a width."""
         digits = self.digits.get(iname, {})
         return digits[width] if width in digits else width * self.steps.get(iname, NO_BYTES)
 
     @cached_property
     def base(self) -> str:
-        """The start without its constant, as text: addresses with one base differ by a constant number of bytes."""
+        """The text of ``start`` without its constant. Equal texts mean that addresses differ by a constant [B]."""
         pieces = []
         for domain, value in self.start.polynomial.get_pieces():
             moving = value.sub(isl.QPolynomial.val_on_domain(value.get_domain_space(), value.get_constant_val()))
@@ -47,7 +46,7 @@ class Address(FrozenValue):
 
     @cached_property
     def degree(self) -> int:
-        """The largest number of parameters in a term of the start: 1 for rows of a matrix, 2 for planes of rows."""
+        """The largest number of parameters in a term of ``start``. Rows of a matrix have 1, planes of rows have 2."""
         degrees = [0]
         for _, value in self.start.polynomial.get_pieces():
             names = range(value.dim(PARAM))
@@ -56,7 +55,7 @@ class Address(FrozenValue):
 
 
 def constant_of(start: Count) -> Fraction | None:
-    """Return the constant of an address's start [B], which :attr:`Address.base` leaves out; None for several pieces."""
+    """Return the constant [B] that :attr:`Address.base` leaves out, or None if the pieces have several constants."""
     values = {str(value.get_constant_val()) for _, value in start.polynomial.get_pieces()}
     return Fraction(values.pop()) if len(values) == 1 else None if values else Fraction(0)
 
@@ -65,7 +64,7 @@ _addresses: WeakKeyDictionary[Domain, dict[int, tuple[Access, Address | None]]] 
 
 
 def address_of(access: Access, domain: Domain) -> Address | None:
-    """Return the address of an access in the points of a domain, kept with the domain; None if not affine."""
+    """Return the address of an access in a domain, or None if it is not affine. The domain keeps the address."""
     known = _addresses.setdefault(domain, {})
     if id(access) not in known:
         # the reference to the access keeps its id in use
@@ -74,7 +73,7 @@ def address_of(access: Access, domain: Domain) -> Address | None:
 
 
 def moving_address_of(access: Access, domain: Domain) -> Address | None:
-    """Return the address of an access, with steps of data-bounded loops too, whose inames are 0 at the start."""
+    """Return the address of an access, also with the steps of data-bounded loops. Their inames are 0 at the start."""
     if access.moves is None:
         return address_of(access, domain)
     address = _address(access, access.moves, domain.with_loops)
@@ -105,7 +104,7 @@ def _address(access: Access, cells: isl.Map | None, points: isl.Set) -> Address 
 
 
 def _bends(cells: isl.Map, points: isl.Set) -> bool:
-    """Return whether values along each iname show that an index is not affine; isl may take seconds for that."""
+    """Return whether an index is not affine, from its values along each iname. isl may need seconds for that."""
     if not any(basic.dim(DIV) for basic in cells.get_basic_maps()) or points.is_empty():
         return False
     indices, middle = isl.PwMultiAff.from_map(cells), points.sample_point()

@@ -1,8 +1,8 @@
-"""Array indices with floors, as in ``a[j // 8, i, j % 8]``: the digits of an iname, and how these move the address.
+"""Array indices with floors, as in ``a[j // 8, i, j % 8]``: the digits of an iname, and how digits move the address.
 
-An iname ``j`` whose index uses ``j // 8`` and ``j % 8`` has the digits ``j // 8``, of place value 8, and ``j % 8``, of
-place value 1. In its digits the index is affine, so that all rules for affine addresses apply. The steps are found by
-evaluating the index, because isl takes seconds to write the pieces of some such functions.
+If an index uses ``j // 8`` and ``j % 8``, the iname ``j`` has two digits. The digit ``j // 8`` has the *place value* 8,
+and the digit ``j % 8`` has the place value 1. In its digits the index is affine, so that all rules for affine addresses
+apply. The index is evaluated to find the steps, because isl takes seconds to write the pieces of some such functions.
 
 Nests and traffic share this module. A flattened index such as ``a[n*i + j]`` has no floors:
 :mod:`perfmodel.counts.reading.indexing` splits it into axes.
@@ -34,13 +34,13 @@ def digit_name(name: str, place_value: int) -> str:
 
 
 def name_and_place_value(digit: str) -> tuple[str, int]:
-    """Return the axis or iname of a digit, and its place value, from the digit's name."""
+    """Return the axis or iname of a digit and the digit's place value."""
     name, _, place_value = digit.partition("/")
     return name, int(place_value or 1)
 
 
 def _index_functions(access: Access) -> list[isl.PwAff]:
-    """Return the index along each axis of an array as a function of the inames; an empty list if data determine it."""
+    """Return the index along each axis as a function of the inames. The list is empty if data determine the index."""
     if access.cells is None:
         return []
     function = isl.PwMultiAff.from_map(access.cells)
@@ -48,10 +48,10 @@ def _index_functions(access: Access) -> list[isl.PwAff]:
 
 
 def place_values(program: Program, factors: bool) -> Mapping[tuple[int, str], tuple[int, ...]]:
-    """Return the place values above 1 of digits in indices, by launch and hardware axis or iname, smallest first.
+    """Return the place values above 1 of digits in indices, by launch and hardware axis or iname, in ascending order.
 
-    With ``factors``, inames that have a factor count too, as the place value 9 of j in ``7*j // 9``. Nests include
-    them and traffic does not; the fitted weights of models depend on this difference.
+    If ``factors``, inames with a factor count too: in ``7*j // 9``, ``j`` has the place value 9. Nests use ``factors``
+    and traffic does not. The fitted weights of models depend on this difference.
     """
     values: dict[tuple[int, str], set[int]] = defaultdict(set)
     for statement in program.statements:
@@ -68,7 +68,7 @@ def place_values(program: Program, factors: bool) -> Mapping[tuple[int, str], tu
 
 
 def _floors(access: Access) -> Iterator[tuple[int, Fraction]]:
-    """Yield the inames in floors of an index: position, and coefficient in the floor's argument."""
+    """Yield the position of each iname in a floor of an index, and the iname's coefficient in the floor's argument."""
     for function in _index_functions(access):
         for _, form in function.get_pieces():
             for number in range(form.dim(isl.dim_type.div)):
@@ -78,9 +78,10 @@ def _floors(access: Access) -> Iterator[tuple[int, Fraction]]:
 
 
 class AddressByDigits:
-    """The address of an access as a function of its inames, evaluated to find the bytes for a step of each digit.
+    """The address of an access as a function of its inames. It is evaluated to find the bytes for a step of each digit.
 
-    Each iname has a first value, by default 0, and a number of values, by default unlimited.
+    ``first`` has the first value of each iname, by default 0. ``extents`` has the number of values, by default
+    infinite.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class AddressByDigits:
     def of(
         cls, access: Access, domain: Domain, first: Sequence[int] = (), extents: Sequence[float] = ()
     ) -> AddressByDigits | None:
-        """Return the address of an access; None if its index depends on data or on size parameters."""
+        """Return the address of an access, or None if the index depends on data or on size parameters."""
         address = cls(access, domain.names, first, extents)
         functions = address._functions
         known = functions and not any(function.involves_dims(PARAM, 0, function.dim(PARAM)) for function in functions)
@@ -106,14 +107,13 @@ class AddressByDigits:
         return self._bytes(self._indices({}) or ())
 
     def step(self, name: str, width: int = 1) -> Count:
-        """Return the bytes by which the address moves when an iname rises by a width."""
         return self._bytes(self._move(self.names.index(name), width) if name in self.names else ())
 
     def checked(self, units: Sequence[Sequence[int]]) -> Address | None:
-        """Return the address as a sum over digits, whose place values are given for each iname.
+        """Return the address as a sum over digits. ``units`` has the place values of the digits of each iname.
 
-        The result is None if the address differs from this sum at one of :data:`SAMPLES` values of an iname, or where
-        all inames have their last values.
+        The result is None if the address differs from this sum at one of :data:`SAMPLES` values of an iname. It is also
+        None if the address differs where all inames have their last values.
         """
         pitches = [int(pitch()) for pitch in self._pitches]
         steps = [
@@ -142,7 +142,7 @@ class AddressByDigits:
         )  # fmt: skip
 
     def _indices(self, moved: Mapping[int, int]) -> tuple[int, ...] | None:
-        """Return the indices if some inames, by position, are above their first values; None if undefined there."""
+        """Return the indices where inames, given by position, exceed their first values. Undefined indices are None."""
         inames = isl.Point.zero(self._functions[0].get_domain_space())
         for position, first in enumerate(self._first):
             inames = inames.set_coordinate_val(SET, position, isl.Val(first + moved.get(position, 0)))
@@ -150,7 +150,7 @@ class AddressByDigits:
         return tuple(value.to_python() for value in values) if all(value.is_int() for value in values) else None
 
     def _move(self, position: int, width: int) -> tuple[int, ...]:
-        """Return the most frequent change of the indices when an iname rises by a width."""
+        """Return the most frequent change of the indices when an iname rises by ``width``."""
         ends = (width * k for k in range(NEIGHBOURS + 1) if width * k < self._extents[position])
         indices = (self._indices({position: number}) for number in ends)
         moves = Counter(

@@ -1,15 +1,16 @@
 """The operations of a nest that remain after constant folding, reuse of values and loop-invariant code motion.
 
-Counts are of the generated code; quantities use the remaining operations.
+Counts are of the generated code. Quantities use the remaining operations. These are the rules:
 
 - An operation on literals alone is folded: ``1.0/4.0``.
-- A quotient by a power of two is a product: ``x/2.0``. A quotient or remainder of an integer by a literal is a product
-  and a shift, or one of them. Factors and divisors 1 and -1 are free; so is 0 added to an integer.
-- A power with an integer literal is products, and a division if the literal is negative: ``x**3`` is two products.
-  Loopy calls a function that squares in a loop, and the compiler knows the loop's trips.
+- A quotient by a power of two is a product: ``x/2.0``.
+- A quotient or remainder of an integer by a literal is a product, a shift, or both.
+- Factors and divisors 1 and -1 are free. Adding 0 to an integer is free.
+- A power with an integer literal is products: ``x**3`` is two. A negative literal adds a division. Loopy calls a
+  function that squares in a loop, and the compiler knows the loop's trips.
 - A vector function is its operations: ``dot`` of two float4 is four products and three sums.
-- Equal values are computed once, in an instruction or in several of one domain.
-- What a loop does not change is computed before the loop, and copies of an unrolled loop share it.
+- Equal values are computed once, in an instruction or in several instructions of one domain.
+- A value that a loop does not change is computed before the loop. Copies of an unrolled loop share such values.
 
 Other float divisions stay, and so does adding 0 to a float: compilers keep rounding and the sign of zero. A power with
 an exponent such as 3.0 is a call. The sine and the cosine of one angle are two calls in PoCL's library.
@@ -46,7 +47,7 @@ CONSTANT = math.nan  # a constant whose value no rule uses
 
 
 def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
-    """Return the operations that remain of an operation; operands that are not literals are None."""
+    """Return the operations that remain of an operation. An operand is None if it is not a literal."""
     kind, lanes, last = operation.kind, operation.lanes, operands[-1] if operands else None
     literal = next((value for value in operands if value is not None), None)
     whole, power_of_two = "int" in operation.dtype, last is not None and math.frexp(abs(last))[0] == 0.5
@@ -68,7 +69,7 @@ def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
 
 
 def literal_of(text: str) -> float | None:
-    """Return the number if a text is a literal, else None."""
+    """Return the number in a text, or None if the text is not a literal."""
     try:
         return None if NAME.search(text) else float(text)
     except ValueError:
@@ -77,12 +78,11 @@ def literal_of(text: str) -> float | None:
 
 @lru_cache(maxsize=4096)
 def names_in(text: str) -> frozenset[str]:
-    """Return the names in the text of an expression."""
     return frozenset(NAME.findall(text))
 
 
 class LeftOperation(NamedTuple):
-    """A remaining operation."""
+    """An operation that remains."""
 
     dtype: str
     amounts: Amounts
@@ -100,7 +100,7 @@ class Writer(NamedTuple):
 
 
 class Changes:
-    """Which loops change which values. Arrays do not overlap, as Loopy's code declares to the compiler."""
+    """Knows which loops change which values. Arrays do not overlap, as Loopy's code declares to the compiler."""
 
     def __init__(self, whole: program.Program) -> None:
         runs = enumerate(_loops_around(whole.schedule, ()))
@@ -125,7 +125,7 @@ class Changes:
         return self._known[key]
 
     def unneeded(self, operation: LeftOperation, loops: Sequence[str], copies: Iterable[str]) -> frozenset[str]:
-        """Return the innermost of some loops, and the inames of copies, that do not change an operation."""
+        """Return the innermost loops, and the inames of copies, that do not change an operation."""
         names = operation.names
         if names is None:
             return frozenset()
@@ -146,7 +146,7 @@ class Values:
         self._known: set[tuple[int, Domain]] = set()  # which values have been computed, and where
 
     def left(self, statements: Iterable[Statement]) -> Iterator[LeftOperation]:
-        """Yield the remaining operations of statements; if operands are not recorded, all their operations."""
+        """Yield the remaining operations of statements. If operands are not recorded, all operations remain."""
         for (_, instruction), group in groupby(statements, key=lambda s: (s.place, s.instruction)):
             here = list(group)
             self._number = self.changes.runs.get(instruction, (self._number, ()))[0]
@@ -186,7 +186,7 @@ class Values:
                 yield LeftOperation(operation.dtype, made_of(operation, constants), domain, needed)
 
     def _version(self, text: str) -> object:
-        """Return a key of an expression's current value, which changes with each write to one of its variables."""
+        """Return a key of an expression's current value. Each write to one of its variables changes the key."""
         writers = self.changes.writers
         written = ((name, writers[name]) for name in sorted(names_in(text)) if name in writers)
         return text, *((name, sum(writer.number < self._number for writer in each)) for name, each in written)

@@ -1,10 +1,10 @@
 """The nests of a kernel after a GPU's compiler, with counts by sub-groups.
 
-The compiler unrolls short loops, from the innermost on, and stops at the first that it keeps. A loop of varying trips
-is unrolled in steps that divide all its trip counts, with a test between steps. The rules follow from times of tiled
-contractions on a TITAN V (docs/lab/real-gpus.md). The compiler then knows which addresses of a register tile are equal.
-It accesses equal addresses once, and keeps private arrays with constant indices in registers. A private array that a
-remaining loop indexes is in memory.
+The compiler unrolls short loops, from the innermost on, until it keeps a loop. If the trips of a loop vary, the
+compiler unrolls the loop in steps that divide all its trip counts, and puts a test between steps. The compiler then
+knows which addresses of a register tile are equal, and accesses equal addresses once. It keeps private arrays with
+constant indices in registers. If a remaining loop indexes a private array, the array is in memory. The rules follow
+from times of tiled contractions on a TITAN V (docs/lab/real-gpus.md).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Move:
 
 @dataclass(frozen=True, eq=False)
 class IssuedAccess:
-    """One expression that accesses an array, executed by sub-groups."""
+    """An access to an array by one expression, with its executions by sub-groups."""
 
     space: str  # this and the next as in AccessCount
     direction: str
@@ -81,7 +81,7 @@ class IssuedAccess:
 
 @dataclass(frozen=True, eq=False)
 class PrivateAccess:
-    """One expression that accesses a private array of a work-item."""
+    """An access to a private array of a work-item by one expression."""
 
     array: str  # this and the next as in AccessCount
     bits: int
@@ -93,47 +93,47 @@ class PrivateAccess:
 
 @dataclass(frozen=True, eq=False)
 class IssuedNest(FrozenValue):
-    """The operations and accesses of a nest that sub-groups issue, once for all lanes that execute together."""
+    """The operations and accesses of a nest that sub-groups issue. Lanes that execute together issue them once."""
 
     nest: Nest
 
     @cached_property
     def unrolled(self) -> Mapping[str, LoopTrips]:
-        """The loops that the compiler unrolls, innermost first."""
+        """The loops that the compiler unrolls. The innermost loop is first."""
         return unrolled_loops(self.nest)
 
     @cached_property
     def loops(self) -> tuple[str, ...]:
-        """The sequential loops around it that the compiler keeps, outermost first."""
+        """The sequential loops around the nest that the compiler keeps. The outermost loop is first."""
         return tuple(loop for loop in self.nest.loops.names if loop not in self.unrolled)
 
     @cached_property
     def turns(self) -> Count:
-        """(Sub-group, iteration) pairs that execute at least one of its instructions."""
+        """The number of (sub-group, iteration) pairs that execute at least one instruction of the nest."""
         return self.nest.turns((*self.loops, *self.nest.loops.repeated), "subgroup")
 
     @cached_property
     def operations(self) -> tuple[OperationCount, ...]:
-        """Executions by sub-groups of the operations that remain after compilation."""
+        """The operations that remain after compilation, with their executions by sub-groups."""
         kept = [loop for loop in self.nest.loops.inner if loop in self.loops]
         return counted(self.nest.remaining(kept), self.nest.kernel.cardinalities, "subgroup")
 
     @cached_property
     def accesses(self) -> tuple[IssuedAccess, ...]:
-        """To global, constant and local memory, one for each expression."""
+        """The accesses to global, constant and local memory, one for each expression."""
         sites = ((s.domain, access) for s in self.nest.statements for access in s.accesses)
         issued = [self._issued(domain, access) for domain, access in sites if access.space != "private"]
         return tuple(self._deduplicated(issued))
 
     @cached_property
     def private(self) -> tuple[PrivateAccess, ...]:
-        """To private arrays, one for each expression."""
+        """The accesses to private arrays, one for each expression."""
         sites = ((s.domain, access) for s in self.nest.statements for access in s.accesses)
         return tuple(self._private(domain, access) for domain, access in sites if access.space == "private")
 
     @cached_property
     def tests(self) -> Count:
-        """Tests between iterations of unrolled loops of varying trips: one per iteration of the innermost such loop."""
+        """The tests between iterations of unrolled loops of varying trips. Only the innermost such loop counts."""
         inside = set(takewhile(lambda loop: not self.unrolled[loop].varying, self.unrolled))
         if len(inside) == len(self.unrolled):
             return Count.constant(0)
@@ -172,7 +172,7 @@ class IssuedNest(FrozenValue):
     def _lanes(
         domain: Domain, group_shape: tuple[int, ...], address: Address | None
     ) -> tuple[tuple[int, ...], list[Count]]:
-        """Return the work-items along each local axis, or its digits, and the bytes by which each moves the address."""
+        """Return the work-items along each local axis or digit, and the bytes by which each axis moves the address."""
         by_axis = dict(zip(domain.axes, domain.names, strict=True))
         shape, lanes = [], []
         for axis, items in enumerate(group_shape):
@@ -188,7 +188,7 @@ class IssuedNest(FrozenValue):
         return copies_of(domain, self.loops)
 
     def _moves(self, domain: Domain, address: Address) -> Iterator[Move]:
-        """Yield how an address moves: along group axes, then with loops from the outermost on, then in copies."""
+        """Yield the moves of an address: those of group axes, then of loops from the outermost on, then of copies."""
         loops, copied = self.nest.loops.names, self._copies(domain)
         axes = dict(zip(domain.names, domain.axes, strict=True))
         positions = {name: (1, loops.index(name)) for name in domain.names if name in loops}
@@ -208,7 +208,7 @@ class IssuedNest(FrozenValue):
             yield Move(digit_name(axis, unit), address.step(name, unit), values, False)
 
     def _units(self, domain: Domain, name: str) -> tuple[int, ...]:
-        """Return the place values of an iname's digits; only 1 if parameters bound the iname."""
+        """Return the place values of an iname's digits. If parameters bound the iname, return only the value 1."""
         axis = domain.axes[domain.names.index(name)]
         divisors = () if domain.points.dim(PARAM) else self.nest.kernel.place_values.get((domain.launch, axis), ())
         items = 0  # a group id may end within a digit, a local id may not
@@ -251,7 +251,7 @@ class IssuedNest(FrozenValue):
         yield from (replace(access, fresh=shares[access]) for access in accesses)
 
     def _offsets(self, access: IssuedAccess) -> np.ndarray:
-        """Return the start addresses of an access's copies, which are never equal behind different tests."""
+        """Return the start addresses of an access's copies. Behind different tests these are never equal."""
         offsets, distance = np.array([int(access.start(**self.nest.kernel.sizes))]), FAR
         for move in access.moves:
             if move.written:
@@ -271,15 +271,15 @@ class IssuedNest(FrozenValue):
 
 
 def _is_tested(domain: Domain, name: str) -> bool:
-    """Return whether tests exclude values of an iname between its bounds, for some values of the other inames."""
+    """Return whether tests exclude a value between the bounds of an iname, for some values of the other inames."""
     position = domain.names.index(name)
     return not takes_each(domain.points, position, *bounds(domain.points, position))
 
 
 def _unmoving(loops: tuple[str, ...], domain: Domain, address: Address | None, spilled: bool) -> set[str]:
-    """Return the innermost loops that do not move an address; in these a compiler keeps the value in a register.
+    """Return the innermost loops that do not move an address. In these loops a compiler keeps the value in a register.
 
-    If copies of the access differ in address, data not in registers (``spilled``) is loaded in each iteration.
+    If ``spilled``, the data are not in registers. If copies of the access then differ in address, each iteration loads.
     """
     if address is None:
         return set()
@@ -291,10 +291,10 @@ def _unmoving(loops: tuple[str, ...], domain: Domain, address: Address | None, s
 
 
 def unrolled_loops(nest: Nest) -> dict[str, LoopTrips]:
-    """Return the loops of a nest that a compiler unrolls, innermost first.
+    """Return the loops of a nest that a compiler unrolls. The innermost loop is first.
 
-    Two kinds of loops are not unrolled: loops of varying trips around a long loop of varying trips, and long loops
-    around statements of which the code has several copies.
+    A loop of varying trips is not unrolled around a long loop of varying trips. A long loop is not unrolled around
+    statements of which the code has several copies.
     """
     unrolled: dict[str, LoopTrips] = {}
     loops, statements = nest.loops.names, nest.statements
@@ -315,7 +315,7 @@ def unrolled_loops(nest: Nest) -> dict[str, LoopTrips]:
 
 
 def _stays(trips: LoopTrips, innermost: bool, statements: Sequence[Statement]) -> bool:
-    """Whether a compiler keeps a long loop, as it has many steps, has idle lanes in some groups, or clears memory."""
+    """Return whether a compiler keeps a long loop: it has many steps, leaves edge lanes idle, or clears memory."""
     clears = innermost and all(
         not statement.operations and all((a.space, a.direction) == ("private", "store") for a in statement.accesses)
         for statement in statements
@@ -325,7 +325,7 @@ def _stays(trips: LoopTrips, innermost: bool, statements: Sequence[Statement]) -
 
 
 def _edge_lanes(domain: Domain) -> bool:
-    """Return whether some groups leave lanes idle that work in others."""
+    """Return whether lanes that work in some groups are idle in other groups."""
     lanes = without(domain, {name for name, axis in zip(domain.names, domain.axes, strict=True) if not axis})
     axes = [k for k, axis in enumerate(lanes.axes) if axis.startswith("l")]
     return not all(takes_each(lanes.points, k, *bounds(lanes.points, k)) for k in axes)

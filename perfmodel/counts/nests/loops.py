@@ -1,4 +1,4 @@
-"""The loops around the statements of a nest: which contain barriers, which the code unrolls, and their trips."""
+"""The loops around the statements of a nest. A *barrier interval* is a part of the schedule without barriers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GUARDED = 8
 
 @dataclass(frozen=True)
 class LoopTable:
-    """The sequential loops around a schedule position, by their inames, outermost first, and its barrier interval."""
+    """The inames of the sequential loops around a schedule position, outermost first, and its barrier interval."""
 
     launch: int  # position of the launch in the program
     interval: int  # number of the barrier interval in the launch
@@ -43,7 +43,7 @@ class Intervals:
         self.launch, self.unrolled, self.ends = launch, unrolled, [*_ends(schedule, ())]
 
     def loops(self, position: NodePath) -> LoopTable:
-        """Return the loops around a schedule position, which may be before a node."""
+        """Return the loops around a schedule position. The position may be before a node."""
         table, unrolled = LoopTable(self.launch, bisect_right(self.ends, position)), tuple[str, ...]()
         for depth, name in enumerate(map(str, position[1::2])):
             inside = position[:2 * depth + 2]
@@ -57,7 +57,7 @@ class Intervals:
 
 
 def _ends(nodes: tuple[Node, ...], parent: NodePath) -> Iterator[NodePath]:
-    """Yield the positions where an interval ends: at barriers, before and after loops that contain barriers."""
+    """Yield the positions where an interval ends: barriers, and both ends of loops that contain barriers."""
     for k, node in enumerate(nodes):
         if isinstance(node, program.Wait):
             yield (*parent, 2 * k)
@@ -74,24 +74,23 @@ def written_out(domain: Domain, loops: Container[str]) -> tuple[str, ...]:
 
 
 def copies_of(domain: Domain, loops: Container[str]) -> dict[str, int]:
-    """Return the inames of unrolled loops, with their numbers of values."""
+    """Return the number of values of each iname whose loop is unrolled."""
     return {name: values_of(domain, name) for name in written_out(domain, loops)}
 
 
 def values_of(domain: Domain, name: str) -> int:
-    """Return how many values an iname takes, 1 if nothing bounds them."""
+    """Return how many values an iname takes. If nothing bounds the iname, return 1."""
     low, high = bounds(domain.points, domain.names.index(name))
     return 1 if low is None or high is None else high - low + 1
 
 
 def bounds(points: isl.Set, position: int) -> tuple[int | None, int | None]:
-    """Return the least and the greatest value of a dimension of a set; None for a bound that does not exist."""
+    """Return the least and the greatest value of a dimension of a set. A bound that does not exist is None."""
     low, high = points.dim_min_val(position), points.dim_max_val(position)
     return (low.to_python() if low.is_int() else None), (high.to_python() if high.is_int() else None)
 
 
 def without(domain: Domain, names: Container[str]) -> Domain:
-    """Return the instances of a domain without some of its inames."""
     points = domain.points
     for k in reversed(range(len(domain.names))):
         if domain.names[k] in names:
@@ -104,13 +103,13 @@ def without(domain: Domain, names: Container[str]) -> Domain:
 
 
 def only_in(domain: Domain, loops: Container[str]) -> Domain:
-    """Return the instances of a domain without the sequential inames that are not among some loops."""
+    """Return the instances of a domain without the inames of sequential loops other than ``loops``."""
     by_data = (name for name, _ in domain.means if name not in loops)
     return without(domain, {*written_out(domain, loops), *by_data})
 
 
 def union_of(domains: Sequence[Domain]) -> Domain:
-    """Return the union of the domains with the most inames, with the largest probability of these domains."""
+    """Return the union of the domains with the most inames. The largest probability of these domains counts."""
     whole = max(domains, key=lambda domain: (len(domain.names), domain.factor))
     for domain in domains:
         if domain.names == whole.names and domain is not whole and not domain.points.is_subset(whole.points):
@@ -120,13 +119,12 @@ def union_of(domains: Sequence[Domain]) -> Domain:
 
 
 def line_of(points: isl.Set, position: int) -> isl.Set:
-    """Return the values of one dimension of a set."""
     return points.project_out(SET, position + 1, points.dim(SET) - position - 1).project_out(SET, 0, position)
 
 
 @dataclass(frozen=True)
 class LoopTrips:
-    """All trip counts of a loop; empty if nothing bounds them, or if they vary up to more than :data:`WRITTEN`."""
+    """All trip counts of a loop. There are none if nothing bounds them, or if they vary beyond :data:`WRITTEN`."""
 
     numbers: frozenset[int]
     by_group: bool = False  # whether the number depends on the work-group
@@ -145,13 +143,13 @@ class LoopTrips:
 
     @property
     def steps(self) -> int:
-        """The most steps of the loop; a step is as long as the greatest power of two that divides all trip counts."""
+        """The most steps of the loop. A step has the greatest power of two of trips that divides all trip counts."""
         common = math.gcd(*self.numbers)
         return self.most // (common & -common)
 
 
 def trips_of(loop: str, domains: Iterable[Domain]) -> LoopTrips:
-    """Return the trip counts of a loop, for domains without the inames of loops inside it."""
+    """Return the trip counts of a loop. The domains have no inames of loops inside this loop."""
     trips = [_trips_of(domain, loop) for domain in domains if loop in domain.names]
     if not all(each.numbers for each in trips):
         return LoopTrips(frozenset())
@@ -177,7 +175,7 @@ def _trips_of(domain: Domain, loop: str) -> LoopTrips:
 
 
 def takes_each(points: isl.Set, position: int, low: int | None, high: int | None) -> bool:
-    """Return whether a dimension has each value from a least to a greatest one, for all values of the others."""
+    """Return whether a dimension has each value from ``low`` to ``high``, for all values of the other dimensions."""
     line = points.project_out(SET, position, 1).insert_dims(SET, position, 1)
     if low is not None:
         line = line.lower_bound_val(SET, position, isl.Val(low))
@@ -187,7 +185,7 @@ def takes_each(points: isl.Set, position: int, low: int | None, high: int | None
 
 
 def _greatest(points: isl.Set, position: int) -> set[int]:
-    """Return the greatest values of a dimension, over the values of the others."""
+    """Return the greatest values of a dimension, over all values of the other dimensions."""
     line = isl.Map.from_domain(points).add_dims(OUT, 1).equate(IN, position, OUT, 0).project_out(IN, position, 1)
     ends = line.lexmax().range()
     greatest: list[isl.Point] = []

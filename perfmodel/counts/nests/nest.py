@@ -1,7 +1,7 @@
 """The nests of a kernel, with counts by work-items.
 
 A :class:`Nest` has the statements in the same barrier interval, in the same loops and on the same lanes. Barriers
-matter because a device that runs work-items one after the other loops over them in each barrier interval.
+matter because a device may run work-items one after another. Such a device loops over them in each barrier interval.
 
 A nest is counted as Loopy's code has it. Compilers change it, and two values show how. A CPU's compiler makes vectors
 of work-items or of iterations (:class:`~perfmodel.quantities.bottleneck.compiled.CompiledNest`). A GPU's compiler
@@ -48,7 +48,6 @@ Executions = defaultdict[tuple[str, str], Counter[tuple[Domain, frozenset[str]]]
 def counted(
     executions: Executions, cardinalities: Cardinalities, granularity: str = "workitem"
 ) -> tuple[OperationCount, ...]:
-    """Return operations by type and kind."""
     def count(domain: Domain, unneeded: frozenset[str]) -> Count:
         return cardinalities.count(without(domain, unneeded) if unneeded else domain, granularity)
 
@@ -60,7 +59,7 @@ def counted(
 
 @dataclass(frozen=True, eq=False)
 class NestAccess:
-    """Accesses to an array by one expression of a nest."""
+    """The accesses to an array by one expression of a nest."""
 
     space: str  # this and the next as in AccessCount
     direction: str
@@ -72,7 +71,7 @@ class NestAccess:
     copies: Mapping[str, int]  # the inames of loops that the generated code unrolls, each with its number of values
 
     def step(self, loop: str) -> Count | None:
-        """Return the bytes between two iterations of a loop; None if unknown, 0 if the access stays."""
+        """Return the bytes between two iterations of a loop. 0 means that the access stays. None means unknown."""
         if self.address is None or (self.address.drifts and loop not in self.address.steps):
             return None
         return self.address.step(loop)
@@ -82,7 +81,7 @@ class NestAccess:
 class Nest(FrozenValue):
     """Statements in the same barrier interval, in the same sequential loops and on the same lanes.
 
-    Its counts are for work-items, not for sub-groups. Each is computed when it is first used.
+    The counts are by work-items, not by sub-groups. Each count is computed at its first use.
     """
 
     kernel: NestedKernel
@@ -91,27 +90,26 @@ class Nest(FrozenValue):
 
     @cached_property
     def domains(self) -> tuple[Domain, ...]:
-        """The different domains of the statements."""
         return tuple(dict.fromkeys(statement.domain for statement in self.statements))
 
     def within(self, loops: Container[str]) -> list[Domain]:
-        """Return the domains without the loops that are not among some loops."""
+        """Return the domains without the sequential loops other than ``loops``."""
         return [only_in(domain, loops) for domain in self.domains]
 
     def turns(self, loops: Container[str], granularity: str = "workitem") -> Count:
-        """Return the (work-item, iteration) pairs of some loops that execute at least one of the statements."""
+        """Return the number of (work-item, iteration) pairs of ``loops`` that execute a statement of the nest."""
         return self.kernel.cardinalities.count(union_of(self.within(loops)), granularity)
 
     @cached_property
     def iterations(self) -> Count:
-        """The turns of all its loops, summed over the copies that an unrolled loop around the inner loops makes."""
+        """The turns of all loops, summed over the copies that an unrolled loop around the inner loops makes."""
         return self.turns((*self.loops.names, *self.loops.repeated))
 
     @cached_property
     def box(self) -> Count:
-        """The value of ``iterations`` if every work-item made all iterations of the box around the loops.
+        """The value of :attr:`iterations` if each work-item made all iterations of the box around the loops.
 
-        It is larger than ``iterations`` if a guard, or a loop of varying bounds, leaves some out.
+        A guard, or a loop of varying bounds, leaves out iterations. The box is then larger than :attr:`iterations`.
         """
         domain, box = union_of(self.within((*self.loops.names, *self.loops.repeated))), isl.Set("{ [] }")
         loops = [k for k, axis in enumerate(domain.axes) if not axis]
@@ -122,18 +120,18 @@ class Nest(FrozenValue):
 
     @cached_property
     def entered(self) -> tuple[Count, ...]:
-        """Entries of each inner loop: (work-item, iteration) pairs of the loops around it."""
+        """The entries of each inner loop. An entry is a (work-item, iteration) pair of the loops around it."""
         loops, outer = self.loops, len(self.loops.outer)
         return tuple(self.turns((*loops.names[:k], *loops.repeated)) for k in range(outer, len(loops.names)))
 
     @property
     def entries(self) -> Count:
-        """Entries of the innermost loop; :attr:`iterations` without an inner loop."""
+        """The entries of the innermost loop. Without an inner loop, these are :attr:`iterations`."""
         return self.entered[-1] if self.entered else self.iterations
 
     @cached_property
     def trips(self) -> int | None:
-        """Iterations of the innermost loop per entry, if they are one number at all sizes and lanes."""
+        """The iterations of the innermost loop per entry, or None unless all sizes and lanes have one number."""
         inner = self.loops.inner[-1:]
         if not inner or any(inner[0] in dict(domain.means) for domain in self.domains):
             return None
@@ -146,11 +144,11 @@ class Nest(FrozenValue):
 
     @cached_property
     def operations(self) -> tuple[OperationCount, ...]:
-        """Operations that remain after compilation (:mod:`perfmodel.counts.nests.folded`)."""
+        """The operations that remain after compilation (:mod:`perfmodel.counts.nests.folded`)."""
         return counted(self.remaining(self.loops.inner), self.kernel.cardinalities)
 
     def remaining(self, loops: Sequence[str]) -> Executions:
-        """Return the operations that remain after compilation, which unrolls all inner loops but ``loops``."""
+        """Return the operations that remain after compilation. All inner loops except ``loops`` are unrolled."""
         executions, changes = Executions(Counter), self.kernel.changes
         for operation in Values(changes).left(self.statements):
             copies = written_out(operation.domain, {*self.loops.outer, *self.loops.repeated, *loops})
@@ -172,9 +170,9 @@ class Nest(FrozenValue):
 
     @cached_property
     def kept(self) -> Count:
-        """Loads and stores of private values that are live across a barrier.
+        """The loads and stores of private values that are live across a barrier.
 
-        A device that runs work-items one after the other keeps these in memory.
+        If a device runs work-items one after another, it keeps these values in memory.
         """
         touched: dict[tuple[str, str], list[Count]] = defaultdict(list)
         for statement in self.statements:
@@ -191,7 +189,7 @@ class Nest(FrozenValue):
 
 
 class NestedKernel:
-    """A kernel as nests, and what all nests need."""
+    """The nests of a kernel, and the data that all nests share."""
 
     def __init__(self, flow: Flow) -> None:
         self.flow, self.cardinalities, self.program = flow, flow.cardinalities, flow.cardinalities.program
@@ -208,17 +206,16 @@ class NestedKernel:
 
     @property
     def nests(self) -> tuple[Nest, ...]:
-        """The nests, in the order of the schedule."""
         return tuple(Nest(self, loops, tuple(statements)) for (loops, _), statements in self.statements.items())
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:
-        """Large sizes, at which counts and addresses are compared."""
+        """Large sizes. Counts and addresses are compared at these sizes."""
         return Trips(self.cardinalities).sizes
 
     @cached_property
     def place_values(self) -> Mapping[tuple[int, str], tuple[int, ...]]:
-        """The place values above 1 of the digits of inames, by launch and hardware axis or iname."""
+        """The place values above 1 of the digits of inames, by launch and by hardware axis or iname."""
         return place_values(self.program, factors=True)
 
     @cached_property
@@ -233,7 +230,7 @@ class NestedKernel:
 
     @cached_property
     def intervals(self) -> Mapping[str, set[int]]:
-        """The barrier intervals, of all launches, in which each private variable is read or written."""
+        """The barrier intervals of all launches in which each private variable is read or written."""
         intervals: dict[str, set[int]] = defaultdict(set)
         for (loops, _), statements in self.statements.items():
             for statement in statements:
@@ -242,7 +239,7 @@ class NestedKernel:
         return intervals
 
     def compiled_table(self) -> tuple[OperationCount, ...] | None:
-        """Return the remaining operations of all nests; None if all remain."""
+        """Return the remaining operations of all nests, or None if all operations remain."""
         executions, generated = Executions(Counter), Executions(Counter)
         for nest in self.nests:
             for kind, parts in nest.remaining(nest.loops.inner).items():

@@ -25,7 +25,7 @@ MOST_FLOORS_ADDED = 24
 
 @dataclass(frozen=True, eq=False)
 class Unexpanded:
-    """A product ``factor * prod_i f_i * prod_j |S_j|`` of functions f and sets S, evaluated at given sizes only."""
+    """A product ``factor * prod_i f_i * prod_j |S_j|`` of functions f and sets S. It has values at given sizes."""
 
     factor: Fraction
     functions: tuple[isl.PwQPolynomial, ...] = ()
@@ -49,7 +49,7 @@ class Unexpanded:
 
 @dataclass(frozen=True)
 class Cardinality:
-    """A number of points: a polynomial plus products without a formula; ``exact`` is false for an upper bound."""
+    """A number of points: a polynomial plus products without a formula. If ``exact`` is False, it is an upper bound."""
 
     polynomial: isl.PwQPolynomial
     exact: bool = True
@@ -79,19 +79,18 @@ class Cardinality:
 
 
 def unbounded(points: str) -> CountError:
-    """Return the error to raise for an infinite set; ``points`` is the set, or its counting function, as text."""
+    """Return the error for an infinite set. ``points`` is the text of the set, or of its counting function."""
     return CountError(
         f"cannot count {points}: it has infinitely many points", "give each dimension a lower and an upper bound"
     )
 
 
 def only_at_sizes(points: isl.Set) -> Cardinality:
-    """Return the number of points of a set without a formula: it is counted at given sizes only."""
+    """Return the number of points of a set that has no formula. The points are counted at given sizes only."""
     return Cardinality(NOTHING, True, (Unexpanded(Fraction(1), (), (points,)),))
 
 
 def product(left: isl.PwQPolynomial, right: isl.PwQPolynomial) -> isl.PwQPolynomial:
-    """Return the product of two functions of parameters."""
     if not left.has_equal_space(right):  # isl needs equal spaces
         for function in (left, right):
             everywhere = isl.Set.universe(function.get_domain_space())
@@ -100,12 +99,12 @@ def product(left: isl.PwQPolynomial, right: isl.PwQPolynomial) -> isl.PwQPolynom
 
 
 def floors_of(polynomial: isl.PwQPolynomial) -> int:
-    """Return the largest number of floors of a piece."""
+    """Return the number of floors of the piece that has the most of them."""
     return max((value.dim(isl.dim_type.div) for _, value in polynomial.get_pieces()), default=0)
 
 
 def simplified(polynomial: isl.PwQPolynomial, assumptions: isl.Set) -> isl.PwQPolynomial:
-    """Return a function of parameters, simplified under the assumptions unless it is very large."""
+    """Return a function of parameters, simplified under the assumptions. A very large function stays as it is."""
     if polynomial.n_piece() > MOST_PIECES or floors_of(polynomial) > MOST_FLOORS:
         return polynomial
     return polynomial.gist_params(assumptions).coalesce()
@@ -117,7 +116,7 @@ def isl_value(number: int | Fraction) -> isl.Val:
 
 
 class IntervalCounter:
-    """Counts products of intervals, as functions of a program's parameters that hold under its assumptions."""
+    """Counts the points of products of intervals. The counts are functions of parameters, valid under assumptions."""
 
     def __init__(self, assumptions: isl.Set) -> None:
         self._space = assumptions.get_space()
@@ -136,11 +135,11 @@ class IntervalCounter:
         return points.dim(PARAM) == 0 or points.get_space().params().is_equal(self._space)
 
     def learn(self, multiples: Iterable[Multiple]) -> None:
-        """Keep the names of multiples, which later forms contain."""
+        """Keep the names of multiples. Later forms contain these names."""
         self._multiples.update((multiple.name, multiple) for multiple in multiples)
 
     def count(self, polytope: Polytope) -> isl.PwQPolynomial | None:
-        """Return the number of points; None unless the set is a product of intervals."""
+        """Return the number of points, or None if the set is not a product of intervals."""
         simple = straightened(polytope)
         names = set(simple.variables)
         if simple.equalities or any(len(form.names & names) > 1 for form in simple.inequalities):
@@ -163,8 +162,8 @@ class IntervalCounter:
     ) -> isl.PwQPolynomial:
         """Return ``number`` times the number of integers x with a*x + l >= 0 and h - b*x >= 0, where a or b is 1.
 
-        If a = 1, there are floor(h/b) + l + 1 = floor((h + b*(l + 1)) / b) such x, or 0 if this is negative. If b = 1,
-        a and b are exchanged in the formula, and so are l and h.
+        If a = 1, there are floor(h/b) + l + 1 = floor((h + b*(l + 1)) / b) such x, or 0 if this is negative. If b =
+        1, the formula holds with a and b exchanged, and with l and h exchanged.
         """
         wide, unit = (high, low) if low[name] == 1 else (low, high)
         divisor = abs(wide[name])
@@ -174,7 +173,7 @@ class IntervalCounter:
         return number.mul(self._restricted(self._floor(span, divisor), span))
 
     def _tightest(self, rows: list[AffineForm], name: str) -> AffineForm | None:
-        """Return the row that implies all other rows under the assumptions; None if no row does."""
+        """Return the row that implies all other rows under the assumptions, or None if no row does."""
         for row in rows:
             if all(other is row or self._follows(abs(row[name]) * other - abs(other[name]) * row) for other in rows):
                 return row

@@ -1,7 +1,8 @@
-"""Sets as products of polytopes over fewer variables, which are counted and projected one by one.
+"""Sets as products of polytopes over fewer variables. The polytopes are counted and projected one by one.
 
-The loops of a tiled kernel are coupled in pairs only (16*i_outer + i_inner < n), and most pairs are equal. Variables
-are eliminated where that is exact in the integers: projected out, or replaced by variables that are less coupled.
+A *form* is a sum of variables with integer coefficients, and a constant. A *row* is a form that is not negative in the
+set. The loops of a tiled kernel are coupled in pairs only (16*i_outer + i_inner < n), and most pairs are equal. A
+variable is eliminated where that is exact in the integers. It is projected out, or a less coupled variable replaces it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PRODUCTS = 4  # most products of a union that is expanded: four products have el
 
 
 def eliminated(polytope: Polytope, name: str) -> Polytope | None:
-    """Return the projection along a variable; None unless it is provably a polytope.
+    """Return the projection along a variable, or None if the projection is not provably a polytope.
 
     If a or b is 1, an integer x with ``a*x >= l`` and ``b*x <= h`` exists where ``b*l <= a*h``. For any a and b it
     exists where ``a*h - b*l >= (a - 1)*(b - 1)`` (Pugh's Omega test, CACM 35(8), 1992).
@@ -51,7 +52,7 @@ def eliminated(polytope: Polytope, name: str) -> Polytope | None:
 
 
 def straightened(polytope: Polytope) -> Polytope:
-    """Return a polytope with the same number of points whose variables are less coupled, if one is found."""
+    """Return a polytope with the same number of points. Its variables are less coupled if such a polytope is found."""
     simple = without_tiles(_without_fixed(polytope))
     for name in simple.variables if len(simple.variables) > 1 else ():
         moved = _sheared(simple, name)
@@ -69,7 +70,7 @@ def _without_fixed(polytope: Polytope) -> Polytope:
 
 
 def _sheared(polytope: Polytope, name: str) -> Polytope:
-    """Return an equally large polytope in which x replaces x + f, if x occurs only in multiples of x + f."""
+    """Return an equally large polytope. If x occurs only in multiples of x + f, x replaces x + f there."""
     others = set(polytope.variables) - {name}
     skews = {
         tuple(sorted((y, Fraction(form[y], form[name])) for y in form.names & others))
@@ -81,10 +82,10 @@ def _sheared(polytope: Polytope, name: str) -> Polytope:
 
 
 def without_tiles(polytope: Polytope) -> Polytope:
-    """Return a polytope with as many points, in which tile and offset are one variable.
+    """Return a polytope with the same number of points in which one variable replaces a tile x and an offset y.
 
-    If ``0 <= y - f < a`` and all other constraints contain ``a*x + y`` or ``x`` alone, ``z = a*x + y`` replaces x and
-    y: z determines x = floor((z - f)/a), and ``x >= l`` becomes ``z >= a*l + f``.
+    The new variable is ``z = a*x + y``. It replaces x and y if ``0 <= y - f < a`` and all other constraints contain
+    ``a*x + y`` or ``x`` alone. Then z determines x = floor((z - f)/a), and ``x >= l`` becomes ``z >= a*l + f``.
     """
     polytope = _without_determined(polytope)
     for offset in polytope.variables:
@@ -96,7 +97,7 @@ def without_tiles(polytope: Polytope) -> Polytope:
 
 
 def _without_determined(polytope: Polytope) -> Polytope:
-    """Remove variables that the others determine: x = floor(f/a), if its only constraints are ``0 <= f - a*x < a``."""
+    """Remove each variable x = floor(f/a) that other variables determine: only ``0 <= f - a*x < a`` contains x."""
     for name in polytope.variables:
         rows = [form for form in polytope.inequalities if name in form.terms]
         if len(rows) != 2 or any(name in form for form in polytope.equalities):
@@ -108,7 +109,7 @@ def _without_determined(polytope: Polytope) -> Polytope:
 
 
 def _with_merged(polytope: Polytope, tile: str, offset: str) -> Polytope | None:
-    """Return the polytope in which ``offset`` means width * tile + offset; None if that is not possible."""
+    """Return the polytope in which ``offset`` means width * tile + offset, or None if that is not possible."""
     both = {tile, offset}
     if not all(both.isdisjoint(form.terms) for form in polytope.equalities):
         return None
@@ -130,7 +131,7 @@ def _with_merged(polytope: Polytope, tile: str, offset: str) -> Polytope | None:
 
 
 def _on_merged(form: AffineForm, tile: str, offset: str, start: AffineForm, width: int) -> AffineForm | None:
-    """Return an inequality in z = width*tile + offset, which gets the offset's name; None if it has other terms."""
+    """Return an inequality in z = width*tile + offset, or None if it has other terms. z has the name ``offset``."""
     c, d = form[tile], form[offset]
     rest = form.without(tile).without(offset)
     if c == width * d:
@@ -184,12 +185,12 @@ class Multiple:
 
 @dataclass(frozen=True)
 class FactoredSet:
-    """A basic set as a product of polytopes over disjoint groups of variables; dimension k is the variable ``_vk``.
+    """A basic set as a product of polytopes over disjoint groups of variables. Dimension k is the variable ``_vk``.
 
-    The set is empty where a condition, a form in the parameters alone, is negative. If the set requires a parameter to
-    be a multiple, the name of a :class:`Multiple` replaces the parameter. In a separable set, each of isl's own
-    constraints involves the variables of one factor only. A set is not separable if floors over several factors were
-    eliminated.
+    A condition is a form in the parameters alone. The set is empty where a condition is negative. If the set requires a
+    parameter to be a multiple, the name of a :class:`Multiple` replaces the parameter. In a separable set, each of
+    isl's own constraints involves the variables of one factor only. If floors over several factors were eliminated, the
+    set is not separable.
     """
 
     basic: isl.BasicSet
@@ -199,7 +200,7 @@ class FactoredSet:
     separable: bool
 
     def points(self, factor: Polytope) -> isl.Set:
-        """Return a factor, with the conditions, as a set of isl; the product must be separable."""
+        """Return a factor with the conditions as a set of isl. The product must be separable."""
         others = [k for k in range(self.basic.dim(SET)) if variable(k) not in factor.variables]
         basic = self.basic
         for k in reversed(others):
@@ -207,7 +208,7 @@ class FactoredSet:
         return without_dimensions(basic.to_set(), others)
 
     def straightened_points(self, factor: Polytope) -> isl.Set | None:
-        """Return a set with the same number of points as :meth:`points` but fewer variables; None if none is found."""
+        """Return a set of as many points as :meth:`points` with fewer variables, or None if none is found."""
         simple = straightened(factor)
         if self.multiples or len(simple.variables) == len(factor.variables):
             return None
@@ -226,7 +227,7 @@ def variable(dimension: int) -> str:
 
 
 def factored(points: isl.Set) -> FactoredSet | None:
-    """Return a set as a product; None for a union, and if floors cannot be eliminated."""
+    """Return a set as a product, or None for a union and for a set whose floors cannot be eliminated."""
     if points.n_basic_set() != 1:
         return None
     (basic,) = points.get_basic_sets()
@@ -255,7 +256,7 @@ def factored(points: isl.Set) -> FactoredSet | None:
 
 
 def merged(groups: Iterable[set[str]], couplings: Iterable[set[str]]) -> list[set[str]]:
-    """Return the groups; groups that contain variables of the same coupling are joined."""
+    """Return the groups. Groups are joined if a coupling contains variables of both."""
     joined = list(groups)
     for coupled in couplings:
         touched = [group for group in joined if group & coupled]
@@ -266,7 +267,7 @@ def merged(groups: Iterable[set[str]], couplings: Iterable[set[str]]) -> list[se
 
 
 def _with_multiples(basic: isl.BasicSet) -> tuple[Polytope, tuple[Multiple, ...]]:
-    """Return a set as a polytope whose variables are the set's dimensions and the floors of dimensions.
+    """Return a set as a polytope. Its variables are the set's dimensions and the floors of dimensions.
 
     If a floor requires a parameter to be a multiple, the multiple's name replaces both the floor and the parameter.
     """
@@ -307,7 +308,7 @@ def _rows(matrix: isl.Mat, columns: list[str]) -> list[AffineForm]:
 def _congruence(
     equalities: Iterable[AffineForm], floor: str, parameters: set[str]
 ) -> tuple[Multiple, AffineForm] | None:
-    """Find an equality p = c + k*floor; return it as p = r + |k|*m with 0 <= r < |k|, and the floor as a form in m."""
+    """Find an equality p = c + k*floor. Return the multiple m in p = r + |k|*m, and the floor as a form in m."""
     for form in equalities:
         if floor not in form or len(form.terms) != 2:
             continue
@@ -320,7 +321,7 @@ def _congruence(
     return None
 
 class Projector:
-    """Projects a loop domain onto inames, separately for groups that no constraint couples; keeps the results."""
+    """Projects a loop domain onto inames, separately for groups that no constraint couples. It keeps the results."""
 
     def __init__(self, whole: isl.Set) -> None:
         self.whole = whole
@@ -333,7 +334,6 @@ class Projector:
         self._known: dict[tuple[frozenset[int], frozenset[int]], isl.Set] = {}
 
     def onto(self, names: list[str]) -> isl.Set:
-        """Return the projection onto these dimensions, in this order."""
         kept = frozenset(self._names.index(name) for name in names)
         points = self.whole.drop_constraints_involving_dims(SET, 0, len(self._names))
         for group in self._groups:

@@ -82,30 +82,29 @@ class AffineForm:
         return AffineForm({key: c for key, c in self.terms.items() if key != name}, self.constant)
 
     def substituted(self, name: str, by: AffineForm) -> AffineForm:
-        """Return the form with a name replaced by another form."""
         return self.without(name)._plus(by, self.terms[name]) if name in self.terms else self
 
     def renamed(self, names: Mapping[str, str]) -> AffineForm:
         return AffineForm({names.get(name, name): c for name, c in self.terms.items()}, self.constant)
 
     def tightened(self) -> AffineForm:
-        """Return a form that is >= 0 at the same integers and whose coefficients have no common divisor."""
+        """Return a form that is >= 0 at the same integers. Its coefficients have no common divisor."""
         divisor = gcd(*self.terms.values())
         if divisor < 2:
             return self
         return AffineForm({name: c // divisor for name, c in self.terms.items()}, self.constant // divisor)
 
     def is_certain(self) -> bool:
-        """Whether the form is a non-negative constant."""
+        """Return whether the form is a non-negative constant."""
         return not self.terms and self.constant >= 0
 
     def follows_from(self, other: AffineForm) -> bool:
-        """Whether this form is ``other`` plus a non-negative constant; then it is >= 0 wherever ``other`` is."""
+        """Return whether this form is ``other`` plus a non-negative constant, so that ``other >= 0`` implies it."""
         return self.constant >= other.constant and self.terms == other.terms
 
 
 def floor_rows(name: str, form: AffineForm, denominator: int) -> tuple[AffineForm, AffineForm]:
-    """Return the forms of ``0 <= form - denominator*name <= denominator - 1``: name is floor(form / denominator)."""
+    """Return the forms of ``0 <= form - denominator*name <= denominator - 1``, which say that ``name`` is the floor."""
     remainder = form - AffineForm({name: denominator})
     return remainder, -remainder + (denominator - 1)
 
@@ -123,7 +122,7 @@ Monomial = frozenset[tuple[Atom, int]]  # atoms with their exponents
 
 @dataclass(frozen=True, slots=True)
 class Polynomial:
-    """``sum(coefficient * product of atom**exponent)`` in variables and floors, with nonzero coefficients."""
+    """``sum(coefficient * product of atom**exponent)``. Atoms are variables and floors. No coefficient is zero."""
 
     terms: Mapping[Monomial, Fraction]
 
@@ -177,7 +176,6 @@ class Polynomial:
     __rmul__ = __mul__
 
     def mapped(self, value_of: Callable[[Atom], Polynomial]) -> Polynomial:
-        """Return the polynomial with each atom replaced by a polynomial."""
         total = Polynomial({})
         for monomial, c in self.terms.items():
             product = Polynomial.constant(c)
@@ -189,7 +187,7 @@ class Polynomial:
         return total
 
     def substituted(self, name: str, by: AffineForm) -> Polynomial:
-        """Return the polynomial with a variable replaced by an affine form, also inside floors."""
+        """Return the polynomial with a variable replaced by an affine form. Floors are changed too."""
 
         def value_of(atom: Atom) -> Polynomial:
             if atom == name:
@@ -201,11 +199,11 @@ class Polynomial:
         return self.mapped(value_of)
 
     def replaced(self, name: str, by: Polynomial) -> Polynomial:
-        """Return the polynomial with a variable replaced by a polynomial, except inside floors."""
+        """Return the polynomial with a variable replaced by a polynomial. Floors are not changed."""
         return self.mapped(lambda atom: by if atom == name else Polynomial.atom(atom))
 
     def coefficients(self, name: str) -> dict[int, Polynomial]:
-        """Return the coefficients of the powers of a variable, by exponent."""
+        """Return the coefficient of each power of a variable, by exponent."""
         terms: dict[int, dict[Monomial, Fraction]] = {}
         for monomial, c in self.terms.items():
             exponent = next((e for atom, e in monomial if atom == name), 0)
@@ -214,7 +212,7 @@ class Polynomial:
         return {exponent: Polynomial(coefficient) for exponent, coefficient in terms.items()}
 
     def period(self, name: str) -> int:
-        """Return the period, in a variable, of the floors that contain it; 1 without such floors."""
+        """Return the period of the floors that contain a variable. Without such floors the period is 1."""
         return lcm(1, *(
             atom.denominator // gcd(atom.denominator, atom.form[name])
             for monomial in self.terms for atom, _ in monomial
@@ -222,7 +220,7 @@ class Polynomial:
         ))
 
     def summed(self, name: str, below: Polynomial, last: Polynomial) -> Polynomial:
-        """Return the sum over ``below < name <= last``, for a variable outside of floors."""
+        """Return the sum over ``below < name <= last``. No floor may contain the variable."""
         parts = (
             coefficient * (_value(faulhaber(power), last) - _value(faulhaber(power), below))
             for power, coefficient in self.coefficients(name).items()
@@ -285,7 +283,7 @@ class Polytope(FrozenValue):
     inequalities: tuple[AffineForm, ...]
 
     def __str__(self) -> str:
-        """Return the polytope in isl's notation, every parameter a symbol."""
+        """Return the polytope in isl's notation. Every parameter is a symbol."""
         used = {name for form in (*self.equalities, *self.inequalities) for name in form.names}
         # derived parameters first: isl eliminates the last name of an equality
         symbols = sorted(used - set(self.variables), key=lambda s: (s[0] != "_", s))
@@ -298,14 +296,14 @@ class Polytope(FrozenValue):
 
     @cached_property
     def canonical(self) -> object:
-        """A key that is equal for polytopes that differ only in the names of their variables."""
+        """A key of the polytope. If polytopes differ only in the names of variables, they have equal keys."""
         names = {name: f"_{k}" for k, name in enumerate(self.variables)}
         both = (self.equalities, self.inequalities)
         equalities, inequalities = (frozenset(form.renamed(names) for form in forms) for forms in both)
         return len(names), equalities, inequalities
 
     def bounds(self, name: str) -> tuple[list[AffineForm], list[AffineForm], list[AffineForm]]:
-        """Return three lists of inequalities: lower bounds of a name, upper bounds of it, and those without it."""
+        """Return three lists of inequalities: lower bounds of a name, upper bounds of the name, and the others."""
         lower: list[AffineForm] = []
         upper: list[AffineForm] = []
         others: list[AffineForm] = []
@@ -326,10 +324,10 @@ class Polytope(FrozenValue):
 
 
 def polytope_of(basic: isl.BasicSet, dimensions: tuple[str, ...] = ()) -> tuple[Polytope, tuple[NamedFloor, ...]]:
-    """Return a polytope with as many points as a set, and its derived parameters.
+    """Return a polytope with the same number of points as a set. Also return the polytope's derived parameters.
 
-    The polytope's variables have the names of `dimensions`, by default ``_v0, _v1, ...``. Floors of variables become
-    variables with determined values, and floors of parameters become derived parameters.
+    The variables have the names of ``dimensions``, by default ``_v0, _v1, ...``. Floors of variables become variables
+    with determined values. Floors of parameters become derived parameters.
     """
     names = [basic.get_dim_name(PARAM, k) for k in range(basic.dim(PARAM))]
     variables = [*(dimensions or (f"_v{k}" for k in range(basic.dim(SET))))]
@@ -349,7 +347,7 @@ def polytope_of(basic: isl.BasicSet, dimensions: tuple[str, ...] = ()) -> tuple[
 
 
 def reduced(polytope: Polytope) -> Polytope | None:
-    """Return the polytope without redundant constraints; None if it is empty."""
+    """Return the polytope without redundant constraints, or None if the polytope is empty."""
     basic = isl.BasicSet(str(polytope)).detect_equalities().remove_redundancies()
     if basic.is_empty():
         return None
@@ -358,7 +356,7 @@ def reduced(polytope: Polytope) -> Polytope | None:
 
 
 def _constrained(polytope: Polytope, basic: isl.BasicSet, names: list[str]) -> Polytope:
-    """Return the polytope with isl's constraints, in which `names` are the parameters, dimensions and floors."""
+    """Return the polytope with isl's constraints. ``names`` are the parameters, dimensions and floors."""
     equalities, inequalities = [*polytope.equalities], [*polytope.inequalities]
     for constraint in basic.get_constraints():
         form = _form_of(constraint.get_aff(), names)
@@ -367,13 +365,12 @@ def _constrained(polytope: Polytope, basic: isl.BasicSet, names: list[str]) -> P
 
 
 def fraction_of(aff: isl.Aff, names: list[str]) -> tuple[AffineForm, int]:
-    """Return an affine expression as ``form / denominator``."""
     denominator = aff.get_denominator_val()
     return _form_of(aff.scale_val(denominator), names), int(denominator.to_python())
 
 
 def _form_of(aff: isl.Aff, names: list[str]) -> AffineForm:
-    """Return an affine expression with integer coefficients; `names` are the parameters, inputs and floors."""
+    """Return an affine expression with integer coefficients. ``names`` are the parameters, inputs and floors."""
     terms: dict[str, int] = {}
     position = 0
     for kind in (PARAM, IN, DIV):

@@ -42,7 +42,7 @@ class BudgetSpentError(Exception):
 
 @contextmanager
 def limited(operations: int) -> Iterator[None]:
-    """Limit the number of isl's operations in a block; isl then raises, and the block raises a BudgetSpentError."""
+    """Limit the number of isl's operations in a block. If a block exceeds the limit, it raises a BudgetSpentError."""
     context = isl.DEFAULT_CONTEXT
     context.reset_operations()
     context.set_max_operations(operations)
@@ -68,7 +68,7 @@ def _is_spent() -> bool:
 
 
 def has_barvinok() -> bool:
-    """Whether ``islpy.Set.card`` exists and counts a triangle correctly."""
+    """Return whether ``islpy.Set.card`` exists and counts a triangle correctly."""
     if not hasattr(isl.Set, "card"):
         return False
     try:
@@ -79,7 +79,7 @@ def has_barvinok() -> bool:
 
 
 def is_overwritten() -> bool:
-    """Whether a plain ``islpy`` was installed over ``islpy-barvinok``."""
+    """Return whether a plain ``islpy`` was installed over ``islpy-barvinok``."""
     return bool(installed("islpy-barvinok")) and not has_barvinok()
 
 
@@ -87,7 +87,7 @@ can_count = cache(has_barvinok)  # the check runs once in a process
 
 
 class SetCounter:
-    """Counts products of intervals by their formula, other sets by :func:`count_points`; keeps the numbers."""
+    """Counts points: by formula for products of intervals, else by :func:`count_points`. It keeps the numbers."""
 
     def __init__(self, assumptions: isl.Set, operations: int = OPERATIONS) -> None:
         self.operations = operations
@@ -95,7 +95,7 @@ class SetCounter:
         self._known: dict[object, Cardinality] = {}
 
     def factored(self, points: isl.Set) -> FactoredSet | None:
-        """Return a set over the program's parameters as a product; None if it is not one."""
+        """Return a set over the program's parameters as a product, or None if the set is not a product."""
         if not self._intervals.knows(points):
             return None
         whole = factored(points)
@@ -104,7 +104,7 @@ class SetCounter:
         return whole
 
     def count(self, points: isl.Set, whole: FactoredSet | None) -> Cardinality:
-        """Return the number of points of a set; `whole` is the set as a product, or None."""
+        """Return the number of points of a set. ``whole`` is the set as a product, or None."""
         parts = [] if whole is None else [self._by_intervals(f) for f in whole.factors]
         if whole is None or (None in parts and not whole.separable):
             return self._cached(points)
@@ -122,9 +122,10 @@ class SetCounter:
         return self._known[key]
 
     def sum_of_unions(self, whole: FactoredSet, unions: Iterable[list[Factors]]) -> Cardinality | None:
-        """Return the sum of the numbers of points of unions of products, under the conditions of ``whole``.
+        """Return the total number of points of unions of products. The conditions of ``whole`` apply to all unions.
 
-        The result is None if a factor is None (unknown) or not a product of intervals, or if counting points is faster.
+        The result is None if a factor is None (unknown) or not a product of intervals. It is also None if another way
+        of counting the points is faster.
         """
         multiplicities: Counter[tuple[Cardinality, ...]] = Counter()
         overlap = False
@@ -169,7 +170,7 @@ class SetCounter:
         return self._known[key]
 
     def _in_hull(self, points: isl.Set) -> Cardinality | None:
-        """Return the number of points of a union that fills its hull except for at most one hole; else None."""
+        """Return the number of points of a union. Return None if it does not fill its hull but for at most one hole."""
         if not 1 < points.n_basic_set() < PARTS:
             return None
         hull = points.simple_hull()
@@ -187,8 +188,9 @@ class SetCounter:
 def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
     """Return the number of points of a set (section 3.2 of the 2016 paper).
 
-    If Barvinok's algorithm needs more ``operations`` of isl, or the formula has too many terms, the points are counted
-    at given sizes only. The limit is at least :data:`OPERATIONS`, since the algorithm can crash when isl stops it.
+    If Barvinok's algorithm needs more ``operations`` of isl, or if the formula has too many terms, the points are
+    counted at given sizes only. The limit is at least :data:`OPERATIONS`, because the algorithm can crash when isl
+    stops it.
     """
     points = points.coalesce()
     if not can_count():
@@ -207,7 +209,7 @@ def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
 
 
 def _ways_to_write(points: isl.Set) -> Iterator[isl.Set]:
-    """Yield the set and, if it has tiles, a set of as many points in which tile and offset are one variable."""
+    """Yield the set. If it has tiles, also yield a set of as many points in which tile and offset are one variable."""
     yield points
     basics = points.get_basic_sets()
     if len(basics) != 1 or basics[0].dim(DIV):
@@ -224,7 +226,7 @@ def terms_of(number: isl.PwQPolynomial) -> int:
 
 
 def _checked(points: isl.Set, operations: int) -> isl.Set:
-    """Return the set; raise a BudgetSpentError if Barvinok's algorithm may take minutes for it outside isl."""
+    """Return the set. Raise a BudgetSpentError if Barvinok's algorithm may take minutes outside isl."""
     if not points.dim(PARAM) or operations > LARGE_BUDGET * OPERATIONS:
         return points
     if points.dim(SET) > DIMENSIONS or points.n_basic_set() >= PARTS:
@@ -237,7 +239,7 @@ def _checked(points: isl.Set, operations: int) -> isl.Set:
 
 
 def sum_of_points(points: isl.Set) -> Cardinality:
-    """Return the number of points of disjoint polytopes; hard polytopes are counted at given sizes only."""
+    """Return the number of points of disjoint polytopes. Hard polytopes are counted at given sizes only."""
     values: Values = {}
     hard: list[isl.BasicSet] = []
     for basic in points.coalesce().compute_divs().make_disjoint().compute_divs().get_basic_sets():

@@ -4,9 +4,9 @@ A polytope is summed over one variable at a time:
 
 .. math:: \sum_{x=L}^{U} x^k = S_k(U) - S_k(L - 1)
 
-with Faulhaber's polynomials S. With several bounds the polytope is split into parts, in each of which one bound is the
-tightest. A bound ``c*x >= l`` gives the floor of an affine form, and a variable in a floor is summed for each residue
-(Pugh, *Counting Solutions to Presburger Formulas: How and Why*, PLDI 1994).
+with Faulhaber's polynomials S. If there are several bounds, the polytope is split into parts. In each part, one bound
+is the tightest. A bound ``c*x >= l`` gives the floor of an affine form. A variable in a floor is summed for each
+residue (Pugh, *Counting Solutions to Presburger Formulas: How and Why*, PLDI 1994).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TooHardError(Exception):
 
 @dataclass(frozen=True)
 class PartialSum:
-    """A polynomial to be summed over a polytope; derived parameters are floors of forms in earlier parameters."""
+    """A polynomial to be summed over a polytope. Derived parameters are floors of forms in earlier parameters."""
 
     polytope: Polytope
     value: Polynomial
@@ -49,7 +49,7 @@ class PartialSum:
 
 
 def partial_sums_of(basic: isl.BasicSet) -> list[PartialSum]:
-    """Return sums whose total is the number of points of a basic set, without variables, or raise a TooHardError."""
+    """Return sums without variables that add up to the number of points of a basic set, or raise a TooHardError."""
     polytope, derived = polytope_of(basic)
     todo = [PartialSum(polytope, ONE, derived)]
     done: list[PartialSum] = []
@@ -83,7 +83,7 @@ def _best_variable(summand: PartialSum) -> str:
 
 
 def _summed_over(name: str, summand: PartialSum) -> Iterator[PartialSum]:
-    """Yield sums without the variable, or without floors of the variable, that add up to a given sum."""
+    """Yield sums that add up to a given sum. Each lacks the variable, or has no floors of the variable."""
     period = summand.value.period(name)
     if period > RESIDUES:
         raise TooHardError
@@ -110,14 +110,14 @@ def _summed_over(name: str, summand: PartialSum) -> Iterator[PartialSum]:
 def _is_tightest(best: AffineForm, other: AffineForm, name: str, strictly: bool) -> AffineForm:
     """Return the form that is >= 0 where a bound is at least as tight as another bound of the same side.
 
-    Bounds ``a*x + l >= 0`` and ``c*x + m >= 0`` (both from below or both from above) compare as ``l/|a| <= m/|c|``; by
-    ``<`` if ``strictly``, so that one of two equal bounds is the tightest.
+    Let ``a*x + l >= 0`` and ``c*x + m >= 0`` both be bounds from below, or both from above. Compare by ``l/|a| <=
+    m/|c|``. If ``strictly``, compare by ``<``, so that one of two equal bounds is the tightest.
     """
     return abs(best[name]) * other - abs(other[name]) * best - int(strictly)
 
 
 def without_equalities(summand: PartialSum) -> PartialSum:
-    """Return an equal sum without variables in equalities; determined variables become derived parameters."""
+    """Return an equal sum without variables in equalities. Determined variables become derived parameters."""
     while True:
         polytope = summand.polytope
         tied = [
@@ -141,7 +141,7 @@ def without_equalities(summand: PartialSum) -> PartialSum:
 
 
 def values_of(sums: list[PartialSum]) -> Values:
-    """Return the values of sums without variables; the keys are the conditions for them, in isl's notation."""
+    """Return the values of sums without variables. The keys are the conditions of the sums, in isl's notation."""
     values: Values = {}
     for summand in sums:
         condition, value = _value_of(summand)
@@ -150,7 +150,7 @@ def values_of(sums: list[PartialSum]) -> Values:
 
 
 def joined(first: Values, second: Values) -> Values:
-    """Return the sum of two results of :func:`values_of`; raise a TooHardError if isl would take long to add them."""
+    """Add two results of :func:`values_of`. Raise a TooHardError if isl would take long to add them."""
     both = first | {
         condition: first[condition] + value if condition in first else value for condition, value in second.items()
     }
@@ -175,7 +175,7 @@ def total_of(values: Values, parameters: list[str]) -> isl.PwQPolynomial:
 
 
 def _value_of(summand: PartialSum) -> tuple[str, Polynomial]:
-    """Return the condition in isl's notation, and the value, over isl's parameters."""
+    """Return the condition of a sum in isl's notation, and the value over isl's parameters."""
     texts: dict[str, str] = {}
     for derived in summand.derived:
         texts[derived.name] = _floor_text(derived.form, derived.denominator, texts)
@@ -198,7 +198,7 @@ def _floor_text(form: AffineForm, denominator: int, texts: Mapping[str, str]) ->
 
 
 def vanishes(function: isl.PwQPolynomial) -> bool:
-    """Whether a function of parameters is provably zero: on each residue class, or at each of few values."""
+    """Return whether a function of parameters is provably zero: on each residue class, or at each of few values."""
     return all(_is_zero(domain, value) for domain, value in function.get_pieces())
 
 
