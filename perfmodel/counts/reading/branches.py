@@ -1,12 +1,12 @@
-"""Upper bounds for the arms of branches, where the probabilities of their tests are not known.
+"""Upper bounds for the arms of branches, if the probabilities of their tests are not known.
 
-An instance takes one arm. Over all truth values t of the unknown tests, it executes at most, and at least, this number
-of operations of one kind:
+An *arm* is code under unknown tests, and an instance takes one arm of a branch. Let w_a be the number of operations of
+one kind in arm a. Over all truth values t of the unknown tests, an instance executes between ``least`` and ``most``:
 
     most = max_t sum_a w_a [t takes arm a],    least = min_t sum_a w_a [t takes arm a]
 
-with w_a such operations in arm a. A maximum of counts need not be a quasi-polynomial. So only arms with the same
-instances are compared: each gets the share most / (sum_a w_a) of its executions. The bound is exact if least = most.
+A maximum of counts need not be a quasi-polynomial. So only arms with the same instances are compared. Each such arm
+gets the share most / (sum_a w_a) of its executions. The bound is exact if least = most.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ STEPS = 2000  # truth values to try; beyond this number all remaining arms count
 
 
 class Arm(NamedTuple):
-    """Code under unknown tests; equal tests have equal values."""
+    """Code under unknown tests. Equal tests have equal values."""
 
     domain: Domain
     tests: tuple[Condition, ...]
 
 
 def shares(weights: Mapping[Arm, Fraction]) -> dict[Arm, tuple[Fraction, bool]]:
-    """Return the share of each arm's executions to count, and whether the share is exact."""
+    """Return the share of each arm's executions to count, and whether this share is exact."""
     found: dict[Arm, tuple[Fraction, bool]] = {}
     alike: dict[Hashable, list[Arm]] = defaultdict(list)
     for arm in weights:
@@ -48,7 +48,7 @@ def shares(weights: Mapping[Arm, Fraction]) -> dict[Arm, tuple[Fraction, bool]]:
 
 
 def with_share(domain: Domain, share: Fraction, exact: bool, doubts: Sequence[str]) -> Domain:
-    """Return a domain with the share to count; if the share is exact, remove ``doubts`` from its reasons."""
+    """Return a domain with the share to count. If the share is exact, remove ``doubts`` from the reasons."""
     reasons = tuple(reason for reason in domain.reasons if not exact or reason not in doubts)
     return replace(domain, chance=domain.chance * share, exact=not reasons, reasons=reasons)
 
@@ -56,7 +56,7 @@ def with_share(domain: Domain, share: Fraction, exact: bool, doubts: Sequence[st
 def _extremes(
     arms: Sequence[Arm], weights: Mapping[Arm, Fraction], known: Mapping[Any, bool], steps: Iterator[None]
 ) -> tuple[Fraction, Fraction]:
-    """Return the least and the most executions of some arms together, if the truth of some tests is known."""
+    """Return the least and the most executions of some arms together. The truth of some tests is known."""
     least = most = Fraction(0)
     undecided = []
     for arm in arms:
@@ -76,7 +76,7 @@ def _extremes(
 
 
 def _connected(arms: Sequence[Arm], known: Mapping[Any, bool]) -> list[list[Arm]]:
-    """Return arms in groups; arms of different groups share no unknown test."""
+    """Return arms in groups. Arms of different groups share no unknown test."""
     groups: list[tuple[set[Any], list[Arm]]] = []
     for arm in arms:
         tests, members = {*_leaves(arm, known)}, [arm]

@@ -1,4 +1,4 @@
-"""The sets of executed instances of a kernel's instructions, and expressions as isl's piecewise affine functions."""
+"""The sets of executed instances of a kernel's instructions, and expressions as piecewise affine functions of isl."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Form = dict[str, int]  # coefficients by name; the name "" is the constant
 
 
 def pw_aff(space: isl.Space, expr: Any) -> isl.PwAff:
-    """Return an expression as a function on a set space, or raise Loopy's ExpressionToAffineConversionError."""
+    """Return an expression as a function on a set space. May raise Loopy's ExpressionToAffineConversionError."""
     return pw_affs(space, (expr,))[0]
 
 
@@ -100,7 +100,7 @@ class _PiecewiseAffine(CachedEvaluationMapper):  # type: ignore[misc]
 
 
 def condition_to_set(space: isl.Space, expr: Any) -> isl.Set | None:
-    """Return the points at which a condition holds; None if it depends on data or is not quasi-affine."""
+    """Return the points at which a condition holds, or None if it depends on data or is not quasi-affine."""
     if not lp.symbolic.get_dependencies(expr) <= space.get_var_dict().keys():
         return None
     try:
@@ -147,7 +147,7 @@ def _in_one_piece(function: isl.PwAff, expr: Any) -> isl.Aff:
 
 
 def is_nonnegative(points: isl.Set, expr: Any) -> bool:
-    """Whether Loopy shows that an affine expression, or a product of these, is non-negative at all points."""
+    """Return whether Loopy shows that an affine expression, or a product of these, is non-negative at all points."""
     if isinstance(expr, p.Product) and all(is_nonnegative(points, child) for child in expr.children):
         return True
     try:
@@ -165,7 +165,7 @@ def names_in(expr: Any) -> Set[str]:
 
 
 def affine_form(expr: Any) -> Form | None:
-    """Return the coefficients of an integer affine expression; None if the expression is not one."""
+    """Return the coefficients of an integer affine expression, or None if the expression is not one."""
     form = _form(expr)
     return None if form is None else {**form}
 
@@ -223,7 +223,7 @@ def _product_of(forms: Iterable[Mapping[str, int]]) -> Form | None:
 
 
 class Domains:
-    """The domains of one scheduled kernel, under its assumptions."""
+    """The domains of one scheduled kernel under the assumptions of the kernel."""
 
     def __init__(self, kernel: lp.LoopKernel, statistics: Statistics) -> None:
         self.kernel, self.statistics = kernel, statistics  # mean trip counts by iname, probabilities by text
@@ -250,7 +250,7 @@ class Domains:
         self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
 
     def _starts(self) -> Mapping[str, frozenset[str]]:
-        """Return the inames whose first value depends on data, each with this data."""
+        """Return the inames whose first value depends on data, and the names of these data."""
         starts: dict[str, set[str]] = {}
         for domain in map(self._with_constants, sets.domains(self.kernel)):
             data = {*domain.get_var_names(PARAM)} - {*self.parameters} - self.kernel.all_inames()
@@ -264,7 +264,7 @@ class Domains:
         return {name: frozenset(names) for name, names in starts.items()}
 
     def domain(self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...] = ()) -> Domain:
-        """Return the instances of something nested in ``inames`` and under ``conditions``."""
+        """Return the instances of something that is nested in ``inames`` and under ``conditions``."""
         atoms = tuple(dict.fromkeys(self._atomic(conditions)))
         key = (launch, frozenset(inames), frozenset(atoms))
         if key not in self._cache:
@@ -272,7 +272,7 @@ class Domains:
         return self._cache[key]
 
     def at_test(self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...], shared: bool) -> Domain:
-        """Return a set of the instances at which predicates are tested, or a superset, under the tests before them."""
+        """Return instances at which predicates are tested, under the tests before them. It may be a superset."""
         atoms = tuple(dict.fromkeys(self._atomic(conditions)))
         key = (launch, frozenset(inames), frozenset(atoms), shared)
         if key not in self._cache:
@@ -306,7 +306,7 @@ class Domains:
         return domain
 
     def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, tuple[str, ...]]:
-        """Return the loop domain's projection onto inames (Algorithm 1), mean trips, and reasons if it is not exact."""
+        """Return the loop domain's projection onto inames (Algorithm 1), mean trips, and reasons for doubt."""
         projector, data = self._projector(names)
         self.keys.update(dict.fromkeys(name for name in names if name in self.data_inames))
         known = [name for name in names if name in self.data_inames and name in self.statistics]
@@ -332,12 +332,12 @@ class Domains:
             raise _statistics_needed(tuple(self.unknown_loops), tuple(self.unknown_tests))
 
     def _line(self, iname: str) -> isl.Set | None:
-        """Return the values of an iname; None where its bounds depend on data."""
+        """Return the values of an iname, or None if the bounds of the iname depend on data."""
         projector, data = self._projector([iname])
         return None if data else self._assumed(projector.onto([iname]))
 
     def values_without_data(self, iname: str) -> isl.Set | None:
-        """Return the values of a loop for any data; None where only data bound it."""
+        """Return the values of a loop for any data, or None if only data bound the loop."""
         points = self._assumed(self._projector([iname])[0].onto([iname]))
         bounded = points.dim_has_upper_bound(SET, 0) and points.dim_has_lower_bound(SET, 0)
         return points if bounded else None
@@ -353,7 +353,7 @@ class Domains:
         return points
 
     def _projector(self, names: Iterable[str]) -> tuple[Projector, bool]:
-        """Return the projector of the loop domain around some inames, and whether data determine its bounds."""
+        """Return the projector of the loop domain around some inames, and whether data determine the bounds."""
         whole = self._with_constants(sets.inames_domain(self.kernel, names))
         inames = tuple(whole.get_var_names(SET))
         if inames not in self._projectors:
@@ -365,7 +365,7 @@ class Domains:
         return self._projectors[inames]
 
     def _restrict(self, points: isl.Set, condition: Condition) -> tuple[isl.Set, Fraction, tuple[str, ...]]:
-        """Return the points under a condition, the condition's probability, and reasons if the points are not exact."""
+        """Return the points under a condition, the condition's probability, and reasons for inexact points."""
         expr, truth = condition
         where = condition_to_set(points.get_space(), expr)
         if where is not None:
@@ -379,7 +379,7 @@ class Domains:
         return points, Fraction(1), (f"the probability of '{text}' is not known",)
 
     def _atomic(self, conditions: Iterable[Condition]) -> Iterable[Condition]:
-        """Yield conditions without negations at the top; split each conjunction that has no probability as a whole."""
+        """Yield conditions without negations at the top. A conjunction is split unless its probability is given."""
         for expr, truth in conditions:
             if isinstance(expr, p.LogicalNot):
                 yield from self._atomic([(expr.child, not truth)])
@@ -392,7 +392,7 @@ class Domains:
         return bool(self.chances) and spaceless(text_of(test)) in self.chances
 
     def probability(self, test: Any) -> Fraction | None:
-        """Return the probability of a data-dependent test; None where statistics do not give it."""
+        """Return the probability of a data-dependent test, or None if statistics do not give it."""
         texts = text_of(test), text_of(test, self.private)  # with ``ilp``, a scalar ``cold`` is ``cold[k_inner]``
         found = next((self.chances[key] for key in map(spaceless, texts) if key in self.chances), None)
         if found is None:
@@ -443,7 +443,7 @@ def _tied(points: isl.Set, axes: tuple[str, ...]) -> frozenset[str]:
 
 
 def size_parameters(kernel: lp.LoopKernel) -> tuple[str, ...]:
-    """Return the names of a kernel's integer value arguments, sorted, except those for arrays' offsets."""
+    """Return the sorted names of a kernel's integer value arguments, without arguments for arrays' offsets."""
     offsets = {offset_argument(kernel, argument) for argument in kernel.args} - {""}
     offsets -= _used_names(kernel) if offsets else set()
     return tuple(sorted({argument.name for argument in kernel.args if is_size(argument)} - offsets))
@@ -462,7 +462,7 @@ def _used_names(kernel: lp.LoopKernel) -> set[str]:
 
 
 def hardware_axis(kernel: lp.LoopKernel, iname: str) -> str:
-    """Return ``"g.0"``, ``"l.1"``, ... or ``""``."""
+    """Return the axis of an iname: ``"g.0"``, ``"l.1"``, ... Return ``""`` if the iname is on no hardware axis."""
     for tag in kernel.iname_tags_of_type(iname, (GroupInameTag, LocalInameTag)):
         return f"{'g' if isinstance(tag, GroupInameTag) else 'l'}.{tag.axis}"
     return ""

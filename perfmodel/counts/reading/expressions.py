@@ -1,7 +1,8 @@
 """The operations and accesses that are executed to evaluate the expressions of an instruction.
 
-The walk follows the C code that Loopy generates: in ``c ? a : b`` one branch is evaluated, ``&&`` stops at the first
-false operand, and ``x**2`` is a product that evaluates its base twice. A complex product is four products and two sums.
+The *walk* through an expression follows the C code that Loopy generates. In ``c ? a : b`` one branch is evaluated, and
+``&&`` stops at the first false operand. ``x**2`` is a product that evaluates its base twice. A complex product is four
+products and two sums.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ COMPLEX_OPERATIONS: Mapping[tuple[str, bool, bool], Amounts] = {
 
 @dataclass
 class Walk(Mapper):  # type: ignore[misc]
-    """Lists the operations and accesses of an instruction; each ``map_...`` returns the C type of an expression."""
+    """Lists the operations and accesses of an instruction. Each ``map_...`` returns the C type of an expression."""
 
     kernel: lp.LoopKernel
     callables: Mapping[Any, Any]  # the functions of the translation unit
@@ -97,7 +98,7 @@ class Walk(Mapper):  # type: ignore[misc]
     def access(
         self, array: str, indices: tuple[Any, ...], direction: str, scope: Scope, member: tuple[str, ...] = ()
     ) -> Type[Any]:
-        """Record an access to an element or a member, if the array lies in memory; return its type."""
+        """Record an access to an element or a member, if the array is in memory. Return the type that is accessed."""
         variable = self.kernel.get_var_descriptor(array)
         indices = tuple(
             self.simplified(index) if not isinstance(index, lp.symbolic.LinearSubscript) and self.has_data(index)
@@ -134,7 +135,7 @@ class Walk(Mapper):  # type: ignore[misc]
         )
 
     def copies(self, index: Any) -> Iterator[Copy]:
-        """Yield the index or subscript itself or, if unrolling loops changes it, its copy for each iteration."""
+        """Yield the index or subscript. If unrolling loops changes it, yield a copy for each iteration instead."""
         copies, asked = [], self.options.include_index_arithmetic
         if not asked and not self.has_data(index):
             yield index, ()
@@ -155,30 +156,30 @@ class Walk(Mapper):  # type: ignore[misc]
             yield fold(_Iteration({}, self.is_call)(index)), ()
 
     def has_calls(self, subscript: Any) -> bool:
-        """Whether a subscript has a function call, so that Loopy does not simplify it as a whole."""
+        """Return whether a subscript has a function call. Loopy does not simplify such a subscript as a whole."""
         inames = names_in(subscript) & self.inames
         hardware = (self.kernel.iname_tags_of_type(name, HardwareConcurrentTag) for name in inames)
         return any(hardware) or any(map(self.is_call, _divisions(subscript)))
 
     def simplified(self, index: Any) -> Any:
-        """Return an index as Loopy simplifies it; data in ``0*x`` and ``x % 1`` are not read."""
+        """Return an index as Loopy simplifies it. Data in ``0*x`` and ``x % 1`` are not read."""
         return lp.symbolic.simplify_using_aff(self.kernel, index)
 
     def is_call(self, division: p.FloorDiv | p.Remainder) -> bool:
-        """Whether Loopy calls a function for a division because an operand may be negative."""
+        """Return whether Loopy calls a function for a division, because an operand may be negative."""
         points = sets.inames_domain(self.kernel, lp.symbolic.get_dependencies(division) & self.inames)
         assumptions = sets.assumptions(self.kernel)
         points = points.align_params(assumptions.get_space()).intersect_params(assumptions)
         return not all(is_nonnegative(points, operand) for operand in (division.numerator, division.denominator))
 
     def is_whole(self, expr: Any) -> bool:
-        """Whether Loopy replaces an expression by an integer, because it computes divisions of integers."""
+        """Return whether Loopy replaces an expression by an integer. Loopy computes divisions of integers."""
         if isinstance(expr, (p.FloorDiv, p.Remainder)):
             return self.is_whole(expr.numerator) and self.is_whole(expr.denominator) and not self.is_call(expr)
         return type(expr) is int or (isinstance(expr, p.Variable) and self.is_unrolled(expr.name))
 
     def is_unrolled(self, name: str) -> bool:
-        """Whether Loopy unrolls a loop; it unrolls a vectorised loop where it makes no vectors."""
+        """Return whether Loopy unrolls a loop. Loopy also unrolls a vectorised loop where it makes no vectors."""
         tags = UNROLLED if name == self.vector_iname else (*UNROLLED, VectorizeTag)
         return name in self.inames and bool(self.kernel.iname_tags_of_type(name, tags))
 
@@ -189,7 +190,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return name in self.inames or isinstance(self.kernel.arg_dict.get(name), lp.ValueArg)
 
     def vector_axis(self, variable: Any, indices: tuple[Any, ...]) -> tuple[int | None, tuple[Any, ...]]:
-        """Return the axis along which one access takes a whole vector, or None, and the simplified indices."""
+        """Return the axis along which one access takes a whole vector (None for no axis), and simplified indices."""
         if self.vector_iname:
             simple = tuple(map(self.simplified, indices))
             for axis, index in enumerate(simple):
@@ -247,7 +248,7 @@ class Walk(Mapper):  # type: ignore[misc]
         self, dtype: Type[Any], kind: str, scope: Scope, operands: tuple[Operand, ...], amount: int = 1,
         per_lane: bool = True, lanes: int = 1,
     ) -> bool:
-        """Record operations, one for each component; return whether they count (index arithmetic only on request)."""
+        """Record one operation for each component. Return False for index arithmetic that the user did not ask for."""
         if dtype.kind == "V":
             amount, dtype = amount * values.components(dtype), values.component(dtype)
         if scope.in_index and dtype.kind in "iub" and not self.options.include_index_arithmetic:
@@ -261,7 +262,7 @@ class Walk(Mapper):  # type: ignore[misc]
     def fold(
         self, kind: str, operands: Sequence[Any], scope: Scope, complex_type: Type[Any] | None = None
     ) -> Type[Any]:
-        """Combine operands from left to right, as C does, with one operation for each after the first (-1 is free)."""
+        """Combine operands from left to right, as C does. Each one after the first adds an operation (-1 is free)."""
         total, per_lane, paid = scope.literal, False, 0
         left, negative = self.operand, False
         for position, operand in enumerate(operands):
@@ -277,7 +278,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return total
 
     def operands(self, expr: p.Sum | p.Product, flat: list[Any]) -> tuple[Sequence[Any], Type[Any] | None]:
-        """Return the operands that C combines from left to right, and the type of the result if it is complex."""
+        """Return the operands that C combines from left to right. If the result is complex, also return its type."""
         complex_type = self.complex_type(expr, expr.children)
         if complex_type is None:
             return flat, None
@@ -316,7 +317,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return dtype
 
     def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
-        """Replace each addition of a sum and a product by a ``madd`` that joins both; return whether any was found."""
+        """Replace additions of a sum and a product by a ``madd`` that joins both. Return whether any was found."""
         length = len(self.operations)
         products = sum(values.is_product(term) for term in terms)
         for _ in range(min(products, len(terms) - 1)):
@@ -386,7 +387,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return dtype
 
     def test(self, expr: Any, scope: Scope) -> None:
-        """Walk a test; a test of inames and integer arguments is index arithmetic."""
+        """Walk a test. A test of inames and integer arguments is index arithmetic."""
         if isinstance(expr, p.LogicalNot):
             self.test(expr.child, scope)
         elif isinstance(expr, (p.LogicalAnd, p.LogicalOr)):
@@ -399,7 +400,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return name in self.inames or values.is_size(self.kernel.arg_dict.get(name))
 
     def in_turn(self, expr: p.LogicalAnd | p.LogicalOr, scope: Scope, walk: Callable[[Any, Scope], object]) -> None:
-        """Walk operands; each is evaluated only if the operands before it do not decide the result."""
+        """Walk operands. Each operand is evaluated only if the earlier operands do not decide the result."""
         for child in expr.children:
             walk(child, scope)
             scope = scope.under((child, isinstance(expr, p.LogicalAnd)))
@@ -410,7 +411,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return INT
 
     def decide(self, kind: str, dtype: Type[Any], expr: Any, scope: Scope) -> Type[Any]:
-        """Record a comparison or a select; for complex values, of both parts."""
+        """Record a comparison or a select. Complex values need two, one for each part."""
         self.note(values.real_part(dtype), kind, scope, (), 2 if dtype in COMPLEX else 1)
         self.operand = values.text_of(expr)
         return dtype
@@ -474,7 +475,7 @@ class Walk(Mapper):  # type: ignore[misc]
 
 
 class _Iteration(lp.symbolic.SubstitutionMapper):  # type: ignore[misc]
-    """Replaces inames of unrolled loops by their values, and computes integers where Loopy does."""
+    """Replaces inames of unrolled loops by values, and computes integers where Loopy does."""
 
     def __init__(self, at: Mapping[Any, int], is_call: Callable[[Any], bool]) -> None:
         super().__init__(at.get)
@@ -495,14 +496,14 @@ class _Iteration(lp.symbolic.SubstitutionMapper):  # type: ignore[misc]
 
 
 class _OuterIteration(_Iteration):
-    """As :class:`_Iteration`, but leaves a nested subscript unchanged, since it has copies of its own."""
+    """Works as :class:`_Iteration`, but leaves nested subscripts unchanged. Nested subscripts have their own copies."""
 
     def map_subscript(self, expr: p.Subscript) -> Any:
         return expr
 
 
 def member_access(expr: Any) -> tuple[Any, tuple[str, ...]]:
-    """Return the aggregate and the names of a member: ``a[i]`` and ("s0",) for ``a[i].s0``."""
+    """Return the aggregate and the names of a member. For ``a[i].s0`` these are ``a[i]`` and ("s0",)."""
     member: tuple[str, ...] = ()
     while isinstance(expr, p.Lookup):
         expr, member = expr.aggregate, (expr.name, *member)
@@ -516,7 +517,7 @@ def array_access(expr: Any) -> tuple[str, tuple[Any, ...]]:
 
 
 def _iterations(kernel: lp.LoopKernel, iname: str) -> range:
-    """Return the values of an unrolled loop; an empty range if they are not constants."""
+    """Return the values of an unrolled loop. The range is empty if these values are not constants."""
     lower, upper = sets.bounds(kernel, iname, constants_only=True)
     first, last = lower.min_val(), upper.max_val()
     return range(first.to_python(), last.to_python() + 1) if first.is_int() and last.is_int() else range(0)
@@ -536,7 +537,7 @@ def _is_broadcast(variable: Any, axis: int) -> bool:
 
 
 def _factors(expr: Any) -> Iterator[Any]:
-    """Yield the factors that C multiplies from left to right; ``a*(b*c)**2`` is written ``a * b * c * b * c``."""
+    """Yield the factors that C multiplies from left to right. In C, ``a*(b*c)**2`` is ``a * b * c * b * c``."""
     if isinstance(expr, p.Power) and p.is_constant(expr.exponent) and expr.exponent == 2:
         yield from (*_factors(expr.base), *_factors(expr.base))
     elif isinstance(expr, p.Product):
@@ -547,10 +548,10 @@ def _factors(expr: Any) -> Iterator[Any]:
 
 
 def _computed(name: str, operands: list[Type[Any]], result: Type[Any]) -> tuple[Type[Any], str]:
-    """Return the type that a function computes in, and its kind of operation.
+    """Return the type that a function computes in, and the kind of its operation.
 
-    If an operand is complex, this is its type. Else, if the result is an integer (``isnan``), this is the type of any
-    operand; otherwise it is the type of the result.
+    If an operand is complex, the type is that of the operand. Otherwise, if the result is an integer (``isnan``), the
+    type is that of any operand. In all other cases it is the type of the result.
     """
     dtype = next((operand for operand in operands if operand in COMPLEX or result.kind in "iub"), result)
     if name == "abs" and dtype.kind == "f":

@@ -3,8 +3,8 @@
 isl cannot represent a product of a parameter and a variable. A flattened index such as ``a[n*i + j]`` is therefore
 split into axes: column j of row i, where rows have n cells.
 
-The distance of a lane is the difference between the next lane's address and its own, along local axis 0 (last lane:
-between its own and the previous lane's). An access with several distances is divided into parts of one distance each.
+The *distance* of a lane is the address of the next lane minus the lane's address, along local axis 0. The last lane has
+the distance of the previous lane. An access with several distances is divided into parts of one distance each.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class Layout:
         return Layout(strides, None if self.shape is None else _without(self.shape, axis))
 
     def of_member(self, indices: tuple[Any, ...], parts: int, part: int) -> tuple[tuple[Any, ...], Layout]:
-        """Return the indices and the layout of a member of each cell; a cell has ``parts`` parts of equal size.
+        """Return the indices and the layout of a member of each cell. A cell has ``parts`` parts of equal size.
 
-        ``a[i].s1`` of float4 is cell 4*i + 1 of an array of float; ``a[n*i + j].s1``, which is split, is cell
-        (n*i + j, 1).
+        ``a[i].s1`` of float4 is cell 4*i + 1 of an array of float. ``a[n*i + j].s1`` is split, so it is cell (n*i + j,
+        1).
         """
         axis = self.unit_axis
         strides = tuple(parts * stride for stride in self.strides)
@@ -75,7 +75,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Resolved:
-    """An index tuple at the points of a domain; the fields are as in :class:`Access`."""
+    """An index tuple at the points of a domain. The fields are as in :class:`Access`."""
 
     layout: Layout
     cells: isl.Map | None
@@ -100,7 +100,7 @@ class Indexing:
         self.extents = cache(self._extents)
 
     def access(self, event: values.AccessEvent, domain: Domain, width: int) -> Access:
-        """Return the access that an event makes at the points of a domain, with ``width`` lanes along local axis 0."""
+        """Return the access of an event at the points of a domain. There are ``width`` lanes along local axis 0."""
         variable = self.kernel.get_var_descriptor(event.array)
         linear = bool(event.indices) and isinstance(event.indices[0], lp.symbolic.LinearSubscript)
         indices = (event.indices[0].index,) if linear else event.indices
@@ -137,7 +137,6 @@ class Indexing:
         )
 
     def statistics(self) -> tuple[Statistic, ...]:
-        """Return the statistics that have a largest value."""
         bounds = {name: self.domains.values_without_data(name) for name in sorted(self.domains.data_inames)}
         most = self._most | {name: (points,) for name, points in bounds.items() if points is not None}
         return tuple(
@@ -146,7 +145,7 @@ class Indexing:
         )
 
     def _span(self, array: str, domain: Domain, indices: tuple[Any, ...]) -> IndexSpan | None:
-        """Return how local the data-dependent indices of an array are, if statistics have its span."""
+        """Return how local the data-dependent indices of an array are, or None if statistics have no span of it."""
         key = f"{array}{SPAN}"
         if array not in self.domains.private:
             self.domains.keys[key] = None
@@ -157,7 +156,7 @@ class Indexing:
         return IndexSpan(self.domains.statistics[key], axes or tuple(range(len(indices))))
 
     def _walks(self, domain: Domain, indices: tuple[Any, ...], layout: Layout) -> bool:
-        """Whether a data-dependent loop goes along adjacent cells, with an index that depends on no other data."""
+        """Return whether a data-dependent loop goes along adjacent cells. The index may depend on no other data."""
         known = {*domain.names, *self.domains.parameters}
         by_data = [str(index) for index in indices if not known.issuperset(names_in(index))]
         if len(by_data) != 1 or len(layout.strides) != len(indices):
@@ -199,7 +198,7 @@ class Indexing:
         return Resolved(layout, cells, cells is not None, extents, strides)
 
     def _flattened(self, lanes: Lanes, split: list[tuple[IndexAxis, ...]], layout: Layout) -> Resolved:
-        """Resolve indices such as n*i + j, from the axes into which each is split."""
+        """Return indices such as n*i + j, split into axes, as resolved indices."""
         parts: list[Any] = []
         strides: list[Any] = []
         shape: list[isl.Set] = []
@@ -235,7 +234,7 @@ class Indexing:
         return indices, inside
 
     def _cells(self, points: isl.Set, indices: tuple[Any, ...]) -> isl.Map | None:
-        """Return the map from points to cells; None where an index is not quasi-affine."""
+        """Return the map from points to cells, or None if an index is not quasi-affine."""
         space = points.get_space()
         try:
             axes = pw_affs(space, indices)
@@ -260,7 +259,7 @@ class Indexing:
 
 
 def _axis_stride(variable: Any, axis: int) -> Any:
-    """Return the distance of neighbours along an axis, in cells; very large along an axis of separate arrays."""
+    """Return the distance of neighbours along an axis, in cells. It is very large along an axis of separate arrays."""
     tag = variable.dim_tags[axis]
     if isinstance(tag, SeparateArrayArrayDimTag):
         inner = zip(variable.dim_tags[axis + 1:], variable.shape[axis + 1:], strict=True)
@@ -269,7 +268,7 @@ def _axis_stride(variable: Any, axis: int) -> Any:
 
 
 def _member(event: values.AccessEvent, whole: values.Type[Any]) -> tuple[values.Type[Any], int, int]:
-    """Return the type of a member, how many members of its size the whole type holds, and the member's position."""
+    """Return the type of a member, the number of members of its size in the whole type, and the member's position."""
     member, byte = values.member_of(whole, event.member)
     if whole.itemsize % member.itemsize or byte % member.itemsize:
         name = f"{event.array}[...].{'.'.join(event.member)}"
@@ -285,7 +284,7 @@ def _without(items: tuple[Any, ...], position: int) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class IndexAxis:
-    """One axis of a flattened index; expressions of pymbolic."""
+    """One axis of a flattened index. The values are expressions of pymbolic."""
 
     index: Any  # affine in the inames
     stride: Any  # a product of parameters
@@ -293,7 +292,7 @@ class IndexAxis:
 
 
 def _axes_of(index: Any, names: tuple[str, ...]) -> tuple[IndexAxis, ...]:
-    """Return the axes into which an index can be split, the slowest first, or the whole index as one axis."""
+    """Return the axes into which an index can be split, slowest first. If no split works, return it as one axis."""
     whole = (IndexAxis(index, 1, None),)
     coefficients = None if affine_form(index) is not None else _coefficients(index, names)
     if coefficients is None:
@@ -343,14 +342,14 @@ def _polynomial(expr: Any) -> Polynomial | None:
 
 
 class Lanes:
-    """The lanes of one domain, ``width`` of them along local axis 0."""
+    """The lanes of one domain. There are ``width`` lanes along local axis 0."""
 
     def __init__(self, domain: Domain, width: int, parameters: tuple[str, ...]) -> None:
         self.domain, self.width, self.parameters = domain, width, parameters
         self.position = domain.axes.index("l.0") if "l.0" in domain.axes else None
 
     def strides(self, indices: tuple[Any, ...], layout: Layout) -> tuple[LaneStride, ...]:
-        """Return the distances between lanes; an empty tuple if they depend on data."""
+        """Return the distances between lanes. The result is empty if the distances depend on data."""
         if self.position is None or not indices:
             return (LaneStride(quasi_polynomial(0, self.parameters), None, 0),)
         parts: list[tuple[isl.Set | None, tuple[Any, ...]]] = [(None, ())]
@@ -363,7 +362,7 @@ class Lanes:
         )
 
     def steps(self, index: Any) -> list[LaneStep]:
-        """Return the differences of ``index`` between a lane and the next, each with its points."""
+        """Return the differences of ``index`` between a lane and the next. Each difference comes with its points."""
         if self.domain.tied:
             return self.steps_by_relation(index)
         lane = self.domain.names[self.position or 0]
@@ -391,7 +390,7 @@ class Lanes:
         ]
 
     def neighbours(self, step: int) -> isl.Map:
-        """Return pairs of instances of lanes l and l + step; with step -1, l is only the last lane."""
+        """Return pairs of instances of lanes l and l + step. If step is -1, l is only the last lane."""
         points, names, lane = self.domain.points, self.domain.names, self.position
         tests = [f"e{lane} = d{lane} + {step}", f"d{lane} {'<' if step > 0 else '>='} {max(self.width - 1, 1)}"]
         tests += [f"d{k} = e{k}" for k, name in enumerate(names) if k != lane and name not in self.domain.tied]
@@ -428,7 +427,7 @@ def _both(left: isl.Set | None, right: isl.Set | None) -> isl.Set | None:
 
 @lru_cache(maxsize=1024)
 def quasi_polynomial(expr: Any, parameters: tuple[str, ...]) -> isl.PwQPolynomial:
-    """Return an expression in parameters as a quasi-polynomial of the parameters that it uses."""
+    """Return an expression as a quasi-polynomial of the parameters in this expression."""
     if isinstance(expr, (int, np.integer)):
         return isl.PwQPolynomial(f"{{ {int(expr)} }}")
     used = names_in(expr)
@@ -462,10 +461,11 @@ class _QuasiPolynomial(CachedEvaluationMapper):  # type: ignore[misc]
 def uniform_scalars(kernel: lp.LoopKernel, axes: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
     """Return the private scalars that are equal for all work-items of a group, with the loops around their writes.
 
-    An example is ``box = list[g, k]``. An address that uses it depends on data, but the distance between lanes does
-    not. Each write to such a scalar is unconditional, and its value depends only on loops that are not on a local axis,
-    on arguments that the kernel does not write, and on other such scalars. The scalar may differ outside of the loops
-    around its writes, since lanes leave a loop at different iterations. `axes` are the hardware axes of inames.
+    An example is ``box = list[g, k]``. An address that uses such a scalar depends on data, but the distance between
+    lanes does not. Each write to the scalar is unconditional. The written value depends only on loops that are not on a
+    local axis, on arguments that the kernel does not write, and on other such scalars. The scalar may differ outside of
+    the loops around its writes, since lanes leave a loop at different iterations. ``axes`` are the hardware axes of
+    inames.
     """
     written = {name for instruction in kernel.instructions for name in instruction.assignee_var_names()}
     shared = frozenset(kernel.arg_dict.keys() - written)

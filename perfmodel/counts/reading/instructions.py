@@ -1,4 +1,4 @@
-"""One instruction: its step in the dataflow, where it is a vector, and the declaration of C code."""
+"""One instruction: its step in the dataflow, its vectors, and the declaration of C code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Leaf = tuple[str, Cell, list[OpKind]]  # a value that is read, and the operation
 
 @dataclass
 class PathWalk(Walk):
-    """The walk over an instruction that also notes each value's path to the result, in C's order."""
+    """A walk over an instruction that also notes each value's path to the result, in C's order."""
 
     leaves: list[Leaf] = field(default_factory=list)
     #: For each expression being walked, how many leaves there were before it and before each of its operands.
@@ -78,7 +78,7 @@ class PathWalk(Walk):
         return dtype
 
     def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:
-        """Turn products and their additions into ``madd`` on the paths too."""
+        """Replace products and additions by ``madd`` on the paths too."""
         if not super().join_products(terms, before, scope):
             return False
         starts = [*self.frames[-1][1:], len(self.leaves)]
@@ -115,7 +115,7 @@ class PathWalk(Walk):
 
 
 def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
-    """Return the inames of loops that are unrolled, are lanes of a vector, or run once at all sizes."""
+    """Return the inames of three kinds of loops: unrolled loops, lanes of a vector, and loops that run once."""
     def runs_once(name: str) -> bool:
         domain = sets.inames_domain(kernel, [name])
         domain = domain.project_out_except([name], [isl.dim_type.set])
@@ -137,7 +137,7 @@ def _space(kernel: lp.LoopKernel, name: str) -> str | None:
 
 
 def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
-    """Return an index as an affine form; None if it has data or products of names."""
+    """Return an index as an affine form, or None if the index has data or products of names."""
     if isinstance(expr, lp.symbolic.LinearSubscript):
         return None
     form = affine_form(expr)
@@ -155,7 +155,7 @@ Part = tuple[str, tuple[Condition, ...]]  # the vectorised iname, or "", and the
 
 
 def vectorised(domains: Domains, launch: int, instruction: lp.MultiAssignmentBase) -> tuple[Part, ...]:
-    """Return the parts of an instruction's domain: each with the iname that is vectorised there, or ""."""
+    """Return the parts of an instruction's domain, each with the vectorised iname of this part or with ""."""
     kernel, names = domains.kernel, instruction.within_inames
     iname = vector_iname(kernel, instruction)
     if not iname:
@@ -171,7 +171,7 @@ def vectorised(domains: Domains, launch: int, instruction: lp.MultiAssignmentBas
 
 
 def vector_iname(kernel: lp.LoopKernel, instruction: lp.MultiAssignmentBase) -> str:
-    """Return the iname along which Loopy vectorises an instruction; "" if there is none."""
+    """Return the iname along which Loopy vectorises an instruction, or "" if there is none."""
     for iname in () if instruction.atomicity else instruction.within_inames:
         if kernel.iname_tags_of_type(iname, VectorizeTag):
             check = VectorizabilityChecker(kernel, iname, kernel.get_constant_iname_length(iname))
@@ -194,7 +194,7 @@ def _partial_vectors(points: isl.Set, iname: str, lanes: int) -> isl.Set:
 
 
 def _outside_of_slabs(kernel: lp.LoopKernel, names: Collection[str]) -> tuple[p.Comparison, ...]:
-    """Return the conditions outside of slabs: the first or last iterations that Loopy splits off loops."""
+    """Return the conditions outside of slabs. A slab is the first or last iterations that Loopy splits off a loop."""
     tests: list[p.Comparison] = []
     for name in sorted(names):
         first, last = kernel.iname_slab_increments.get(name, (0, 0))
@@ -222,13 +222,13 @@ DECLARED = (
 
 @dataclass(frozen=True)
 class Declaration:
-    """What one execution of a C instruction does."""
+    """The declared effects of one execution of a C instruction."""
 
     operations: Operations = field(default_factory=dict)  # by type and kind
     accesses: tuple[AccessEvent, ...] = ()
 
     def step(self, kernel: lp.LoopKernel, instruction: lp.CInstruction) -> Step:
-        """Return the step of the instruction; its declared operations form one dependence chain."""
+        """Return the step of the instruction. Its declared operations form one dependence chain."""
         path = tuple(kind for kind, amount in self.operations.items() for _ in range(amount))
         amounts = Counter[OpKind](dict(self.operations))
         for event in self.accesses:
@@ -296,7 +296,7 @@ def _problem(part: str, amounts: Any) -> str:
 
 
 def _accessed(kernel: lp.LoopKernel, instruction: lp.CInstruction, text: str) -> tuple[str, tuple[Any, ...]]:
-    """Return the array and the indices of ``"a[i, j + 1]"`` or, where the indices are not declared, ``"a"``."""
+    """Return the array and the indices of ``"a[i, j + 1]"``. The text ``"a"`` means that indices are not declared."""
     try:
         if len(text) > LONGEST:
             raise ValueError

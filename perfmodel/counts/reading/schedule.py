@@ -1,4 +1,4 @@
-"""Scheduling and code generation by Loopy, and refused kernels, by the type and text of errors of Loopy 2025.2."""
+"""Scheduling and code generation by Loopy. Kernels are refused by the type and text of errors of Loopy 2025.2."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from perfmodel.errors import CountError, KernelError, PerfModelError, listed
 
 
 def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
-    """Return the translation unit as one preprocessed and linearized kernel, or refuse it."""
+    """Return the translation unit as one preprocessed and linearized kernel, or raise an error that refuses it."""
     for kernel in t_unit.callables_table.values():
         if isinstance(kernel, lp.CallableKernel):
             refuse_unbounded(sets.domains(kernel.subkernel))
@@ -82,7 +82,7 @@ def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
 
 
 def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.TranslationUnit:
-    """Return the translation unit with types for arguments without one."""
+    """Return the translation unit with types for arguments that have none."""
     if len(t_unit.entrypoints) != 1:
         return t_unit  # which `schedule` refuses
     kernel = t_unit.default_entrypoint
@@ -102,10 +102,10 @@ def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.Tran
 
 
 def refuse_unbounded(domains: Iterable[isl.Set]) -> None:
-    """Raise unless every loop has finitely many iterations for each value of the parameters.
+    """Raise an error if a loop has infinitely many iterations for some value of the parameters.
 
     Outer loops are parameters of inner domains. Loopy's main branch leaves the loop of a sequential scan in a second
-    domain; one of the two domains must bound the loop.
+    domain. Then one of the two domains must bound the loop.
     """
     domains = [*domains]
     bounded = {
@@ -174,7 +174,7 @@ class _RedirectedInput(redirect_stdout[io.StringIO]):
 
 @contextmanager
 def refusals(t_unit: lp.TranslationUnit) -> Iterator[None]:
-    """Turn every exception of Loopy, except warnings, into a KernelError of one line; suppress what Loopy prints."""
+    """Turn every exception of Loopy, except warnings, into a KernelError of one line. Suppress what Loopy prints."""
     try:
         with _RedirectedInput(io.StringIO()), redirect_stdout(io.StringIO()):
             yield
@@ -185,7 +185,7 @@ def refusals(t_unit: lp.TranslationUnit) -> Iterator[None]:
 
 
 def refusal(t_unit: lp.TranslationUnit, error: Exception) -> KernelError:
-    """Return the error to raise where Loopy refuses a kernel: the reason in one line, with advice."""
+    """Return the error for a kernel that Loopy refuses. It has the reason in one line, and advice."""
     names = _untyped(t_unit) if isinstance(error, lp.diagnostic.TypeInferenceFailure) else ()
     if names:
         return _untyped_arguments(names)
@@ -216,13 +216,12 @@ def _untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class BuildCheck:
-    """The cached result of a check: why the kernel cannot be built, with advice; empty if it can be built."""
+    """The cached result of a check: the reason why the kernel cannot be built, and advice. Both may be empty."""
 
     problem: str = ""
     advice: str = ""
 
     def to_json(self) -> tuple[str, str]:
-        """Return the two texts."""
         return self.problem, self.advice
 
     @classmethod
@@ -231,13 +230,12 @@ class BuildCheck:
         return cls(*document)
 
     def refuse(self) -> None:
-        """Raise a KernelError if the kernel cannot be built."""
         if self.problem:
             raise KernelError(self.problem, self.advice)
 
 
 def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
-    """Check that compilers accept Loopy's code, and that it stays inside of its arrays; return the result."""
+    """Check that compilers accept Loopy's code, and that the code stays inside of arrays. Return the result."""
     try:
         t_unit = scheduled()
         with refusals(t_unit):
@@ -251,7 +249,7 @@ def check(scheduled: Callable[[], lp.TranslationUnit]) -> BuildCheck:
 
 
 def refuse_undeclared(kernel: lp.LoopKernel, code: str) -> None:
-    """Raise an error if the code uses an undeclared loop variable. Loopy writes such code to test lanes of a vector."""
+    """Raise an error if the code uses an undeclared loop variable. Loopy's tests of vector lanes can do that."""
     # removes comments, which name slabs, and macros, which have arguments
     code = re.sub(r"/\*.*?\*/|//[^\n]*|^[ \t]*#(?:\\\n|[^\n])*", "", code, flags=re.DOTALL | re.MULTILINE)
     for iname in sorted(kernel.all_inames()):
@@ -273,7 +271,7 @@ _HOST_WORDS = frozenset({*keyword.kwlist, "allocator", "queue", "wait_for"})
 
 
 def refuse_names(t_unit: lp.TranslationUnit) -> None:
-    """Raise if a name of the kernel is reserved: Loopy accepts it, but a compiler refuses it."""
+    """Raise an error if a name of the kernel is reserved. Loopy accepts such a name, but a compiler refuses it."""
     if not isinstance(t_unit.target, lp.OpenCLTarget):
         return
     kernel = t_unit.default_entrypoint
@@ -289,12 +287,12 @@ def refuse_names(t_unit: lp.TranslationUnit) -> None:
 
 
 def refuse_outside(t_unit: lp.TranslationUnit) -> None:
-    r"""Raise unless every access lies inside of its array at all sizes that the assumptions admit.
+    r"""Raise an error unless every access lies inside of its array at all sizes that the assumptions admit.
 
     Loopy compares each index with the array's shape, axis by axis. But the code declares as many cells of a temporary
-    as its shape has, and addresses them by its strides: 32 rows of 32 columns at stride 33 exceed their 32*32 cells.
-    So Loopy's check runs again on a kernel in which arrays have one axis: an access at index :math:`x` to an array with
-    constant strides :math:`s` and :math:`N` declared cells must have :math:`0 \le \sum_k s_k x_k < N`.
+    as its shape has, and addresses them by strides: 32 rows of 32 columns at stride 33 exceed their 32*32 cells. So
+    Loopy's check runs again on a kernel in which arrays have one axis. Let an array have constant strides :math:`s` and
+    :math:`N` declared cells. An access at index :math:`x` must then have :math:`0 \le \sum_k s_k x_k < N`.
     """
     kernel = t_unit.default_entrypoint
     if kernel.options.enforce_array_accesses_within_bounds is not True:
@@ -317,7 +315,7 @@ def refuse_outside(t_unit: lp.TranslationUnit) -> None:
 
 
 def _declared_cells(kernel: lp.LoopKernel, array: Any) -> int | None:
-    """Return how many cells the code declares for a temporary with constant strides; None if this is unknown."""
+    """Return how many cells the code declares for a temporary with constant strides, or None if this is unknown."""
     tags = array.dim_tags
     if not isinstance(array, lp.TemporaryVariable) or not tags or not all(
         isinstance(tag, FixedStrideArrayDimTag) and isinstance(tag.stride, (int, np.integer)) for tag in tags
@@ -334,7 +332,7 @@ def _declared_cells(kernel: lp.LoopKernel, array: Any) -> int | None:
 
 
 class _Flat(IdentityMapper):  # type: ignore[misc]
-    """Rewrites a kernel so that the temporaries with these numbers of cells have one axis."""
+    """Rewrites a kernel so that the temporaries in ``cells`` have one axis."""
 
     def __init__(self, kernel: lp.LoopKernel, cells: dict[str, int]) -> None:
         super().__init__()

@@ -1,7 +1,8 @@
 """Loopy's sets and functions as islpy's, from the released Loopy (2025.2) and from its main branch.
 
-The main branch keeps objects of namedisl since d9719462 (July 2026): domains and assumptions may be unions, functions
-have a domain without dimensions, and a fixed size stays a parameter. Both versions have the same number.
+Since d9719462 (July 2026) the main branch keeps objects of namedisl, with three differences: domains and assumptions
+may be unions, functions have a domain without dimensions, and a fixed size stays a parameter. Both versions of Loopy
+have the same number.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ SET, PARAM, IN = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_
 
 
 def are_named(kernel: lp.LoopKernel) -> bool:
-    """Whether a kernel is from Loopy's main branch: its sets are then objects of namedisl."""
+    """Return whether a kernel is from Loopy's main branch. The sets of such a kernel are objects of namedisl."""
     return not isinstance(kernel.assumptions, isl.BasicSet)
 
 
 def plain(thing: Any) -> Any:
-    """Convert a set or function of Loopy to islpy; return anything else, such as a number, unchanged."""
+    """Convert a set or function of Loopy to islpy. Return anything else, such as a number, unchanged."""
     if hasattr(thing, "as_isl"):
         thing = thing.as_isl()
     if isinstance(thing, isl.BasicSet):
@@ -33,7 +34,7 @@ def plain(thing: Any) -> Any:
 
 
 def domains(kernel: lp.LoopKernel) -> list[isl.Set]:
-    """Return the domains of a kernel; outer loops are parameters of inner domains."""
+    """Return the domains of a kernel. Outer loops are parameters of inner domains."""
     return [_without_fixed(kernel, plain(domain)) for domain in kernel.domains]
 
 
@@ -52,7 +53,7 @@ def bounds(kernel: lp.LoopKernel, iname: str, constants_only: bool = False) -> t
 
 
 def axis_base(kernel: lp.LoopKernel, iname: str) -> tuple[isl.Aff, Any]:
-    """Return the first value of an iname on a hardware axis in the generated code, and the same as an expression."""
+    """Return the first value of an iname on a hardware axis in the code, as a function and as an expression."""
     first = get_hw_axis_base_for_codegen(kernel, iname)
     return plain(first), lp.symbolic.aff_to_expr(first)
 

@@ -1,4 +1,4 @@
-"""From a scheduled Loopy kernel to a Program: launches, statements with their domains, and barriers."""
+"""Reads a scheduled Loopy kernel into a Program: launches, statements with their domains, and barriers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Tests = frozenset[Any]  # predicates
 def extract(
     t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared, options: Options
 ) -> tuple[program.Program, tuple[str, ...]]:
-    """Return the program of a scheduled kernel with one entry point, and the keys of its statistics."""
+    """Return the program of a scheduled kernel with one entry point. Also return the keys of its statistics."""
     try:
         extraction = _Extraction(t_unit, statistics, declared, options)
         return extraction.walk(), tuple(extraction.domains.keys)
@@ -49,7 +49,7 @@ def extract(
 
 
 class Statements:
-    """The operations, accesses and dataflow of one kernel, added launch by launch."""
+    """The operations, accesses and dataflow of one kernel. They are added launch by launch."""
 
     def __init__(
         self, kernel: lp.LoopKernel, callables: Mapping[Any, Any], domains: Domains, declared: Declared,
@@ -75,7 +75,7 @@ class Statements:
         self.width = launch.group_shape[0] if launch.group_shape else 1
 
     def collected(self) -> tuple[tuple[program.Statement, ...], tuple[program.Statement, ...]]:
-        """Return the statements, and the comparisons and selects."""
+        """Return the statements with operations and accesses, and the statements with comparisons and selects."""
         for tag in self.options.access_tags:
             if tag not in self.tags:
                 problem = f"access_tags={tag!r} is not a tag of an access"
@@ -87,7 +87,7 @@ class Statements:
         return tuple(statements), tuple(each for each in decisions if each.operations)
 
     def _domains_of_arms(self) -> Callable[[Hashable, Executed], Domain]:
-        """Return a function that gives the domain, with the share to count, of a kind of operation or an access."""
+        """Return a function from a kind of operation, or an access, to the domain with the share to count."""
         weights: dict[Hashable, dict[Arm, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
         arms = {key: Arm(key[0], tests) for key, tests in self.order.items() if tests}
         for key, arm in arms.items():
@@ -107,7 +107,7 @@ class Statements:
         return where
 
     def _parts(self, key: Executed, where: Callable[[Hashable, Executed], Domain]) -> Iterator[program.Statement]:
-        """Yield the statements at a schedule position; there is one for each of the instruction's domains."""
+        """Yield the statements at a schedule position, one for each domain of the instruction."""
         parts: dict[Domain, tuple[list[Any], list[Any], list[Any]]] = defaultdict(lambda: ([], [], []))
         for kind, amount in self.operations[key].items():
             parts[where(kind, key)][0].append(program.Operation(*kind, amount))
@@ -121,7 +121,7 @@ class Statements:
     def add_test(
         self, test: Any, inames: Iterable[str], place: NodePath, passed: Iterable[Any] = (), shared: bool = False
     ) -> None:
-        """Add a test in a nest of inames; ``shared`` is True if it is unknown whether instructions share the test."""
+        """Add a test in a nest of inames. If ``shared``, it is unknown whether instructions share the test."""
         self.place, self.instruction = place, ""
         options = Options(include_index_arithmetic=self.options.include_index_arithmetic)
         walk = Walk(self.kernel, self.callables, options)
@@ -130,7 +130,7 @@ class Statements:
         self._record(walk, inames, conditions, partial(self.domains.at_test, shared=shared))
 
     def add_instruction(self, identifier: str, place: NodePath) -> None:
-        """Add the execution of an instruction, if ``within`` selects it."""
+        """Add the execution of an instruction, if ``within`` selects the instruction."""
         instruction = self.kernel.id_to_insn[identifier]
         self.place, self.instruction = place, identifier
         if self.selected is None or identifier in self.selected:
@@ -157,7 +157,7 @@ class Statements:
         return key
 
     def _now(self, test: Any) -> Any:
-        """Return a test with the number of earlier writes added to each name, so that equal tests have equal values."""
+        """Return a test with the number of earlier writes added to each name. Equal tests then have equal values."""
         times = {p.Variable(name): number for name, number in self.written.items()}
         return lp.symbolic.SubstitutionMapper(
             lambda name: p.Variable(f"{name.name}@{times[name]}") if name in times else None
@@ -175,7 +175,7 @@ class Statements:
     def _record(
         self, walk: Walk, inames: Iterable[str], conditions: tuple[Condition, ...], where: Callable[..., Domain]
     ) -> None:
-        """Add the events of a walk; a vectorised access, or an operation not made for each lane, is executed once."""
+        """Add the events of a walk. Vectorised accesses, and operations not made for each lane, are executed once."""
         names = frozenset(inames)
         once = names - {walk.vector_iname}
         for number, operation in enumerate(walk.operations):
@@ -222,7 +222,7 @@ def instructions_within(kernel: lp.LoopKernel, within: str) -> frozenset[str] | 
 
 
 def schedule_tree(items: Iterator[Any]) -> tuple[Node, ...]:
-    """Return the nodes of a linearization up to the end of a loop, or of a launch."""
+    """Return the nodes of a linearization up to the end of a loop or a launch."""
     nodes: list[Node] = []
     for item in items:
         if isinstance(item, (LeaveLoop, ReturnFromKernel)):
@@ -299,8 +299,8 @@ class _Extraction:
     def walk_siblings(self, block: _Block, positions: range, tested: Tests) -> None:
         """Walk siblings as Loopy writes them: the longest group that shares a test is under one ``if``.
 
-        Loopy also groups siblings that share a check of bounds; such a group may end where lanes of other inames begin,
-        and split a group that shares a test.
+        Loopy also groups siblings that share a check of bounds. Such a group may end where lanes of other inames begin.
+        It may also split a group that shares a test.
         """
         first, unsure = positions.start, frozenset[Any]()
         while positions:
@@ -335,7 +335,7 @@ class _Extraction:
             self.add_barrier(node.scope, block.nodes, block.loops)
 
     def required(self, node: Node, inner: Set[str]) -> Tests:
-        """Return the predicates that all instructions below share and that depend on no inner iname."""
+        """Return the predicates that all instructions below share. They depend on no inner iname."""
         if not self.guarded or program.has_barrier(node):
             return frozenset()
         instructions = [self.kernel.id_to_insn[identifier] for identifier in program.instructions_in(node)]
@@ -343,7 +343,7 @@ class _Extraction:
         return frozenset(test for test in shared if lp.symbolic.get_dependencies(test).isdisjoint(inner))
 
     def add_tests(self, block: _Block, group: range, made: Tests, tested: Tests, unsure: Tests) -> None:
-        """Add the tests of the ``if`` around a group, which Loopy sorts by their representation and joins by ``&&``."""
+        """Add the tests of the ``if`` around a group. Loopy sorts them by representation and joins them by ``&&``."""
         if not made or block.around is None:
             return
         below = {identifier for position in group for identifier in program.instructions_in(block.nodes[position])}
@@ -376,7 +376,7 @@ class _Extraction:
 
 
 def _is_product(joint: isl.Set, alone: isl.Set) -> bool:
-    """Whether ``joint`` is a product of group axes and of loops, which are the dimensions of ``alone``."""
+    """Return whether ``joint`` is a product of group axes and of loops. ``alone`` has the loops as dimensions."""
     names = alone.get_var_names(SET)
     loops = groups = joint
     for index in range(joint.dim(SET)):
@@ -432,7 +432,7 @@ def _moved(domain: isl.Set, texts: Mapping[str, str]) -> isl.Set:
 def grid_and_group(
     domains: Domains, callables: Mapping[Any, Any], instructions: frozenset[str]
 ) -> tuple[tuple[isl.PwAff, ...], tuple[int, ...]]:
-    """Return the work-groups along each group axis and the work-items along each local axis."""
+    """Return the number of work-groups along each group axis and of work-items along each local axis."""
     extents = _extents(domains, instructions)
     if extents is None:
         functions = constantdict({
@@ -462,7 +462,7 @@ def _constant(extent: Any) -> int:
 
 
 def _extents(domains: Domains, instructions: frozenset[str]) -> tuple[list[Any], list[Any]] | None:
-    """Return the extents of the group and local axes; None unless one constraint determines each extent."""
+    """Return the extents of the group and local axes, or None unless one constraint determines each extent."""
     kernel, axes = domains.kernel, domains.axes
     if kernel.overridden_get_grid_sizes_for_insn_ids:
         return None
@@ -482,7 +482,7 @@ def _extents(domains: Domains, instructions: frozenset[str]) -> tuple[list[Any],
 
 
 def _groups(line: isl.Set) -> isl.PwAff | None:
-    """Return the extent of a line that begins at 0, if one constraint gives it; else None."""
+    """Return the extent of a line that begins at 0, or None unless one constraint gives the extent."""
     basics = line.compute_divs().get_basic_sets()
     if len(basics) != 1:
         return None

@@ -38,7 +38,7 @@ def space_of(variable: Any) -> str:
 
 
 def in_memory(variable: Any) -> bool:
-    """Whether the variable is in memory; value arguments, and scalars without shared storage, are not."""
+    """Return whether the variable is in memory. Value arguments and scalars without shared storage are not."""
     if isinstance(variable, lp.TemporaryVariable):
         is_scalar = variable.shape == () and variable.base_storage is None
         return variable.address_space != lp.AddressSpace.PRIVATE or not is_scalar
@@ -46,7 +46,7 @@ def in_memory(variable: Any) -> bool:
 
 
 def memory_type(variable: Any) -> Type[Any]:
-    """Return the type that a variable's values have in memory, where a bool is a char."""
+    """Return the type of a variable's values in memory. There a bool is a char."""
     if variable.dtype is None:
         return INT
     dtype = np.dtype(variable.dtype.numpy_dtype)
@@ -75,7 +75,7 @@ def is_size(argument: Any) -> bool:
 
 
 def array_bytes(t_unit: lp.TranslationUnit) -> tuple[int, int]:
-    """Return the maximum over launches of the bytes of local memory, and of private memory; shapes are constant."""
+    """Return the largest sizes [B] of local and private memory over launches. Arrays with constant shapes count."""
     kernel = t_unit.default_entrypoint
     names = [item.kernel_name for item in kernel.linearization if isinstance(item, CallKernel)]
     launches = [_declared_bytes(kernel, _temporaries_in(kernel, name)) for name in names]
@@ -90,7 +90,7 @@ def _temporaries_in(kernel: lp.LoopKernel, launch: str) -> Set[str]:
 
 
 def _declared_bytes(kernel: lp.LoopKernel, names: Set[str]) -> Counter[Any]:
-    """Return the bytes of temporaries by address space; aliases of a declared storage take none."""
+    """Return the bytes of temporaries by address space. Aliases of a declared storage take none."""
     sizes: dict[tuple[Any, str, Any], int] = {}
     for variable in map(kernel.temporary_variables.__getitem__, names):
         shape = variable.storage_shape or variable.shape  # with padding, or without
@@ -107,7 +107,7 @@ def _declared_bytes(kernel: lp.LoopKernel, names: Set[str]) -> Counter[Any]:
 
 
 def cells_along(extent: int, tag: Any) -> int:
-    """Return the cells of memory along an axis; OpenCL stores a vector of three components as one of four."""
+    """Return the cells of memory along an axis. OpenCL stores a vector of three components as one of four."""
     return 4 if extent == 3 and isinstance(tag, VectorArrayDimTag) else int(extent)
 
 
@@ -119,14 +119,14 @@ def untouched_arrays(t_unit: lp.TranslationUnit, touched: Set[str]) -> tuple[str
 
 
 def components(dtype: np.dtype[Any]) -> int:
-    """Return the components of an OpenCL vector type (3 of a float3); 1 for any other type."""
+    """Return the number of components of an OpenCL vector type (3 of a float3). Any other type has one."""
     if dtype.names is None or dtype.names[0] != "s0" or len({field[0] for field in _fields(dtype).values()}) != 1:
         return 1
     return sum(not name.startswith("padding") for name in dtype.names)
 
 
 def component(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the type of a vector type's components; any other type unchanged."""
+    """Return the type of a vector type's components. Return any other type unchanged."""
     return _fields(dtype)["s0"][0] if dtype.kind == "V" and components(dtype) > 1 else dtype
 
 
@@ -136,7 +136,7 @@ def _fields(dtype: np.dtype[Any]) -> Mapping[str, Any]:
 
 @cache  # NumPy computes a name each time
 def type_name(dtype: np.dtype[Any]) -> str:
-    """Return the name of a type in counts: a vector has its component's name, a structure is ``struct``."""
+    """Return the name of a type in counts. A vector has its component's name. A structure is ``struct``."""
     dtype = component(dtype)
     return "struct" if dtype.kind == "V" else str(dtype.name)
 
@@ -151,7 +151,7 @@ def member_of(dtype: np.dtype[Any], names: tuple[str, ...]) -> tuple[np.dtype[An
 
 
 def structured_types(t_unit: lp.TranslationUnit) -> str:
-    """Return the vector types and structures of all variables, which Loopy's persistent key does not distinguish."""
+    """Return the vector types and structures of all variables. Loopy's persistent key does not distinguish them."""
     texts = []
     for kernel in t_unit.callables_table.values():
         if isinstance(kernel, lp.CallableKernel):
@@ -164,12 +164,12 @@ def structured_types(t_unit: lp.TranslationUnit) -> str:
 
 
 def real_part(dtype: Type[Any]) -> Type[Any]:
-    """Return the type of the parts of a complex type or of a vector's components; any other type unchanged."""
+    """Return the type of the parts of a complex type or of a vector's components. Return any other type unchanged."""
     return component(dtype) if dtype.kind == "V" else COMPLEX.get(dtype, dtype)
 
 
 def promote(left: Type[Any], right: Type[Any]) -> Type[Any]:
-    """Return the C type of an operation on operands of these types; a scalar is widened to a vector."""
+    """Return the C type of an operation on operands of these types. A scalar is widened to a vector."""
     if left.kind == "V" or right.kind == "V":
         return left if left.kind == "V" else right
     for wide, narrow in ((left, right), (right, left)):
@@ -187,7 +187,7 @@ def promote(left: Type[Any], right: Type[Any]) -> Type[Any]:
 
 
 def is_sign(expr: Any) -> bool:
-    """Whether a factor is -1, which is free; a factor 1 is in the code, so it costs a product."""
+    """Return whether a factor is -1, which is free. A factor 1 is in the code, so it costs a product."""
     return p.is_constant(expr) and bool(expr == -1)
 
 
@@ -196,7 +196,7 @@ def is_product(expr: Any) -> bool:
 
 
 def flat_terms(expr: p.Sum | p.Product) -> list[Any]:
-    """Return the operands of nested sums, or of nested products, which C code prints without parentheses."""
+    """Return the operands of nested sums, or of nested products. C code prints these without parentheses."""
     terms: list[Any] = []
     for child in expr.children:
         terms.extend(flat_terms(child) if isinstance(child, type(expr)) else [child])
@@ -204,7 +204,7 @@ def flat_terms(expr: p.Sum | p.Product) -> list[Any]:
 
 
 class _TextMapper(lp.symbolic.StringifyMapper):  # type: ignore[misc]
-    """Writes functions and type annotations as text; Loopy's mapper underlines them or cannot write them."""
+    """Writes functions and type annotations as text. Loopy's mapper underlines them or cannot write them."""
 
     def __init__(self, whole: Set[str]) -> None:
         super().__init__()
@@ -225,7 +225,7 @@ class _TextMapper(lp.symbolic.StringifyMapper):  # type: ignore[misc]
 
 
 def text_of(expr: Any, whole: Set[str] = frozenset()) -> str:
-    """Return an expression as text that can be typed; the arrays in ``whole`` are written without indices."""
+    """Return an expression as text that can be typed. The arrays in ``whole`` are written without indices."""
     return str(_TextMapper(whole)(expr, PREC_NONE))
 
 
