@@ -1,13 +1,13 @@
-"""How many cache lines, and how many cache sets, a few references to one array touch: a :class:`Box`.
+"""The number of cache lines and of cache sets that a few references to one array touch: a :class:`Box`.
 
-The innermost loops touch a *run* of bytes without a gap; outer loops repeat the run at a *pitch*. References with equal
+The innermost loops touch a *run* of bytes without a gap. Outer loops repeat the run at a *pitch*. References with equal
 steps are one box, widened by the distances between their starts::
 
     start
     |== run ==|        |== run ==|        |== run ==|
     |<---- pitch ----->|
 
-Sets matter because a power-of-two pitch puts all runs into few of them: a cache then holds far fewer lines than its
+Sets matter because a power-of-two pitch puts all runs into few sets. A cache then holds far fewer lines than its
 capacity. A line stays if its set receives at most as many lines as the set has ways (:func:`chance_to_stay`).
 """
 
@@ -23,21 +23,21 @@ import numpy.typing as npt
 
 
 class Sweep(NamedTuple):
-    """A loop that moves an address: the bytes of a step, and the number of iterations."""
+    """A loop that moves an address, by the bytes of a step and the number of iterations."""
 
     step: int
     extent: float
 
 
 class Repeat(NamedTuple):
-    """Equal runs: the distance from one to the next [B], and the number of runs."""
+    """Equal runs, by the distance from one run to the next [B] and the number of runs."""
 
     pitch: int
     number: float
 
 
 class Interval(NamedTuple):
-    """A run by its start and length, both in bytes, in lines, or in repeats."""
+    """The start and the length of a run, in bytes, in lines, or in repeats."""
 
     start: int
     length: float
@@ -46,7 +46,7 @@ class Interval(NamedTuple):
 def lines_of_run(length: float, line: int, grid: int, start: int) -> float:
     """Return the mean number of lines of L bytes that r bytes touch: 1 + floor((s mod a + r - 1)/a) a/L.
 
-    A run starts at s (``start``) plus any multiple of a (``grid``); L is ``line``, a multiple of a.
+    A run starts at s (``start``) plus any multiple of a (``grid``). L is ``line``, a multiple of a.
     """
     return 1.0 + floor((start % grid + length - 1) / grid) * grid / line
 
@@ -109,7 +109,6 @@ class BoxLines(NamedTuple):
         return min(self.box.in_sets(sets).reached, max(self.lines, 1.0))
 
     def lines_per_set(self, sets: int) -> float:
-        """Return the lines in each set that is touched."""
         return self.lines / max(min(self.box.in_sets(sets).reached, self.lines), 1.0)
 
     def part(self, factor: float) -> BoxLines:
@@ -118,7 +117,7 @@ class BoxLines(NamedTuple):
 
 @lru_cache(maxsize=4096)  # tiles are the same at all sizes
 def box_of(sweeps: tuple[Sweep, ...], starts: tuple[int, ...], size: int, line: int, grid: int) -> Box:
-    """Return the box of references that start at some bytes of an array; starts and steps ascend.
+    """Return the box of references to an array. Both ``starts`` (in bytes) and the steps of ``sweeps`` ascend.
 
     ``size`` and ``line`` are bytes of an access and of a line. The grid divides all distances between executions.
     """
@@ -154,7 +153,7 @@ def _run_and_repeats(sweeps: Sequence[Sweep], size: int, line: int) -> tuple[flo
 def _widened(
     run: float, repeats: Sequence[Repeat], starts: Sequence[int], line: int
 ) -> tuple[list[float], list[Interval]]:
-    """Return, for the union of boxes with some starts, the runs in each direction, and the parts of a run in bytes."""
+    """Return the union of boxes with some starts: the runs in each direction, and the parts of a run [B]."""
     offsets: list[set[int]] = [set() for _ in repeats]  # in repeats of each direction
     rests = set()
     for start in starts:
@@ -170,7 +169,7 @@ def _widened(
 
 
 def _union(starts: set[int], length: float, gap: int) -> list[Interval]:
-    """Join equal intervals; gaps smaller than ``gap`` are filled."""
+    """Join equal intervals. Gaps smaller than ``gap`` are filled."""
     parts: list[Interval] = []
     for start in sorted(starts):
         if parts and start - sum(parts[-1]) < max(gap, 1):
@@ -182,7 +181,7 @@ def _union(starts: set[int], length: float, gap: int) -> list[Interval]:
 
 @lru_cache(maxsize=65536)
 def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> float:
-    """Return how many sets are touched by equal runs of lines, with one pitch between neighbouring starts.
+    """Return how many sets are touched by equal runs of lines. Neighbouring starts have the distance ``pitch``.
 
     If some sets receive more runs than others, the result is the number of equally filled sets with the same mean
     square, (sum n)^2/sum n^2.
@@ -198,7 +197,7 @@ def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> f
 
 
 def mean_sets(first_lines: Sequence[int] | npt.NDArray[np.int64], run: float, sets: int) -> float:
-    """Return how many sets equal runs touch that start at these lines; sets count as in :func:`sets_reached`."""
+    """Return how many sets are touched by equal runs that start at these lines, as in :func:`sets_reached`."""
     turns, length = divmod(ceil(run), sets)
     starts = np.asarray(first_lines, dtype=np.int64) % sets
     ends = starts + length
@@ -213,8 +212,8 @@ def mean_sets(first_lines: Sequence[int] | npt.NDArray[np.int64], run: float, se
 def chance_to_stay(lines: float, others: Iterable[tuple[float, float]], ways: int) -> float:
     """Return the share of a box's lines whose sets receive no more lines than they have ways.
 
-    ``lines`` is the number of the box's lines in each set that it touches; ``others`` has, for each other box, its
-    lines in a set and its chance to touch the same set.
+    ``lines`` is the number of the box's lines in each set that the box touches. ``others`` has two numbers for each
+    other box: its lines in a set, and its chance to touch the same set.
     """
     chances = {0: 1.0}  # by the lines in a set
     for added, share in ((lines, 1.0), *others):
@@ -227,7 +226,7 @@ def chance_to_stay(lines: float, others: Iterable[tuple[float, float]], ways: in
 def _with_lines(
     chances: Mapping[int, float], more: Sequence[tuple[int, float]], none: float, ways: int
 ) -> dict[int, float]:
-    """Return the distribution of a set's number of lines after more are added; numbers above the ways are dropped."""
+    """Return the distribution of a set's number of lines after more are added, without numbers above the ways."""
     result = {lines: none * chance for lines, chance in chances.items()} if none else {}
     for lines, chance in chances.items():
         for added, share in more:

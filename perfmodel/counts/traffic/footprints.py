@@ -1,7 +1,7 @@
 """The lines that the loops of a launch touch, at given sizes and for a given length of lines.
 
-The *footprint* at a depth of the loop tree is the lines that all loops from there inwards touch, as boxes for each
-array. Row sums of 128 rows of 64 float32, in groups of 64 rows::
+The *depth* of a loop is the number of loops around it. The *footprint* at a depth is the lines that all loops from
+there inwards touch, as boxes for each array. Row sums of 128 rows of 64 float32, in groups of 64 rows::
 
     depth 0   the launch         a: 128 rows of 256 bytes, 512 lines     out: 8 lines
     depth 1   a group            a: 64 rows, 256 lines                   out: 4 lines
@@ -43,7 +43,7 @@ class Cache:
 
 
 class ArrayLines:
-    """The boxes of one array and their lines; immutable."""
+    """The boxes of one array, and their lines. The value is immutable."""
 
     __slots__ = ("_most_in_a_set", "boxes", "lines")
 
@@ -53,7 +53,7 @@ class ArrayLines:
         self._most_in_a_set: dict[int, int] = {}
 
     def most_in_a_set(self, sets: int) -> int:
-        """Return the most lines that any set of a cache receives."""
+        """Return the number of lines that the fullest set of a cache receives."""
         most = self._most_in_a_set.get(sets)
         if most is None:
             most = self._most_in_a_set[sets] = sum([ceil(box.lines_per_set(sets)) for box in self.boxes])
@@ -64,7 +64,7 @@ class ArrayLines:
 
 
 class TouchedLines:
-    """The touched lines of each array; immutable."""
+    """The touched lines of each array. The value is immutable."""
 
     def __init__(self, by_array: Mapping[str, ArrayLines]) -> None:
         self.by_array = by_array
@@ -89,14 +89,14 @@ class TouchedLines:
 
 
 class Sweeps(NamedTuple):
-    """The loops that move an address, steps ascending, and the lowest distance from the start that they reach."""
+    """The loops that move an address, by ascending steps, and the lowest distance from the start that they reach."""
 
     loops: tuple[Sweep, ...]
     lowest: int
 
 
 class ReferenceMotion:
-    """A reference at given sizes: the extents of its loops, and the bytes by which each moves it."""
+    """A reference at given sizes: the extents of its loops, and the bytes by which each loop moves the address."""
 
     __slots__ = ("_sweeps", "extents", "grids", "iterations", "moves", "reference", "starts", "steps")
 
@@ -122,7 +122,7 @@ class ReferenceMotion:
 
     @property
     def at_random(self) -> bool:
-        """Whether data choose each cell."""
+        """Return whether data choose each cell."""
         return self.reference.window is not None
 
     def sweeps(self, depth: int) -> Sweeps:
@@ -137,14 +137,14 @@ class ReferenceMotion:
         return self._sweeps[depth]
 
     def extent(self, depth: int, level: int) -> float:
-        """Return the extent of a loop in the loops from a depth inwards; lanes that a guard excludes count too."""
+        """Return the extent of a loop within the loops from a depth inwards. Lanes that a guard excludes count too."""
         for loop in self.reference.coupled[depth] if self.reference.coupled is not None else ():
             if loop.depth == level and loop.outside:
                 return self._coupled_extent(loop)
         return self.extents[level]
 
     def _coupled_extent(self, loop: CoupledLoop[float]) -> float:
-        """Return the extent of a coupled loop; 0 if nothing is executed outside of it."""
+        """Return the extent of a coupled loop. If nothing is executed outside of the loop, the extent is 0."""
         extent = loop.inside / loop.outside if loop.outside else 0.0
         for around, inside in self.reference.blocks:
             if loop.depth == around:
@@ -154,7 +154,7 @@ class ReferenceMotion:
         return extent
 
     def lines_at_random(self, depth: int, line: int) -> float:
-        """Return the lines of data-dependent accesses: a accesses to any of L lines touch L (1 - (1 - 1/L)^a)."""
+        """Return the lines of data-dependent accesses. In an array of L lines, n accesses touch L (1 - (1 - 1/L)^n)."""
         extents, walked = list(self.extents), self.reference.walked
         if walked is not None and depth <= walked:
             extents[walked] = max(extents[walked] * self.reference.size / line, min(1.0, extents[walked]))
@@ -180,7 +180,7 @@ class ReferenceMotion:
         return max(lines * min(share, 1.0), 1.0)
 
     def _lines_to_choose(self, line: int) -> float:
-        """Return the lines of an array with data-dependent indices; if the shape is unknown, a cell per work-item."""
+        """Return the lines of an array with data-dependent indices. An unknown shape counts as a cell per work-item."""
         if self.reference.span is not None:
             return max(float(-(-self.reference.span // line)), 1.0)
         moving = self.reference.window.moving if self.reference.window else ()
@@ -191,7 +191,8 @@ class ReferenceMotion:
         """Return the share of lines that are not adjacent to the line touched before: the first line of each run.
 
         A run ends at the innermost loop whose step is longer than a line and than the bytes that the loops inside it
-        touch. If data-dependent indices lie in a moving window, only the lines of its first position count.
+        touch. If data-dependent indices lie in a moving window, only the lines of the first position of the window
+        count.
         """
         run = float(self.reference.size)
         if self.steps is None:
@@ -205,7 +206,7 @@ class ReferenceMotion:
 
 
 def _sweeps(loops: Sequence[tuple[int, float]]) -> list[Sweeps]:
-    """Return sweeps, from steps and extents: without loops, of the innermost loop, of the two innermost, and so on."""
+    """Return sweeps from steps and extents: one without loops, one of the innermost loop, one of two loops, ..."""
     sweeps, moving, lowest = [Sweeps((), 0)], list[Sweep](), 0
     for step, extent in reversed(loops):
         if step and extent > 1:
@@ -216,7 +217,7 @@ def _sweeps(loops: Sequence[tuple[int, float]]) -> list[Sweeps]:
 
 
 class Footprints:
-    """The footprints of a launch's loops at given sizes, in lines of some bytes."""
+    """The footprints of a launch's loops at given sizes, in lines of ``line`` bytes."""
 
     def __init__(self, launch: LaunchReferences[float], line: int) -> None:
         self.tree, self.references, self.line = launch.tree, launch.references, line
@@ -231,7 +232,7 @@ class Footprints:
 
     @cached_property
     def most_lines(self) -> float:
-        """The lines of all arrays, an upper bound of any footprint; infinite if the shape of an array is unknown."""
+        """The lines of all arrays. They bound any footprint. They are infinite if an array has an unknown shape."""
         spans = {reference.array: reference.span for reference in self.references}
         lines = (inf if span is None else -(-int(span) // self.line) for span in spans.values())
         return ROUNDING * sum(lines)
@@ -253,7 +254,7 @@ class Footprints:
         })
 
     def _usual(self, references: tuple[int, ...], depth: int) -> tuple[int, ...]:
-        """Return the references of an array, but not at borders: those have less than half as many iterations."""
+        """Return an array's references without those at borders, which have less than half as many iterations."""
         if len(references) == 1:
             return references
         iterations = [self.references[k].iterations[depth] for k in references]
@@ -263,7 +264,7 @@ class Footprints:
         return tuple([k for k, number in zip(references, iterations, strict=True) if 2 * number >= most])
 
     def array_lines(self, references: tuple[int, ...], depth: int, store: bool | None = None) -> ArrayLines:
-        """Return the lines of an array that references touch; with ``store``, only of stores or only of loads."""
+        """Return the lines of an array that references touch. ``store`` selects only stores or only loads."""
         key = references, depth, store
         lines = self._array_lines.get(key)
         if lines is None:
@@ -275,7 +276,7 @@ class Footprints:
         return lines
 
     def _boxes(self, references: tuple[int, ...], depth: int, store: bool | None) -> list[BoxLines]:
-        """Return the boxes of references to one array; references with equal steps share a box."""
+        """Return the boxes of references to one array. References with equal steps share a box."""
         if len(references) == 1 and store is None and self.references[references[0]].steps is not None:
             return [self._box(references[0], depth)]  # the usual case
         alike: dict[tuple[tuple[Sweep, ...], int], tuple[list[int], list[int]]] = {}
@@ -309,7 +310,7 @@ class Footprints:
         return BoxLines(box, box.lines, k)
 
     def _limited(self, array: ArrayLines, depth: int) -> ArrayLines:
-        """Return the boxes of one array, in part if they have more lines than the array or than their own range."""
+        """Return the boxes of one array, in part if they have more lines than the array or than the boxes' range."""
         boxes = array.boxes
         if not boxes:
             return array
@@ -326,7 +327,7 @@ class Footprints:
         return array if array.lines <= most else array.part(most / array.lines)
 
     def _distances(self, k: int) -> set[int]:
-        """Return 0 and the distances [B] of a line or more between starts of reference k and starts that move alike."""
+        """Return 0 and distances [B] of a line or more, from starts that move alike to starts of reference k."""
         reference, steps, starts = self.references[k], self.motions[k].steps, set[int]()
         for alike, motion in zip(self.references, self.motions, strict=True):
             if (alike.array, alike.loops, motion.steps) == (reference.array, reference.loops, steps):
@@ -336,7 +337,7 @@ class Footprints:
 
 
 def joined(parts: Sequence[TouchedLines]) -> TouchedLines:
-    """Join touched lines; if several parts touch an array, the largest part counts."""
+    """Join touched lines. If several parts touch an array, the largest part counts."""
     by_array = dict(parts[0].by_array)
     for part in parts[1:]:
         for name, array in part.by_array.items():

@@ -1,4 +1,4 @@
-"""The order in which a device executes the statements of a launch: for each schedule position the loops around it.
+"""The order in which a device executes the statements of a launch: the loops around each schedule position.
 
 Without barriers a device runs one work-item after another (``serial``), vectors of neighbours one after another
 (``vectors``), or all lanes along l.0 together (``lockstep``)::
@@ -30,13 +30,16 @@ Path = tuple[int | str, ...]
 def paths(
     device: DeviceKernel, launch: Launch, unrolled: Container[str], order: str, lanes: int = 1
 ) -> Mapping[NodePath, Path]:
-    """Return, for each schedule position of a launch, the loops around it and its positions in them.
+    """Return, for each schedule position of a launch, the loops around it and its positions in these loops.
 
-    Work-groups run one after another, g.0 fastest. ``"serial"``: the work-items of a group do too, l.0 fastest. If the
-    launch has barriers, the loop over work-items is inside each runtime loop; else it is outside of all loops.
-    ``"lockstep"``: all lanes along l.0 execute each statement together; loops over the other local axes are as far
-    outside as barriers permit. ``"vectors"``: the same for ``lanes`` neighbours along l.0; loops over vectors are also
-    as far outside as barriers permit.
+    Work-groups run one after another, and g.0 is the fastest axis. ``order`` gives the order in a group:
+
+    - ``"serial"``: work-items run one after another, and l.0 is the fastest axis. The loop over work-items is outside
+      of all loops. If the launch has barriers, it is inside each runtime loop.
+    - ``"lockstep"``: all lanes along l.0 execute each statement together. Loops over the other local axes are as far
+      outside as barriers permit.
+    - ``"vectors"``: ``lanes`` neighbours along l.0 execute each statement together. Loops over vectors and over the
+      other local axes are as far outside as barriers permit.
     """
     groups = tuple(f"g.{axis}" for axis in reversed(range(len(launch.grid))))
     axes = tuple(f"l.{axis}" for axis in reversed(range(len(launch.group_shape))))
@@ -53,7 +56,7 @@ def paths(
 
 
 def with_digit_loops(path: Path, digits: Mapping[str, tuple[int, ...]]) -> Path:
-    """Return a path with a loop for each digit of an iname, larger place values outside."""
+    """Return a path with a loop for each digit of an iname. Loops of larger place values are outside."""
     result: list[int | str] = []
     for entry in path:
         if isinstance(entry, str):
@@ -66,7 +69,7 @@ def with_digit_loops(path: Path, digits: Mapping[str, tuple[int, ...]]) -> Path:
 
 @dataclass(frozen=True)
 class _DeviceOrder:
-    """Loops over work-items around and inside each barrier interval."""
+    """The loops over work-items, around and inside each barrier interval."""
 
     around: Path
     inside: Path
@@ -76,7 +79,7 @@ class _DeviceOrder:
     def between_barriers(
         self, nodes: tuple[Node, ...], parent: NodePath, outside: Path
     ) -> Iterator[tuple[NodePath, Path]]:
-        """Yield the positions below a node that is or contains a barrier, and the loops around them."""
+        """Yield the positions below a node with a barrier, and the loops around each position."""
         region = 0
         for k, node in enumerate(nodes):
             position = (*parent, 2 * k)
@@ -91,7 +94,7 @@ class _DeviceOrder:
                 yield from self.region(_positions(node, position), (*outside, region))
 
     def region(self, positions: Iterable[NodePath], outside: Path) -> Iterator[tuple[NodePath, Path]]:
-        """Yield positions in one barrier interval, and the loops around them."""
+        """Yield positions in one barrier interval, and the loops around each position."""
         # entries of a position that `outside` replaces
         depth = 2 * sum(isinstance(name, str) and not name.startswith("g.") for name in outside)
         return ((each, (*outside, *self.around, *each[depth:], *self.inside)) for each in positions)
@@ -101,7 +104,7 @@ class _DeviceOrder:
 
 
 def _positions(node: Node, position: NodePath) -> Iterator[NodePath]:
-    """Yield the positions of a node and of all nodes below it, each after the position before it."""
+    """Yield the positions of a node and of all nodes below it. Before each comes the position before the node."""
     yield position
     if isinstance(node, Loop):
         for k, child in enumerate(node.body):

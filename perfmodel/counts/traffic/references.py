@@ -1,4 +1,4 @@
-"""The loop tree of a launch, and the references in it: the part of its traffic that is the same at all sizes.
+"""The loop tree of a launch, and the references in this tree. This part of the traffic is the same at all sizes.
 
 Steps, starts and iterations are counts, to be evaluated at sizes. Row sums in groups of 64, on a device that runs one
 work-item after another (:mod:`~perfmodel.counts.traffic.order`)::
@@ -10,9 +10,9 @@ work-item after another (:mod:`~perfmodel.counts.traffic.order`)::
                     a   reference 0: steps 64*4*m, 4*m, 4; iterations 1, n/64, n, n*m
                 out     reference 1: steps 64*4, 4;        iterations 1, n/64, n
 
-A *reference* is all accesses to one array with the same motion, such as ``a[i - 1]`` and ``a[i + 1]``, with one start
-for each. A loop's extent is the ratio of its iterations to the iterations around it, here n*m/n = m for j; so a
-triangular loop has its mean extent.
+A *reference* is all accesses to one array with the same motion, such as ``a[i - 1]`` and ``a[i + 1]``. It has one start
+for each access. The *extent* of a loop is the ratio of its iterations to the iterations around it, here n*m/n = m for
+j. So a triangular loop has its mean extent.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class CoupledLoop(Generic[Amount]):
 
 @dataclass(frozen=True)
 class Window(Generic[Amount]):
-    """Data-dependent indices: one work-item's indices lie in a window, which moves from work-item to work-item."""
+    """A window in which the data-dependent indices of one work-item lie. It moves from work-item to work-item."""
 
     width: Amount | None  # None if it may be all indices
     indices: Amount | None  # of the array; None if its shape is unknown
@@ -62,10 +62,11 @@ class Window(Generic[Amount]):
 
 @dataclass(frozen=True)
 class Reference(Generic[Amount]):
-    """Accesses with the same motion: one box for each start.
+    """Accesses with the same motion. There is one box for each start.
 
-    If a guard couples loops, ``coupled`` has for each depth the loops from that depth inwards, smallest steps first;
-    the order decides which of two coupled loops is the shorter one. ``coupled`` is None if no condition couples loops.
+    A guard may couple loops. Then ``coupled`` has for each depth the loops from that depth inwards, smallest steps
+    first. The order decides which of two coupled loops is the shorter one. If no condition couples loops, ``coupled``
+    is None.
     """
 
     array: str
@@ -94,7 +95,7 @@ class TreeLoop:
 
 @dataclass(frozen=True)
 class Gap:
-    """Two children of a loop with consecutive uses of an array, and the references between them."""
+    """Two children of a loop with consecutive uses of an array, and the references between these children."""
 
     before: int
     reference_before: int  # the use of the array, below this child
@@ -104,25 +105,23 @@ class Gap:
 
 
 class LoopTree:
-    """The loops of a launch, and the arrays of its references; the first loop is the launch."""
+    """The loops of a launch, and the arrays of its references. The first loop is the launch."""
 
     def __init__(self, loops: tuple[TreeLoop, ...], arrays: tuple[str, ...]) -> None:
         self.loops, self.arrays = loops, arrays
         self.by_array, self.gaps = cache(self._by_array), cache(self._gaps)
 
     def below(self, child: int) -> frozenset[int]:
-        """Return the references below a child of a loop."""
         return frozenset((~child,)) if child < 0 else self.loops[child].references
 
     def _by_array(self, references: frozenset[int]) -> Mapping[str, tuple[int, ...]]:
-        """Return references by their arrays."""
         by_array: dict[str, list[int]] = defaultdict(list)
         for k in sorted(references):
             by_array[self.arrays[k]].append(k)
         return {array: tuple(numbers) for array, numbers in by_array.items()}
 
     def _gaps(self, loop: int, k: int) -> tuple[Gap, ...]:
-        """Return the gaps between uses of reference k's array in a loop; the last one ends in the next iteration."""
+        """Return the gaps between uses of reference k's array in a loop. The last gap ends in the next iteration."""
         children = self.loops[loop].children
         each_user = ((position, self._user(child, k)) for position, child in enumerate(children))
         users = [(position, user) for position, user in each_user if user is not None]
@@ -134,7 +133,7 @@ class LoopTree:
         return tuple(gaps)
 
     def _user(self, child: int, k: int) -> int | None:
-        """Return reference k if it is below a child, else a reference below the child to the same array, or None."""
+        """Return a reference below a child to the array of reference k, or None. Reference k is preferred."""
         below, array = self.below(child), self.arrays[k]
         return k if k in below else next((j for j in sorted(below) if self.arrays[j] == array), None)
 
@@ -181,7 +180,7 @@ class _Box:
 
     @property
     def motion(self) -> tuple[object, ...]:
-        """The key of all accesses with the same motion."""
+        """A key that all accesses with the same motion share."""
         steps = None if self.steps is None else tuple(str(step.polynomial) for step in self.steps)
         return self.access.array, self.access.bits // 8, id(self.frame), steps, self.access.walks
 
@@ -226,7 +225,7 @@ def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box
 
 
 def _window(cardinalities: Cardinalities, box: _Box) -> Window[Count] | None:
-    """Return the window of data-dependent indices; None for other indices and for loops over neighbouring cells."""
+    """Return the window of data-dependent indices. Other indices, and loops over neighbouring cells, have none."""
     if box.steps is not None or (box.access.walks and box.frame.data_loop is not None):
         return None
     over_items = tuple(entry[:2] in ("g.", "l.") for entry in box.frame.path if isinstance(entry, str))
@@ -254,7 +253,7 @@ def _reference(
 
 
 def _tree(boxes: Sequence[_Box]) -> tuple[LoopTree, list[tuple[int, ...]]]:
-    """Return the tree of loops around boxes, and the loops around each box; the boxes are in the device's order."""
+    """Return the tree of loops around boxes, and the loops around each box. Boxes are in the device's order."""
     numbers: dict[Path, int] = {(): 0}
     children: list[list[int]] = [[]]
     depths, below = [-1], [set(range(len(boxes)))]
@@ -277,7 +276,7 @@ def _tree(boxes: Sequence[_Box]) -> tuple[LoopTree, list[tuple[int, ...]]]:
 
 
 class _Frames:
-    """The loops around the statements of one launch; kept by domain and path."""
+    """The loops around the statements of one launch, by domain and path."""
 
     def __init__(self, cardinalities: Cardinalities, launch: int) -> None:
         self.cardinalities, self.number = cardinalities, launch
@@ -288,7 +287,7 @@ class _Frames:
         self._iterations_by: dict[tuple[Domain, frozenset[str], int], tuple[Cardinality, Count]] = {}
 
     def _of(self, domain: Domain, path: Path) -> _Frame:
-        """Return the loops around a statement; an iname without a loop in the schedule has a copy for each value."""
+        """Return the loops around a statement. If an iname has no loop in the schedule, each value is a copy."""
         pairs, host = zip(domain.names, domain.axes, strict=True), self._host_names_of(domain)
         copies = [name for name, axis in pairs if not axis and name not in path and name not in host]
         last = len(path) - (path[-1] == "l.0")
@@ -330,7 +329,7 @@ class _Frames:
         return _Frame(path, tuple(loops), tuple(names), tuple(widths), tuple(scales), tuple(iterations), data_loop)
 
     def _iterations(self, domain: Domain, inside: Sequence[str], factor: Cardinality) -> Count:
-        """Return the number of combined values that the inames ``inside`` take in a domain, times a factor."""
+        """Return the number of combined values of the inames ``inside`` in a domain, times a factor."""
         key = (domain, frozenset(inside), id(factor))
         if key not in self._iterations_by:
             number = factor
@@ -393,7 +392,7 @@ class _Frames:
 
 
 def _are_nested(loops_by_depth: Sequence[Sequence[CoupledLoop[Count]]], iterations: Sequence[Count]) -> bool:
-    """Return whether the coupled loops at each depth are simply all loops of the nest, with the nest's iterations."""
+    """Return whether the coupled loops at each depth are all loops of the nest, with the nest's iterations."""
     position = DistinctCounts()
     nested = [(k, position(outside), position(inside)) for k, (outside, inside) in enumerate(pairwise(iterations))]
     return all(

@@ -3,12 +3,13 @@
 :class:`Traffic` is called with sizes and returns :class:`MovedLines`. It is a model, not an exact count.
 
 :func:`traffic_plan` prepares the loop tree and its references once for all sizes. At given sizes, the footprints of
-loops give the lines that are touched between two uses of a line (:class:`ReuseDistances`). If these exceed the cache,
-the line is evicted. For each reference, some outermost loop keeps the lines in the cache between its iterations; the
-lines that the reference touches in this loop are fetched once per execution of the loop (:class:`LayerConditions`).
+loops give the lines that are touched between two uses of a line (:class:`ReuseDistances`). If these lines exceed the
+cache, the line is evicted. For each reference, some outermost loop keeps the lines in the cache between its iterations.
+The lines that the reference touches in this loop are fetched once per execution of the loop (:class:`LayerConditions`).
 This extends the layer condition of stencil codes (Stengel et al. 2015), and is much faster than a simulation.
 
-Loops and references are given by their numbers in the tree; ``k`` is the number of a reference.
+A loop, and a reference ``k``, is a number in the tree. A child of a loop is a loop or a reference directly inside it. A
+*gap* lies between two children with consecutive uses of an array. A *cluster* is a group of neighbouring children.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ HALF = 0.5  # lines that stay in at least this share of the sets count as stayin
 class ReuseDistances:
     """The lines touched between consecutive uses of a line in a loop.
 
-    A child of the loop that uses the line touches other lines before and after the use: half of them each, on average.
+    A child of the loop that uses the line also touches other lines. On average, half of them come before the use.
     """
 
     def __init__(self, footprints: Footprints) -> None:
@@ -55,13 +56,13 @@ class ReuseDistances:
         self.held: dict[str | None, MovedLines] = {}  # lines of a cache that holds everything, by array
 
     def _between_uses(self, loop: int, k: int) -> tuple[TouchedLines, ...]:
-        """Return the lines touched between uses of a reference's lines; the last gap ends in the next iteration."""
+        """Return the lines touched between uses of a reference's lines. The last gap ends in the next iteration."""
         depth = self.tree.loops[loop].depth
         gaps = self.tree.gaps(loop, k)[:-1] if self.footprints.motions[k].steps is not None else ()
         return (*(self._in_gap(gap, loop, depth) for gap in gaps), self._in_last_gap(loop, k, depth))
 
     def _between_iterations(self, loop: int, k: int, depth: int) -> TouchedLines:
-        """Return lines touched between a line's last use in an iteration of the loop at ``depth`` and its next use."""
+        """Return the lines touched between uses of a line in consecutive iterations of the loop at ``depth``."""
         if depth == self.tree.loops[loop].depth == self.footprints.references[k].walked:
             return self.footprints.of_loop(loop, False)
         if self.footprints.motions[k].steps is None:
@@ -69,7 +70,7 @@ class ReuseDistances:
         return self._in_gap(self.tree.gaps(loop, k)[-1], loop, depth)
 
     def _at_random(self, loop: int, k: int) -> TouchedLines:
-        """Return the lines touched between two random uses of a line: in the iterations that choose each line once."""
+        """Return the lines touched between two random uses of a line, in the iterations that choose each line once."""
         whole, iteration = (self.footprints.of_loop(loop, whole).by_array for whole in (True, False))
         array = self.tree.arrays[k]
         turns = max(whole[array].lines / max(iteration[array].lines, 1.0), 1.0)
@@ -113,8 +114,8 @@ class ReuseDistances:
         """Return the share of an inner loop's iterations that are not executed between two uses of a line.
 
         The lines of iteration ``i`` of the inner loop were used before, in iteration ``i + m`` of an earlier outer
-        iteration, by this reference or by one with another start. So ``m`` iterations are not executed in between.
-        ``m`` varies with ``i``; its most frequent value counts. Distances of up to half a line are ignored, since
+        iteration. A reference with another start may have used them. So ``m`` iterations are not executed in between.
+        If ``m`` varies with ``i``, the most frequent value counts. Distances of up to half a line are ignored:
         consecutive runs share a line.
         """
         motion = self.footprints.motions[k]
@@ -139,9 +140,9 @@ class ReuseDistances:
 def iterations_that_fill(
     capacity: float, lines: float, chosen: float, others: Sequence[tuple[float, float]], extent: float
 ) -> float:
-    """Return after how many iterations, at most ``extent``, a cache with a capacity in lines is full.
+    """Return after how many iterations a cache is full. ``capacity`` is in lines. The result is at most ``extent``.
 
-    Each iteration chooses a share of ``lines`` at random; each of ``others`` adds new lines up to a maximum.
+    Each iteration chooses a share of ``lines`` at random. Each of ``others`` adds new lines up to a maximum.
     """
     filled = 0.0
     for _ in range(STEPS):  # the number of touched lines is concave: Newton's method converges from below
@@ -156,14 +157,14 @@ def iterations_that_fill(
 
 
 def _repeat_alike(here: BoxSets, there: BoxSets) -> bool:
-    """Return whether both boxes repeat in the sets of a cache in the same directions, as boxes on pages do."""
+    """Return whether boxes repeat in the sets of a cache in the same directions, as boxes on pages do."""
     if not there.period or PAGE % there.period or here.period % there.period:
         return False
     return there.pitches in ((), here.pitches[:1])
 
 
 class Fetch(NamedTuple):
-    """References, a depth, and how often the references' lines in the loops from there inwards are fetched."""
+    """References, a depth, and the number of times that their lines in the loops from there inwards are fetched."""
 
     references: tuple[int, ...]
     depth: int
@@ -173,8 +174,8 @@ class Fetch(NamedTuple):
 class LayerConditions:
     """The lines that a cache fetches in a launch at given sizes.
 
-    For each reference it finds the outermost loop that keeps the lines between its iterations; the loop's lines are
-    fetched once per execution of the loop. Sets receive different numbers of lines, so this loop differs between sets.
+    For each reference, an outermost loop keeps the lines between its iterations. The loop's lines are fetched once per
+    execution of the loop. Sets receive different numbers of lines, so this loop differs between sets.
     """
 
     def __init__(self, distances: ReuseDistances, cache: Cache) -> None:
@@ -187,7 +188,7 @@ class LayerConditions:
         self._holds_loop = functools.cache(lambda loop: self.footprints.of_loop(loop, True).fits(cache))
 
     def _shares_by_depth(self, k: int) -> list[float]:
-        """Return for each loop the share of a reference's lines that stay from one of its iterations to the next."""
+        """Return the share of a reference's lines that stay from one iteration to the next, for each loop."""
         if self.holds_everything:
             return [1.0] * len(self.footprints.references[k].loops)
         loops, extents = self.footprints.references[k].loops, self.footprints.motions[k].extents
@@ -224,7 +225,7 @@ class LayerConditions:
         return max(inside - (inside - stay) * choices / distinct, 0.0) if distinct else inside
 
     def _share_staying(self, k: int, depth: int, touched: TouchedLines) -> float:
-        """Return the share of a reference's lines that stay while some lines (also the reference's own) are touched."""
+        """Return the share of a reference's lines that stay while lines, also of this reference, are touched."""
         lines, sets = self.cache.lines, self.cache.sets
         if touched.fits(self.cache):
             return 1.0
@@ -239,7 +240,7 @@ class LayerConditions:
     def _chance_to_meet(self, box: BoxLines, other: BoxLines, depth: int) -> float:
         """Return the share of a box's sets (the sets that have its lines) in which another box has lines too.
 
-        The share is known if both boxes move alike, because arrays start on pages. Otherwise all sets are equally
+        Arrays start on pages. If both boxes move alike, the share is therefore known. Otherwise all sets are equally
         likely.
         """
         sets, line = self.cache.sets, self.cache.line_bytes
@@ -260,13 +261,13 @@ class LayerConditions:
         return all((step - other_step) % period == 0 for step, other_step, extent in loops if extent > 1)
 
     def fetches(self, array: str | None = None) -> Iterator[Fetch]:
-        """Yield the fetches of the lines of an array, or of all arrays."""
+        """Yield the fetches of the lines of an array. If ``array`` is None, yield those of all arrays."""
         for name, references in self.tree.by_array(self.tree.loops[0].references).items():
             if array in (None, name):
                 yield from self._of_iterations(0, references, 0.0, 1.0)
 
     def _of_loop(self, loop: int, references: tuple[int, ...], least: float, most: float) -> Iterator[Fetch]:
-        """Yield a loop's fetches into the sets between shares ``least`` and ``most`` of all sets, fullest first."""
+        """Yield a loop's fetches into the sets between the shares ``least`` and ``most``, fullest sets first."""
         depth = self.tree.loops[loop].depth
         shares = {k: min(self._shares_of(k)[depth], most) for k in references}
         if max(shares.values()) - least < LEAST <= most - least:  # the usual case
@@ -297,7 +298,7 @@ class LayerConditions:
                 yield Fetch(members, depth, (most - least) * self._executions(members, depth))
 
     def _clusters(self, loop: int, references: tuple[int, ...]) -> list[list[int]]:
-        """Return a loop's children in groups of neighbours, within which the lines of an array stay in the cache."""
+        """Return a loop's children in clusters. The lines of an array stay in the cache within a cluster."""
         tree_loop = self.tree.loops[loop]
         clusters = [[tree_loop.children[0]]]
         for child in tree_loop.children[1:]:
@@ -321,7 +322,7 @@ Lines = float | NDArray[np.float64]
 
 @dataclass(frozen=True)
 class MovedLines:
-    """Lines between a cache and the memory behind it, over all launches; a line may be both loaded and stored."""
+    """Lines between a cache and the memory behind it, over all launches. A line may be both loaded and stored."""
 
     fetched: Lines  # lines that enter the cache, for loads and stores: ``streams + jumps``
     loads: Lines  # fetched lines from which a load reads before they are evicted
@@ -343,7 +344,7 @@ class TrafficPlan:
     _latest: dict[tuple[object, ...], list[TrafficAt]] = field(default_factory=dict, compare=False, repr=False)
 
     def at_arrays(self, sizes: Mapping[str, ArrayLike], line: int) -> list[TrafficAt]:
-        """Return the traffic at each of the sizes; the last result is cached."""
+        """Return the traffic at each of the sizes. The last result is cached."""
         arrays = {name: np.asarray(values) for name, values in sizes.items()}
         key = (line, *[(name, values.shape, values.tobytes()) for name, values in sorted(arrays.items())])
         if key not in self._latest:
@@ -379,28 +380,28 @@ class Traffic:
     def exact(self) -> bool:
         """Whether all addresses and executions are known.
 
-        Otherwise each execution chooses a line of its array, or of its window, at random; a data-bounded loop along a
-        row needs the lines of the row.
+        Otherwise each execution chooses a line of its array, or of its window, at random. If a data-bounded loop goes
+        along a row, the lines of the row are touched.
         """
         return self.plan.exact
 
     def __call__(self, **sizes: int) -> MovedLines:
-        """Return the lines at one size; raises as :class:`~perfmodel.counts.quasipoly.count.Count` does."""
+        """Return the lines at one size. It raises as :class:`~perfmodel.counts.quasipoly.count.Count` does."""
         return self.at(sizes).lines(self.cache, self.array)
 
     def at(self, sizes: Mapping[str, int]) -> TrafficAt:
-        """Return the traffic at one size for all caches with lines of this length; errors are as of a call."""
+        """Return the traffic at one size for all caches with lines of this length. It raises as a call does."""
         return TrafficAt(self.plan.launches.at(sizes), self.cache.line_bytes)
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> MovedLines:
-        """Return the lines at arrays of sizes, broadcast together; each number is an array of their shape."""
+        """Return the lines at arrays of sizes, which are broadcast together. Each number is an array of that shape."""
         shape = np.broadcast_shapes(*map(np.shape, sizes.values()))
         rows = [at.lines(self.cache, self.array) for at in self.plan.at_arrays(sizes, self.cache.line_bytes)]
         return MovedLines(*(np.array([getattr(row, part) for row in rows], float).reshape(shape) for part in PARTS))
 
 
 class TrafficAt:
-    """The traffic of a kernel at one size with lines of some bytes, for caches of any capacity."""
+    """The traffic of a kernel at one size, for caches of any capacity with lines of ``line`` bytes."""
 
     def __init__(self, launches: Sequence[LaunchReferences[float]], line: int) -> None:
         self.references = launches
@@ -415,7 +416,7 @@ class TrafficAt:
         return self._in_lines[line]
 
     def lines(self, cache: Cache, array: str | None = None) -> MovedLines:
-        """Return the lines of a cache, of one array or of all."""
+        """Return the lines of a cache. ``array`` selects one array, and None selects all."""
         moved = self._moved.get((cache, array))
         if moved is None:
             launches = [_of_launch(distances, cache, array) for distances in self.launches]
@@ -460,7 +461,7 @@ def _loaded_and_stored(footprints: Footprints, fetch: Fetch, lines: float) -> tu
 
 
 def traffic_plan(cardinalities: Cardinalities, order: str, lanes: int, parameters: Collection[str]) -> TrafficPlan:
-    """Prepare the traffic for an order of the work-items; the plan depends only on the sizes in ``parameters``."""
+    """Prepare the traffic for an order of the work-items. The plan depends only on the sizes in ``parameters``."""
     program = cardinalities.program
     unrolled = program.dataflow.unrolled
     spans = {
