@@ -1,4 +1,4 @@
-"""From measured rows to weights in seconds per unit of a feature; names are loaded at their first use."""
+"""From measured rows to weights in seconds per unit of a feature. Names are loaded at their first use."""
 
 import lazy_loader
 

@@ -1,15 +1,16 @@
 r"""Errors of predictions that one run of the same kernel scales.
 
-The *anchor* of a kernel's variant is its smallest measured size, with the measured time :math:`t_a` (the minimum of one
-visit) and the predicted time :math:`p_a`. The prediction p at another size becomes :math:`p \, (t_a / p_a)^b`. b is the
-share of the anchor's error that other sizes have too. For groups k of :math:`N_k` rows with the measured times t:
+The *anchor* of a kernel's variant is the smallest measured size. A *visit* is one series of runs of a configuration. At
+the anchor, :math:`t_a` is the measured time (the minimum of one visit) and :math:`p_a` the predicted time. The
+prediction p at another size becomes :math:`p \, (t_a / p_a)^b`. The share b is the part of the anchor's error that
+other sizes have too. For groups k of :math:`N_k` rows with the measured times t:
 
 .. math:: b = \arg\min_{0 \le b \le 1}
     \sum_k \frac{1}{N_k} \sum_{i \in k} \Big|\log\frac{t_i}{p_i} - b \log\frac{t_{a,i}}{p_{a,i}}\Big|
 
-Intervals of such predictions are conformal (:mod:`perfmodel.fitting.conformal`); the score of each group uses the b of
-the other groups. Their scatter between variants is estimated as in :mod:`perfmodel.fitting.selection`. At the anchor's
-size the prediction is the measured time, and its only error is noise.
+Intervals of such predictions are conformal (:mod:`perfmodel.fitting.conformal`). The score of each group uses the share
+b of the other groups. The scatter of errors between variants is estimated as in :mod:`perfmodel.fitting.selection`. At
+the anchor's size the prediction is the measured time, and its only error is noise.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ class Anchored(BaseModel):
 
 
 def anchor_rows(rows: Sequence[Measurement], unseen: Unseen, carried: float = 1.0) -> tuple[Rows, Unseen]:
-    """Return the rows' indices that have another row as anchor, and their anchored predictions with `carried` as b.
+    """Return the indices of rows that have another row as anchor, and their anchored predictions with `carried` as b.
 
-    A prediction is NaN if the fit withheld the row or its anchor, or if the anchor's time is not positive.
+    A prediction is NaN if the fit withheld the row or its anchor, or if the time of the anchor is not positive.
     """
     anchors = anchors_of(rows)
     others = np.flatnonzero((anchors >= 0) & (anchors != np.arange(len(rows))))
@@ -57,7 +58,9 @@ def anchor_rows(rows: Sequence[Measurement], unseen: Unseen, carried: float = 1.
 
 
 def anchors_of(rows: Sequence[Measurement]) -> Rows:
-    """Return each row's anchor, the index of the row with the smallest product of sizes; -1 for a single size."""
+    """Return for each row the index of its anchor, the row with the smallest product of sizes. For a single size return
+    -1.
+    """
     def text(values: Mapping[str, Any]) -> str:
         return repr(sorted(values.items()))
 
@@ -83,10 +86,10 @@ def one_visit_s(row: Measurement) -> float:
 def anchored_errors(
     rows: Sequence[Measurement], every: Sequence[str], times: Floats, unseen: Unseen, measured: int
 ) -> Anchored | None:
-    """Return the errors of anchored predictions; None where no kernel was measured at two sizes.
+    """Return the errors of anchored predictions, or None if no kernel was measured at two sizes.
 
-    For each row, `every` has the group, `times` the measured time [s] and `unseen` the prediction by a fit without its
-    group. The scatter comes from the first `measured` rows: the rows of measurement kernels.
+    For each row, `every` has the group and `times` the measured time [s]. `unseen` has the prediction by a fit without
+    the group of the row. The scatter comes from the first `measured` rows, which are the rows of measurement kernels.
     """
     numbers, whole = anchor_rows(rows, unseen)
     if not len(numbers):
@@ -107,9 +110,11 @@ def anchored_errors(
 
 
 def carried_share(anchors: Floats, errors: Floats, groups: npt.NDArray[np.str_], used: Flags) -> float:
-    """Return b, the weighted median of the ratios of a row's error to its anchor's error, in log time; 1 without rows.
+    """Return b, the weighted median of the ratios of a row's error to its anchor's error, in log time. Without rows
+    return 1.
 
-    A ratio's weight is the anchor's absolute error over the number of rows in the group. Shapes are (n_rows,).
+    The weight of a ratio is the absolute error of the anchor over the number of rows in the group. Shapes are
+    (n_rows,).
     """
     used = used & (anchors != 0)
     if not used.any():

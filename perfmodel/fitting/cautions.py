@@ -1,4 +1,6 @@
-"""Reasons not to trust a prediction, as texts or as values with their numbers; and the measured range."""
+"""Reasons not to trust a prediction, as texts or as values with their numbers.
+The module also has the measured range.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,11 @@ SHARE = 0.01  # features that make up less than this share of a predicted time g
 
 @dataclass(frozen=True)
 class FarOutside:
-    """A predicted time [s] (`feature` is empty), or the value of a feature, that is far outside the measured range.
+    """A predicted time [s], or the value of a feature, that is far outside the measured range.
 
-    For an array of sizes, `sizes` has the number of sizes that are outside, and the number of all sizes. `values` has
-    the smallest and the largest value outside, `measured` the smallest and the largest measured value.
+    For a time, `feature` is empty. For an array of sizes, `sizes` has the number of sizes outside and the number of all
+    sizes. `values` has the smallest and the largest value outside. `measured` has the smallest and the largest measured
+    value.
     """
 
     feature: str
@@ -40,10 +43,11 @@ class FarOutside:
 
 @dataclass(frozen=True)
 class FromRelative:
-    """A quantity whose cost is the cost of a relative, times the ratio of the two costs on `devices` other devices.
+    """A quantity whose cost follows from the cost of a relative, times the ratio of the two costs on other devices.
 
-    `spread` is the factor by which the ratio may be wrong, at the level of the prediction's interval. `exercised` is
-    true if measured kernels have the quantity but its fitted cost was zero, which is doubtful.
+    `devices` is the number of these devices. `spread` is the factor by which the ratio may be wrong, at the level of
+    the interval of the prediction. `exercised` is true if measured kernels have the quantity but its fitted cost was
+    zero. Such a cost is doubtful.
     """
 
     quantity: str
@@ -62,7 +66,6 @@ class FromRelative:
         return f"{self.quantity} {problem}: taken as {taken}{advice}"
 
     def document(self) -> dict[str, Any]:
-        """Return the caution as a dictionary for JSON."""
         return {
             "quantity": self.quantity, "relative": self.relative, "ratio": self.ratio,
             "low": self.ratio / self.spread, "high": self.ratio * self.spread, "devices": self.devices,
@@ -92,7 +95,9 @@ class Measured(BaseModel):
     def far_outside(
         self, seconds: Any, weights: Mapping[str, float], values: Mapping[str, Any]
     ) -> Iterator[FarOutside]:
-        """Yield a caution for the time [s] and for each feature that is far outside; numbers or arrays of one shape."""
+        """Yield a caution for the time [s] and for each feature that is far outside. All are numbers, or arrays of one
+        shape.
+        """
         if far := _far("", seconds, self.seconds, seconds, 1.0):
             yield far
         limits_of = self.features.get

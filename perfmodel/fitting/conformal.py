@@ -1,11 +1,12 @@
 r"""Conformal intervals: how far a measured time may be from its prediction.
 
-The error of a measured row is :math:`r = |\log(t/p)|` where a fit without the row's group of kernels predicts :math:`p`
-(protocol B). The rows are measurement kernels, test kernels if there are any, and random samples. The samples are dealt
-into as many groups as the other rows have, so half of the weight is theirs. The score is :math:`s = r/\sigma` with the
-scale :math:`\sigma` of :mod:`perfmodel.fitting.local_scale`, computed from the rows of the other groups. At level
-:math:`1 - \alpha` the interval of a new prediction with scale :math:`\sigma` is :math:`[p e^{-q \sigma}, p e^{q
-\sigma}]` with :math:`q` the :math:`1 - \alpha` quantile of
+A *group* is a set of related kernels. The error of a measured row is :math:`r = |\log(t/p)|`, where :math:`p` is the
+prediction of a fit without the row's group (protocol B). The rows are those of measurement kernels, of test kernels if
+there are any, and of *samples*, which are random kernels. The samples are dealt into as many groups as the other rows
+have, so that samples have half of the weight. The score is :math:`s = r/\sigma` with the scale :math:`\sigma` of
+:mod:`perfmodel.fitting.local_scale`, computed from the rows of the other groups. At level :math:`1 - \alpha` the
+interval of a new prediction with scale :math:`\sigma` is :math:`[p e^{-q \sigma}, p e^{q \sigma}]` with :math:`q` the
+:math:`1 - \alpha` quantile of
 
 .. math:: \frac{1}{K} \sum_{k=1}^{K} \frac{1}{N_k} \sum_{i=1}^{N_k} \delta_{s_{ki}}
 
@@ -44,11 +45,11 @@ ROUNDING = 1e-12  # rounding error of sums of shares
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """Predictions of rows [s], shape (n_rows,), by fits that have not seen them; NaN where withheld.
+    """Predictions of rows [s], shape (n_rows,), by fits that have not seen them. A withheld prediction is NaN.
 
-    `needs` has, for each row, those of its features that no row of the fit exercises. `by_weight` has the seconds due
-    to each weight, shape (n_rows, n_weights). `lack` is the lack of support in the fit, and `private` is the private
-    data of a work-item [B].
+    `needs` has for each row the features that no row of the fit exercises. `by_weight` has the seconds due to each
+    weight, shape (n_rows, n_weights). `lack` is the lack of support in the fit. `private` is the private data of a
+    work-item [B].
     """
 
     seconds: Floats
@@ -64,9 +65,9 @@ class Unseen:
 
     @property
     def scale_columns(self) -> Floats | None:
-        """The inputs of the scale, shape (n_rows, n_weights + 2); None if one of them is unknown.
+        """The inputs of the scale, shape (n_rows, n_weights + 2), or None if one of the inputs is unknown.
 
-        They are the shares of weights, the logarithm of the lack of support, and the share of private data.
+        The inputs are the shares of weights, the logarithm of the lack of support, and the share of private data.
         """
         if self.by_weight is None or self.lack is None or self.private is None:
             return None
@@ -87,7 +88,7 @@ class Quantiles:
     highest: float = 0.0
 
     def at(self, level: float) -> float:
-        """Return q, the score at a level; infinite if the level is too high for bounds."""
+        """Return q, the score at a level. The score is infinite if the level is too high for bounds."""
         check_level(level)
         if level > self.highest + ROUNDING:
             return math.inf
@@ -97,9 +98,9 @@ class Quantiles:
 class Conformal(BaseModel):
     r"""Errors :math:`r = |\log(t/p)|` of measured rows, each by a fit without its own group, and their scales.
 
-    `withheld` is the number of rows without a score, because no other group exercises one of their features, or the
-    predicted time is not positive. `scales` has each row's :math:`\sigma`, from the rows of the other groups; `scale`
-    has the parameters for new predictions. Both are None if all scales are 1.
+    `withheld` is the number of rows without a score. A row has no score if no other group exercises one of its
+    features, or if the predicted time is not positive. `scales` has for each row :math:`\sigma` from the rows of the
+    other groups. `scale` has the parameters for new predictions. Both are None if all scales are 1.
     """
 
     model_config = STRICT
@@ -122,7 +123,7 @@ class Conformal(BaseModel):
 
     @property
     def group_count(self) -> int:
-        """The number n of groups of kernels; intervals have bounds up to the level n / (n + 1)."""
+        """The number n of groups of kernels. Intervals have bounds up to the level n / (n + 1)."""
         return len(set(self.groups))
 
     def without(self, group: str) -> Conformal:
@@ -145,16 +146,18 @@ class Conformal(BaseModel):
         return Quantiles(tuple(reached.tolist()), tuple(scores[order].tolist()), len(sizes) / (len(sizes) + 1))
 
     def quantile(self, level: float) -> float:
-        """Return q: the interval's half width in log time, divided by the scale; it may be infinite."""
+        """Return q, the half width of the interval in log time, divided by the scale. The result may be infinite."""
         return self.quantiles.at(level)
 
     def half_width(self, q: float, by_weight: Mapping[str, Any], private: Any = 0.0, lack: Any = None) -> Any:
-        r"""Return :math:`q \sigma`, half the width of the interval of log time; arguments as :meth:`LocalScale.of`."""
+        r"""Return :math:`q \sigma`, half the width of the interval of log time. The other arguments are as for
+        :meth:`LocalScale.of`.
+        """
         return q if self.scale is None or math.isinf(q) else q * self.scale.of(by_weight, private, lack)
 
 
 def scaled(seconds: Any, half_width: Any) -> tuple[Any, Any]:
-    """Return :math:`p e^{-h}` and :math:`p e^{h}` for half widths h; 0 and infinity where p is not positive."""
+    """Return :math:`p e^{-h}` and :math:`p e^{h}` for half widths h. Where p is not positive, return 0 and infinity."""
     if isinstance(seconds, float):
         if not (seconds > 0 and half_width <= WIDEST):
             return 0.0, math.inf
@@ -169,10 +172,10 @@ def scaled(seconds: Any, half_width: Any) -> tuple[Any, Any]:
 def calibrate(
     unseen: Unseen, times: npt.ArrayLike, groups: Sequence[str], support: Mapping[str, float] | None = None
 ) -> Conformal:
-    """Return the scores of rows from measured times [s], groups, and predictions by fits without the row's group.
+    """Return the scores of rows from measured times [s], groups, and predictions by fits without the group of each row.
 
-    With `support`, each weight's in the fit to all rows (in the order of ``unseen.by_weight``), scores have scales,
-    unless a single width for all predictions is better.
+    `support` has the support of each weight in the fit to all rows, in the order of ``unseen.by_weight``. If `support`
+    is given, scores have scales, unless a single width for all predictions is better.
     """
     known = unseen.known & (unseen.seconds > 0)
     scores = np.abs(np.log(np.asarray(times, dtype=np.float64)[known] / unseen.seconds[known]))

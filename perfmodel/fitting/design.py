@@ -1,4 +1,4 @@
-"""Makes from measurements the matrix to which a family is fitted, and from this matrix the family's weights."""
+"""From measurements to the matrix to which a family is fitted, and from this matrix to the weights of the family."""
 
 from __future__ import annotations
 
@@ -46,10 +46,11 @@ _COLUMNS = ("times", "fitted_times", "row_weights", "private")
 class Design:
     """Feature values and times of measured cases.
 
-    The matrix has the shape (n_rows, n_names), with a column for each feature or quantity of `model`, the family's run
-    time as an expression. `times` are by the host's clock [s]. Weights are fitted to `fitted_times` (by the device's
-    clock if all rows have it). `launch_s` is the difference between the clocks, or None. `private` is the private data
-    of a work-item [B]. `known` are the weights that facts of the device give.
+    The matrix has the shape (n_rows, n_names), with a column for each feature or quantity of `model`. The `model` is
+    the run time of the family as an expression. `times` are by the clock of the host [s]. Weights are fitted to
+    `fitted_times`, by the clock of the device if all rows have such times. `launch_s` is the difference between the
+    clocks, or None. `private` is the private data of a work-item [B]. `known` are the weights that facts of the device
+    give.
     """
 
     model: Expression
@@ -71,11 +72,11 @@ class Design:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The name of each column, in their order in the expression; for a plain sum, sorted."""
+        """The names of the columns, in the order of the expression. For a plain sum the names are sorted."""
         return self.model.features
 
     def select(self, rows: Rows) -> Design:
-        """Return the design of the rows with these numbers; columns of zeros are kept."""
+        """Return the design of the rows with these numbers. Columns of zeros are kept."""
         columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in ("matrix", *_COLUMNS)}
         return replace(self, labels=tuple(self.labels[i] for i in rows), **columns)
 
@@ -122,7 +123,7 @@ class RowValues(NamedTuple):
 
 
 def evaluate_rows(measurements: Measurements, family: Family) -> list[RowValues]:
-    """Return the values of each row; raise a StoreError where a row has no counts."""
+    """Return the values of each row. Raise a StoreError if a row has no counts."""
     counted = [(counts_of(measurements, row), row) for row in measurements]
     facts = measurements.facts
     return [RowValues.of(Case(counts, row.parameters, facts, family.name), family) for counts, row in counted]
@@ -134,10 +135,10 @@ Evaluate: TypeAlias = Callable[[Measurements, Family], Sequence[RowValues]]
 def build_design(
     measurements: Measurements, family: Family, options: FitOptions | None = None, evaluate: Evaluate = evaluate_rows
 ) -> Design:
-    """Return the design of the measurements, in their order; `evaluate` returns the values of each row.
+    """Return the design of the measurements, in their order. The function `evaluate` returns the values of each row.
 
-    Raise a FitError for times that are not positive and finite, a StoreError for rows without counts, and a FactsError
-    if the family needs an unknown fact and the options do not allow to fit it.
+    Raise a FitError for times that are not positive and finite. Raise a StoreError for rows without counts. Raise a
+    FactsError if the family needs an unknown fact and the options do not allow the fit of this fact.
     """
     asked, rows = options or FitOptions(), tuple(measurements)
     labels = tuple(label(row) for row in rows)
@@ -165,16 +166,20 @@ def build_design(
 
 
 def agreement_weights(measurements: Measurements) -> Floats:
-    r"""Return each row's weight in the fit: :math:`(\alpha/d)^2` if its visits differ by :math:`d > \alpha`, else 1."""
+    r"""Return the weight of each row in the fit. It is :math:`(\alpha/d)^2` if visits differ by :math:`d > \alpha`,
+    else 1.
+    """
     differences = np.array([row.disagreement for row in measurements], dtype=np.float64)
     return np.asarray((AGREEMENT / np.fmax(differences, AGREEMENT)) ** 2)
 
 
 def launch_of(host: Floats, device: Floats) -> float | None:
-    r"""Return the launch [s]: the time that the host's clock adds to the device's; None if a row lacks a device's time.
+    r"""Return the launch [s], the time that the host's clock adds to the device's. Return None if a row has no device
+    time.
 
-    It is the :math:`o \ge 0` that minimises :math:`\sum_j |t_j - d_j - o| / t_j` over rows with the times :math:`t_j`
-    by the host's clock and :math:`d_j` by the device's, shape (n_rows,). This is the median, weighted by :math:`1/t_j`.
+    The launch is the :math:`o \ge 0` that minimises :math:`\sum_j |t_j - d_j - o| / t_j`. A row has the time
+    :math:`t_j` by the host's clock and :math:`d_j` by the device's, shape (n_rows,). The minimum is the median,
+    weighted by :math:`1/t_j`.
     """
     if not len(device) or not np.all(device > 0):
         return None
@@ -182,13 +187,13 @@ def launch_of(host: Floats, device: Floats) -> float | None:
 
 
 def label(row: Measurement) -> str:
-    """Return a measurement's kernel, variant and sizes in one line."""
+    """Return the kernel, variant and sizes of a measurement in one line."""
     parts = [f"{name}={value}" for name, value in (*row.variant.items(), *row.parameters.items())]
     return " ".join([row.kernel, *parts])
 
 
 def counts_of(measurements: Measurements, row: Measurement) -> KernelCounts:
-    """Return the counts of a measured configuration; raise a StoreError where the store does not hold them."""
+    """Return the counts of a measured configuration. Raise a StoreError if the store does not hold the counts."""
     counts = measurements.counts.get(row.counts_hash)
     if counts is None:
         raise StoreError(
@@ -205,7 +210,7 @@ DEFAULT_SHARPNESS = 3.0  # of the maximum of resources, if neither a fact nor cr
 
 @dataclass(frozen=True, eq=False)
 class DesignFit:
-    """Weights, shape (n_weights,), with standard errors (infinite where unknown) and marks.
+    """Weights, shape (n_weights,), with standard errors and marks. Unknown standard errors are infinite.
 
     `confounded` are groups of weights that the rows cannot distinguish. Predictions add `launch_s` [s] to the fitted
     time.
@@ -238,7 +243,7 @@ class DesignFit:
 
 
 def single_threaded() -> AbstractContextManager[Any]:
-    """Return a context in which BLAS and LAPACK use one thread, since more threads change the last bits of sums."""
+    """Return a context in which BLAS and LAPACK use one thread. More threads change the last bits of sums."""
     limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limits
 
@@ -249,7 +254,7 @@ def _controller() -> ThreadpoolController:
 
 
 def fit_to_design(table: Design, family: Family, options: FitOptions | None = None) -> DesignFit:
-    """Fit a family to a design; raise a FitError for fewer rows than weights."""
+    """Fit a family to a design. Raise a FitError for fewer rows than weights."""
     with single_threaded():
         return replace(_fitted(table, family, options or FitOptions()), launch_s=table.launch_s or 0.0)
 
@@ -326,7 +331,9 @@ def fitted_weights(measurements: Measurements, family: Family, options: FitOptio
 
 
 def rows_hash(measurements: Measurements) -> str:
-    """Return a SHA-256 of kernel, variant, sizes, hash of counts and time of all rows, whatever their order."""
+    """Return a SHA-256 of the kernel, variant, sizes, hash of counts and time of all rows. The order of rows does not
+    matter.
+    """
     lines = (f"{label(row)} {row.counts_hash} {row.seconds!r}" for row in measurements)
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 

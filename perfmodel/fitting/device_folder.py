@@ -16,9 +16,10 @@ from perfmodel.store.files import DEVICE_FILE, other_device
 def measured_folder(
     folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
 ) -> tuple[Measurements, Measurements]:
-    """Return a folder's measurements of measurement kernels, and of test kernels from its file `tests`.
+    """Return the measurements of measurement kernels in a folder, and of test kernels from its file `tests`.
 
-    With `measured_facts`, facts that follow from the measurements are added; `given` facts replace known ones.
+    With `measured_facts`, the function adds facts that follow from the measurements. The `given` facts replace known
+    ones.
     """
     measured = _measured(folder, measured_facts, given)
     return measured, tests_of(folder, measured, tests)
@@ -27,7 +28,9 @@ def measured_folder(
 def recorded_folder(
     folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
 ) -> tuple[Measurements, Measurements | None]:
-    """As :func:`measured_folder`, but return None in place of test kernels if the folder has no file of them."""
+    """Return the result of :func:`measured_folder`, with None in place of test kernels if the folder has no file of
+    them.
+    """
     if (folder / tests).is_file():
         return measured_folder(folder, measured_facts, given, tests)
     return _measured(folder, measured_facts, given), None
@@ -46,7 +49,9 @@ def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -
 
 
 def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
-    """Return the test kernels in a file of the folder, perhaps none, with the facts of the measurements."""
+    """Return the test kernels in a file of the folder, with the facts of the measurements. There may be no test
+    kernels.
+    """
     tests = store.read(folder / file)
     if tests.rows and tests.device != measured.device:
         raise other_device(folder / file, f"'{tests.device}'", f"'{measured.device}'")
@@ -54,12 +59,12 @@ def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
 
 
 def samples_of(folder: Path, measured: Measurements) -> Measurements | None:
-    """Return the samples of a folder, with the facts of the measurements; None without samples."""
+    """Return the samples of a folder, with the facts of the measurements. Without samples return None."""
     return tests_of(folder, measured, SAMPLES_FILE) if (folder / SAMPLES_FILE).is_file() else None
 
 
 def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
-    """Return folders below `root` with measured test kernels; `wanted` are parts of devices' names.
+    """Return folders below `root` with measured test kernels. Each text in `wanted` is a part of the name of a device.
 
     Simulated devices, and devices whose times others recorded, are left out unless `wanted` names them.
     """

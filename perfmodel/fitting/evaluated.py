@@ -1,6 +1,6 @@
 """Measured rows evaluated for several families at once.
 
-Each row's counts are read once for all families and then dropped, because they take a thousand times the memory of the
+The counts of each row are read once for all families and then dropped. Counts take a thousand times the memory of the
 values that fits need.
 """
 
@@ -34,12 +34,14 @@ EVALUATED_S = 0.085  # time to evaluate a counted kernel for `bottleneck` and th
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """Values of the rows that could be evaluated, by family; it can be called in place of :func:`evaluate_rows`."""
+    """Values of the rows that could be evaluated, by family.
+    An object can be called in place of :func:`evaluate_rows`.
+    """
 
     values: Mapping[FamilyKey, Mapping[RowKey, RowValues]]
 
     def __call__(self, measurements: Measurements, family: Family) -> Sequence[RowValues]:
-        """Return the values of each row; if one row has none, evaluate all rows again."""
+        """Return the values of each row. If one row has no values, evaluate all rows again."""
         known = self.values.get(_family_key(family, measurements.facts), {})
         keys = [_row_key(row) for row in measurements]
         if any(key not in known for key in keys):
@@ -50,7 +52,7 @@ class Evaluated:
 def evaluate_together(
     measurements: Measurements, families: Iterable[Family], rows: Iterable[Measurement] | None = None
 ) -> Evaluated:
-    """Evaluate families at some rows (by default all), for each candidate value of the facts that their fits choose."""
+    """Evaluate families at some rows (by default all), for each candidate value of the facts that the fits choose."""
     values: dict[FamilyKey, dict[RowKey, RowValues]] = defaultdict(dict)
     tried = [(family, facts) for family in families for facts in _facts_to_try(measurements, family)]
     for counts, row in read_in_turn(measurements, measurements if rows is None else rows):
@@ -64,7 +66,7 @@ def evaluate_together(
 def evaluated_in_processes(
     parts: Iterable[Measurements], families: Sequence[Family], progress: Progress
 ) -> Evaluated | None:
-    """Evaluate families at all rows of one device on all cores; None for few rows, or if a process died."""
+    """Evaluate families at all rows of one device on all cores. Return None for few rows, or if a process died."""
     known = [(part, row) for part in parts for row in part]
     hashes = sorted({row.counts_hash for _, row in known})
     with processes_here(len(hashes) // KERNELS) as processes:
@@ -98,7 +100,7 @@ def _evaluated_here(measurements: Measurements, names: Sequence[str], rows: Sequ
 
 
 def read_in_turn(measurements: Measurements, rows: Iterable[Measurement]) -> Iterator[tuple[KernelCounts, Measurement]]:
-    """Yield rows with their counts; rows without counts are skipped. Counts that rows share are read once."""
+    """Yield rows with their counts. Rows without counts are skipped. Counts that rows share are read once."""
     of_counts = attrgetter("counts_hash")
     for digest, sharing in groupby(sorted(rows, key=of_counts), key=of_counts):
         if digest in measurements.counts_documents:

@@ -37,7 +37,7 @@ SAMPLES = "samples"
 
 
 class Refits:
-    """Fits of a family to some rows of a design, each made once, and their predictions of other rows."""
+    """Fits of a family to some rows of a design, and predictions of other rows by these fits. Each fit is made once."""
 
     def __init__(
         self, table: Design, family: Family, options: FitOptions | None = None, groups: Sequence[str] | None = None
@@ -49,7 +49,7 @@ class Refits:
         self._made: dict[bytes, DesignFit] = {}
 
     def fit(self, seen: Rows) -> DesignFit:
-        """Return the fit to the rows with these numbers; raise a FitError for fewer rows than weights."""
+        """Return the fit to the rows with these numbers. Raise a FitError for fewer rows than weights."""
         key = np.sort(seen).tobytes()
         if key not in self._made:
             self._made[key] = fit_to_design(self.table.select(seen), self.family, self.options)
@@ -60,7 +60,9 @@ class Refits:
         return support_of(self.fit(seen).by_weight(self.table.select(seen)), self.groups[seen].tolist())
 
     def predict(self, seen: Rows, unseen: Rows) -> Unseen:
-        """Predict the `unseen` rows by a fit to the `seen` rows; withhold all predictions if these rows are too few."""
+        """Predict the `unseen` rows by a fit to the `seen` rows. If the `seen` rows are too few, withhold all
+        predictions.
+        """
         table = self.table
         free = () if self.family.resources else [name for name in table.names if self.family.is_quantity(name)]
         charged = np.array([name not in free for name in table.names], dtype=np.bool_)
@@ -79,10 +81,10 @@ class Refits:
         return Unseen(seconds, tuple(needs), by_weight, lack, table.private[unseen])
 
     def left_out(self, folds: Sequence[object], fitted: Rows | None = None, asked: Rows | None = None) -> Unseen:
-        """Predict each row by a fit without the rows of its fold, such as its group.
+        """Predict each row by a fit without the rows of its fold. A fold may be a group.
 
-        Rows with the fold None are in every fit and are not predicted. Fits use only the rows `fitted`, and only the
-        rows `asked` are predicted (the others are NaN); both are all rows by default.
+        Rows with the fold None are in every fit and are not predicted. Fits use only the rows `fitted`. Only the rows
+        `asked` are predicted, and predictions of the others are NaN. By default, `fitted` and `asked` are all rows.
         """
         labels = np.array([-1 if fold is None else folds.index(fold) for fold in folds], dtype=np.int64)
         fits, wanted = _flags(len(labels), fitted), _flags(len(labels), asked) & (labels >= 0)
@@ -101,10 +103,10 @@ class Refits:
 
 
 def dealt(labels: Sequence[Hashable], folds: int | None) -> list[int | None]:
-    """Return the fold of each row; rows of one label share a fold, and a row with the label None has none.
+    """Return the fold of each row. Rows of one label share a fold, and a row with the label None has no fold.
 
-    Labels with the most rows are dealt first (labels with equally many, by their text), each to the fold with the
-    fewest rows so far. If no number of folds is given, each label has a fold of its own.
+    Labels with the most rows are dealt first, and labels with equally many rows by their text. Each label goes to the
+    fold with the fewest rows so far. If no number of folds is given, each label has a fold of its own.
     """
     if folds is not None and not (isinstance(folds, int) and folds >= 2):
         raise OptionError(f"folds is {folds!r}", "give a whole number from 2 up; with 8 each fit lacks 1/8 of the rows")
@@ -132,9 +134,9 @@ def with_chosen_facts(
 ) -> Measurements:  # fmt: skip
     """Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
 
-    Facts are chosen one after the other, in the family's order; facts that are not chosen yet have their first
-    candidate. The candidate with the smallest error of kernels is taken. For the error, each row is predicted by a fit
-    without its group (in `folds` folds), and `samples` by the fit to all rows. Known facts are kept.
+    Facts are chosen one after the other, in the family's order. Facts that are not chosen yet have their first
+    candidate. The function takes the candidate with the smallest error of kernels. For the error, a fit without the
+    group of a row predicts the row (in `folds` folds). The fit to all rows predicts `samples`. Known facts are kept.
     """
     facts = measurements.facts
     choices = {key: values for key, values in family.choices.items() if facts is None or key not in facts}
@@ -171,17 +173,19 @@ def _loss(
 
 
 def log_errors(unseen: Unseen, times: Floats) -> Floats:
-    r"""Return :math:`|\log(t/p)|` of rows, shape (n_rows,); NaN where a prediction is withheld or not positive."""
+    r"""Return :math:`|\log(t/p)|` of rows, shape (n_rows,).
+    Where a prediction is withheld or not positive, return NaN.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         errors = np.abs(np.log(times / unseen.seconds))
     return np.where(unseen.known & (unseen.seconds > 0), errors, np.nan)
 
 
 def error_of_kernels(errors: Floats, kernels: Sequence[str], measured: int) -> float:
-    """Return the mean over kernels of each kernel's mean error; errors that are NaN are ignored.
+    """Return the mean over kernels of the mean error of each kernel. Errors that are NaN are ignored.
 
     Rows after the first `measured` ones are samples. If there are samples, the result is the mean of two means: of the
-    samples and of the other rows, since a new kernel may resemble either. It is NaN without any error.
+    samples and of the other rows. A new kernel may resemble either kind. Without any error the result is NaN.
     """
     by_kernel: tuple[dict[str, list[float]], ...] = defaultdict(list), defaultdict(list)
     for i, (error, kernel) in enumerate(zip(errors.tolist(), kernels, strict=True)):
@@ -199,11 +203,11 @@ def with_facts(measurements: Measurements, values: Mapping[str, FactValue]) -> M
 
 @dataclass(frozen=True, eq=False)
 class FamilyFits(FrozenValue):
-    """All fits of a family to rows of a device's measurements, each made when it is first needed.
+    """All fits of a family to rows of a device's measurements. Each fit is made when it is first needed.
 
     Fits use the rows `measured`. Errors on `tests` and `samples` also determine the intervals, and samples help to
-    choose facts. `folds` is the number of folds of cross-validation; by default each group is a fold. `evaluate`
-    returns the values of rows, as :class:`perfmodel.fitting.evaluated.Evaluated` does.
+    choose facts. `folds` is the number of folds of cross-validation. By default each group is a fold. `evaluate`
+    returns the values of rows, like :class:`perfmodel.fitting.evaluated.Evaluated`.
     """
 
     measured: Measurements
@@ -216,7 +220,7 @@ class FamilyFits(FrozenValue):
 
     @cached_property
     def known(self) -> Measurements:
-        """The measured rows, with the facts of the device that the family's fit chooses."""
+        """The measured rows, with the facts of the device that the fit of the family chooses."""
         return with_chosen_facts(self.measured, self.family, self.options, self.folds, self.evaluate, self.samples)
 
     @cached_property
@@ -230,7 +234,7 @@ class FamilyFits(FrozenValue):
         return build_design(known, self.family, self.options, evaluate or self.evaluate)
 
     def with_tests(self, tests: Measurements) -> FamilyFits:
-        """Return the fits with other tests; they keep the chosen facts and the design of the measured rows."""
+        """Return the fits with other tests. The chosen facts and the design of the measured rows are kept."""
         fits = replace(self, tests=tests)
         vars(fits).update(known=self.known, design=self.design)  # where cached properties keep their values
         return fits
@@ -283,7 +287,6 @@ class FamilyFits(FrozenValue):
         return np.arange(len(self.rows) - sum(1 for _ in self.samples or ()), len(self.rows))
 
     def fit_measured(self) -> DesignFit:
-        """Return the fit to all measured rows."""
         return self.refits.fit(self.seen)
 
     def predict_tests(self) -> Unseen:
@@ -298,7 +301,7 @@ class FamilyFits(FrozenValue):
 
     @cached_property
     def scores(self) -> Conformal:
-        """Conformal scores of all rows, each by a fit without its group."""
+        """Conformal scores of all rows. The score of a row is by a fit without the group of the row."""
         return self._calibrated(np.arange(len(self.rows)))
 
     def scores_without(self, group: str) -> Conformal:
@@ -307,19 +310,19 @@ class FamilyFits(FrozenValue):
 
     @cached_property
     def scatter(self) -> Scatter | None:
-        """Scatter of errors between a kernel's variants at the same sizes; None if no kernel has two variants."""
+        """Scatter of errors between variants of a kernel at the same sizes, or None if no kernel has two variants."""
         count = len(self.seen)
         seconds = self._without_group.seconds[:count]
         return estimate_scatter(cells_of(self.rows[:count], self.refits.table.times, seconds))
 
     @cached_property
     def anchored(self) -> Anchored | None:
-        """Errors of predictions that are scaled at the smallest size; None where no kernel has two sizes."""
+        """Errors of predictions that are scaled at the smallest size, or None if no kernel has two sizes."""
         times, measured = self.refits.table.times, len(self.seen)
         return anchored_errors(self.rows, self.groups, times, self._without_group, measured)
 
     def by_weight(self, unseen: Unseen) -> dict[str, Floats]:
-        """Return the seconds due to each fitted weight in predictions, by the weight's name."""
+        """Return the seconds due to each fitted weight in predictions, by the name of the weight."""
         return {} if unseen.by_weight is None else {name: unseen.by_weight[:, i] for name, i in self._columns.items()}
 
     def _calibrated(self, rows: Rows) -> Conformal:
@@ -334,7 +337,7 @@ class FamilyFits(FrozenValue):
 
     @cached_property
     def _columns(self) -> dict[str, int]:
-        """The column of each weight in the matrix of all rows; only for weights in the fit to the measured rows."""
+        """The column of each weight in the matrix of all rows, for the weights in the fit to the measured rows."""
         known, every = {*self.design.model.weights}, self.refits.table.model.weights
         return {weight_name(self.family, name): i for i, name in enumerate(every) if name in known}
 
@@ -347,7 +350,9 @@ class FamilyFits(FrozenValue):
 def fit_weights(
     measurements: Measurements, family: str | Family, options: FitOptions | None = None, table: Design | None = None
 ) -> FittedWeights:
-    """Fit a family to the measurements of one device, or to their design `table`, without errors for intervals."""
+    """Fit a family to the measurements of one device, or to the design `table` of these. The result has no errors for
+    intervals.
+    """
     fits = FamilyFits(measurements, find_family(family), options or FitOptions())
     if table is not None:
         return fitted_weights(measurements, fits.family, fits.options, table)

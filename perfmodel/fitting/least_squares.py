@@ -24,12 +24,13 @@ REFINEMENTS = 5  # most steps of iterative refinement
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A least-squares solution, shape (n,), and how well it is determined.
+    """A least-squares solution, shape (n,), and how well the rows determine it.
 
-    `rank` and `condition` describe the matrix with scaled columns; `confounded` are groups of columns that the rows
+    `rank` and `condition` describe the matrix with scaled columns. `confounded` are groups of columns that the rows
     cannot distinguish. `inverse` is the derivative of the solution by the right-hand side, shape (n, m). `free` is
-    False for a number that the fit holds at its bound of zero; its row of `inverse` is that of a fit without this one
-    bound. `freedom` is the number of rows minus the trace of the matrix that maps measured to fitted values.
+    False for a number that the fit holds at its bound of zero. For such a number the row of `inverse` is that of a fit
+    without this one bound. `freedom` is the number of rows minus the trace of the matrix that maps measured to fitted
+    values.
     """
 
     x: Floats
@@ -42,12 +43,12 @@ class Solution:
 
 
 def solve_least_squares(matrix: Floats, rhs: Floats, nonnegative: bool = False) -> Solution:
-    r"""Minimise :math:`\|A x - b\|_2^2`, if `nonnegative` over :math:`x \ge 0`.
+    r"""Minimise :math:`\|A x - b\|_2^2`. If `nonnegative`, the minimum is over :math:`x \ge 0`.
 
     A has the shape (m, n), and no column of zeros. At full rank the solution comes from QR with column pivoting of the
-    scaled columns, and from iterative refinement of solution and residual together (Björck, *Iterative refinement of
-    linear least squares solutions*, BIT 7, 1967), in extended precision where NumPy has it. At a lower rank it is the
-    solution of least norm in the scaled columns.
+    scaled columns. Iterative refinement then improves solution and residual together, in extended precision where NumPy
+    has it (Björck, *Iterative refinement of linear least squares solutions*, BIT 7, 1967). At a lower rank the result
+    is the solution of least norm in the scaled columns.
     """
     rows, columns = matrix.shape
     scale = np.exp2(np.round(np.log2(np.linalg.norm(matrix, axis=0))))  # powers of two: scaling rounds nothing
@@ -100,7 +101,7 @@ def _refined(matrix: Floats, rhs: Floats, q: Floats, r: Floats, x: Floats) -> Fl
 
 
 def _released(held: Floats, free: Floats, inverse: Floats) -> Floats:
-    """Return, for each number held at zero, the derivative that it would have if only its bound were released."""
+    """Return for each number held at zero its derivative in a fit without the bound of only this number."""
     rest = held - free @ (inverse @ held)
     size = np.sum(rest**2, axis=0)
     known = size > 1e-20
@@ -119,12 +120,12 @@ def _null_groups(null_space: Floats) -> Groups:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fit:
-    r"""Weights of a model, shape (n,), and how well they are determined.
+    r"""Weights of a model, shape (n,), and how well the rows determine them.
 
-    Standard errors are infinite where the rows do not determine a weight;
-    :data:`perfmodel.fitting.weights_file.MEANING` explains the marks. Rank and condition describe the relative
-    derivatives, with columns of about unit length, `degrees_of_freedom` is the number of rows minus the fitted degrees,
-    and `confounded` are groups of weights that the rows cannot distinguish.
+    If the rows do not determine a weight, its standard error is infinite. For the marks see
+    :data:`perfmodel.fitting.weights_file.MEANING`. Rank and condition describe the relative derivatives, with columns
+    of about unit length. `degrees_of_freedom` is the number of rows minus the fitted degrees. `confounded` are groups
+    of weights that the rows cannot distinguish.
     """
 
     weights: Floats = field(default_factory=lambda: np.zeros(0))
@@ -147,11 +148,12 @@ def fit_linear(
 ) -> Fit:  # fmt: skip
     r"""Return the weights that minimise :math:`\sum_j v_j (1 - \sum_i w_i X_{ji} / t_j)^2`.
 
-    X are feature values that are not negative, shape (n_rows, n), t positive times [s], v weights of the rows, and
-    `names` the features' names for messages. The weight of a feature that is zero in every row is 0. Features that are
-    proportional in all rows share a weight: each gets an equal part of their common time. Other features that the rows
-    cannot distinguish get the weights of least norm (in scaled columns). Raise a FitError for fewer rows than features.
-    Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, section 4.3.
+    X are feature values that are not negative, shape (n_rows, n). The times t are positive [s], and v are weights of
+    the rows. `names` are the names of the features, for messages. The weight of a feature that is zero in every row is
+    0. Features that are proportional in all rows share a weight: each feature gets an equal part of the common time.
+    Other features that the rows cannot distinguish get the weights of least norm (in scaled columns). Raise a FitError
+    for fewer rows than features. Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance
+    Model*, section 4.3.
     """
     count, columns = matrix.shape[1], np.flatnonzero(np.any(matrix != 0, axis=0))
     if not 0 < columns.size <= len(times):
@@ -182,7 +184,7 @@ def fit_linear(
 
 
 def refuse_bad_times(times: Floats, labels: Sequence[str] = ()) -> None:
-    """Raise a FitError for measured times that are not positive and finite; `labels` name the rows."""
+    """Raise a FitError for measured times that are not positive and finite. `labels` are the names of the rows."""
     bad = np.flatnonzero(~(np.isfinite(times) & (times > 0))).tolist()
     if bad:
         where = f" ({labels[bad[0]]})" if labels else ""
@@ -193,7 +195,6 @@ def refuse_bad_times(times: Floats, labels: Sequence[str] = ()) -> None:
 
 
 def too_few_rows(rows: int, names: Sequence[str]) -> FitError:
-    """Return the error for fewer rows than weights."""
     return FitError(
         f"{rows} usable measurements cannot determine {len(names)} weights ({listed(names)})",
         "measure more kernels or sizes (perfmodel measure)",
@@ -212,7 +213,7 @@ def proportional_groups(matrix: Floats) -> Groups:
 def merged_shares(matrix: Floats, groups: Groups) -> Floats:
     """Return the weight of each column for a weight of 1 of each merged column, shape (n, n_merged).
 
-    A merged column is the sum of its members scaled to unit length: members get equal parts of their common time.
+    A merged column is the sum of its members, scaled to unit length. Members get equal parts of their common time.
     """
     inside = {i for group in groups for i in group}
     merged = sorted([*groups, *((i,) for i in range(matrix.shape[1]) if i not in inside)])
@@ -231,10 +232,11 @@ def _members(groups: Groups, count: int) -> Flags:
 
 
 def diagnosis(weights: Floats, slopes: Floats, residuals: Floats, moves: Flags, held: Flags) -> dict[str, Any]:
-    """Return the attributes of a fit that describe how well its weights are determined.
+    """Return the attributes of a fit that describe how well the rows determine its weights.
 
-    `slopes` are the derivatives of fitted values by the weights, shape (n_rows, n). They and the residuals include the
-    row weights. `moves` marks the weights on which a fitted value depends, `held` the weights at a bound.
+    `slopes` are the derivatives of fitted values by the weights, shape (n_rows, n). The slopes and the residuals
+    include the row weights. `moves` marks the weights on which a fitted value depends. `held` marks the weights at a
+    bound.
     """
     free = moves & ~held
     groups: Groups = ()
@@ -273,7 +275,7 @@ def standard_errors(inverse: Floats, residuals: Floats, weights: Floats, freedom
 def marks_of(
     coefficients: Floats, errors: Floats, inverse: Floats, held: Flags, merged: Flags, undetermined: Flags
 ) -> tuple[tuple[Mark, ...], ...]:
-    r"""Return the marks of each weight; they use partial leverages :math:`P_{ij}^2 / \sum_k P_{ik}^2` of rows j."""
+    r"""Return the marks of each weight, from the partial leverages :math:`P_{ij}^2 / \sum_k P_{ik}^2` of rows j."""
     squares = inverse**2
     total = squares.sum(axis=1)
     largest = squares.max(axis=1, initial=0.0) / np.where(total > 0, total, 1.0)

@@ -1,4 +1,4 @@
-r"""The scale of conformal scores: how large the error of a prediction is expected to be, compared with others.
+r"""The scale of conformal scores: the expected size of the error of a prediction, compared with other predictions.
 
 Errors of log time are divided by this scale (:mod:`perfmodel.fitting.conformal`):
 
@@ -7,8 +7,8 @@ Errors of log time are divided by this scale (:mod:`perfmodel.fitting.conformal`
 - The *share* of weight j in a predicted time T is :math:`e_j = |w_j \, \partial T / \partial w_j| / \sum_l |w_l \,
   \partial T / \partial w_l|`.
 - The *support* of a weight is the number of groups of kernels that determine it: :math:`h_j = \sum_k \frac{1}{N_k}
-  \sum_{i \in k} e_{ij}^2`. The *lack of support* of a prediction is :math:`l = (\sum_j e_j^2/(h_j + 0.3))^{1/2}`. It is
-  large if weights with large shares have little support (an approximate leverage).
+  \sum_{i \in k} e_{ij}^2`. The *lack of support* of a prediction is :math:`l = (\sum_j e_j^2/(h_j + 0.3))^{1/2}`. This
+  lack is large if weights with large shares have little support (an approximate leverage).
 - *Private data*: :math:`v = \min(1, \text{bytes of a work-item}/1024)`. No model knows whether a compiler keeps private
   arrays in registers.
 
@@ -19,8 +19,8 @@ The slopes b minimise
 
 The first two terms are the negative log likelihood of errors with an exponential distribution whose mean is
 proportional to :math:`\sigma_i`. The third term is a ridge that pulls all scales towards one value. The constant c
-makes the mean of :math:`\log \sigma` over groups zero. One Newton step gives the slopes of a fit without a group. By
-the first two terms with these slopes, the ridge is chosen, or a single scale for all predictions.
+makes the mean of :math:`\log \sigma` over groups zero. One Newton step gives the slopes of a fit without a group. The
+first two terms with these slopes choose the ridge, or a single scale for all predictions.
 
 Sources: J. Lei et al., *Distribution-free predictive inference for regression*, JASA 113 (2018), section 5.2; D. C.
 Hoaglin, R. E. Welsch, *The hat matrix in regression and ANOVA*, The American Statistician 32 (1978); K. R. Rad, A.
@@ -49,7 +49,7 @@ LEAST_ERROR = 1e-3  # smaller errors count as this one, as in every other figure
 
 
 def shares_of(by_weight: Floats) -> Floats:
-    """Return the share of each weight in each row's time; 0 if the time is zero or not finite."""
+    """Return the share of each weight in the time of each row. If the time is zero or not finite, the share is 0."""
     parts = np.abs(by_weight)
     total = parts.sum(axis=1, keepdims=True)
     known = np.isfinite(total) & (total > 0)
@@ -126,7 +126,9 @@ class LocalScale(BaseModel):
         return by_shares + self.lack * log_lack + self.private * private - self.constant
 
     def reason(self, by_weight: Mapping[str, float], private: float = 0.0) -> str:
-        """Return, as text, what increases the scale of a prediction most: a weight, little support, or private data."""
+        """Return as text what increases the scale of a prediction most. The cause is a weight, little support, or
+        private data.
+        """
         parts = {name: abs(by_weight.get(name, 0.0)) for name in self.weights}
         total = sum(parts.values()) or 1.0
         support = [weight.support + LEAST_SUPPORT for weight in self.weights.values()]
@@ -145,10 +147,10 @@ class LocalScale(BaseModel):
 def fit_local_scale(
     errors: Floats, groups: Sequence[str], columns: Floats, support: Mapping[str, float]
 ) -> tuple[LocalScale, Floats] | None:
-    """Return the parameters of the scale, and the scale of each row by slopes without its group.
+    """Return the parameters of the scale, and the scale of each row by slopes without the group of the row.
 
-    Return None where one scale for all predictions is best. `errors` of log time, shape (n_rows,), belong to
-    predictions without the row's group; `support` has the support of each weight in the order of the columns
+    Return None if one scale for all predictions is best. The `errors` of log time, shape (n_rows,), belong to
+    predictions without the group of each row. `support` has the support of each weight in the order of the columns
     (:attr:`~perfmodel.fitting.conformal.Unseen.scale_columns`).
     """
     labels, members = np.unique(np.array(groups), return_inverse=True)
@@ -171,7 +173,9 @@ def fit_local_scale(
 
 
 def _fit_slopes(columns: Floats, errors: Floats, means: Floats, ridge: float) -> tuple[Floats, Floats, float]:
-    """Return slopes, the scale of each row by slopes fitted without its group, and the loss of these scales."""
+    """Return slopes, the scale of each row by slopes that are fitted without its group, and the loss of these
+    scales.
+    """
     groups, count = means.shape[0], columns.shape[1]
     penalty, of_row = ridge / groups, np.mean(means, axis=0)
     slopes, typical = np.zeros(count), of_row @ columns
@@ -191,7 +195,9 @@ def _fit_slopes(columns: Floats, errors: Floats, means: Floats, ridge: float) ->
 
 
 def _without_groups(columns: Floats, errors: Floats, means: Floats, slopes: Floats, penalty: float) -> Floats:
-    """Return the log of each row's scale by slopes without its group: the common slopes after one Newton step."""
+    """Return the log of the scale of each row by slopes without its group. One Newton step from the common slopes gives
+    these.
+    """
     groups, count = means.shape[0], columns.shape[1]
     raised, typical = errors * np.exp(-columns @ slopes), means @ columns
     sums, firsts = means @ raised, means @ (columns * raised[:, None])

@@ -35,11 +35,12 @@ class WeightBounds:
 def start_points(
     slopes: Callable[[Floats], Floats], given: Floats, bounds: WeightBounds, count: int, generator: np.random.Generator
 ) -> Iterator[Floats]:
-    """Yield `count` starting points: first one at which all terms take a similar time, then variations of it.
+    """Yield `count` starting points. At the first point all terms take a similar time. The others are variations of
+    this point.
 
     `slopes` returns the derivatives of the relative times by the weights. `given` has the known starting values, and
-    NaN for unknown ones. A variation multiplies each weight by :math:`10^x` with x uniform between -1.5 and 1.5, or
-    between -0.15 and 0.15 if the starting value is known.
+    NaN for unknown ones. A variation multiplies each weight by :math:`10^x`, with x uniform between -1.5 and 1.5. If
+    the starting value is known, x is between -0.15 and 0.15.
     """
     known = np.isfinite(given)
     middle = balanced(slopes, given, bounds)
@@ -53,7 +54,7 @@ def balanced(slopes: Callable[[Floats], Floats], given: Floats, bounds: WeightBo
     """Return weights at which each term takes about the same share of the times.
 
     A weight is 1 / (length of its derivative * number of weights). A term that is not the largest of a maximum has no
-    derivative until the weights of the other terms are small, so this takes several rounds.
+    derivative until the weights of the other terms are small. The function therefore takes several rounds.
     """
     known = np.isfinite(given)
     point = bounds.clipped(np.where(known, given, 1.0))
@@ -89,7 +90,9 @@ class Problem:
         return self.model.jacobian(self.features, weights) * (self.roots / self.times)[:, None]
 
     def solve(self, start: Floats, effort: tuple[float, int] = POLISH) -> OptimizeResult | None:
-        """Minimise from a starting point, which also scales the weights; None if its residuals are not finite."""
+        """Minimise from a starting point, which also scales the weights.
+        Return None if its residuals are not finite.
+        """
         gain, evaluations = effort
         scale = np.where(start != 0, np.abs(start), 1.0)
         with np.errstate(all="ignore"):
@@ -123,7 +126,7 @@ def fit_nonlinear(
     model: Expression, matrix: Floats, times: Floats, row_weights: Floats, bounds: Mapping[str, tuple[float, float]],
     start: Mapping[str, float], starts: int = 8, seed: int = 0
 ) -> NonlinearFit:  # fmt: skip
-    """Fit times [s] by a model from several starting points; keep the best. Weights without bounds are >= 0."""
+    """Fit times [s] by a model from several starting points and keep the best fit. Weights without bounds are >= 0."""
     if starts < 1:
         raise OptionError(f"{starts} starting points were asked for", "give 1 or more")
     features = dict(zip(model.features, matrix.T, strict=True))

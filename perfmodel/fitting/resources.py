@@ -3,13 +3,14 @@ r"""Repeated non-negative least squares for an overhead and a smooth maximum of 
 .. math:: T = \sum_{q \in o} w_q q + \Big(\sum_r R_r^s\Big)^{1/s}, \qquad
     R_r = \sum_{q \in r} w_q q, \qquad w \ge 0
 
-With :math:`M` the smooth maximum of the last pass, :math:`\sum_r R_r (R_r/M)^{s-1} = M` is linear in the weights: each
-pass of the search is a non-negative least-squares problem. Rows are divided by :math:`\sqrt{t\,T}`, T of the last pass,
-so that the residual :math:`(t - T)/\sqrt{t\,T} = 2 \sinh(\tfrac{1}{2} \log(t/T))` treats a time twice as long and one
-half as long alike. Huber's weights limit the influence of outliers (P. J. Huber, *Robust Estimation of a Location
-Parameter*, 1964). Gauss-Newton steps in log time, also non-negative least squares, continue from the best pass. If all
-weights of a resource are zero, its derivative is zero, and the steps cannot change these weights. So the steps are
-repeated from a point where each weight has at least a share of the largest value that the times allow.
+Let :math:`M` be the smooth maximum of the last pass. Then :math:`\sum_r R_r (R_r/M)^{s-1} = M` is linear in the
+weights, and each pass of the search is a non-negative least-squares problem. Rows are divided by :math:`\sqrt{t\,T}`
+with T of the last pass. The residual :math:`(t - T)/\sqrt{t\,T} = 2 \sinh(\tfrac{1}{2} \log(t/T))` treats a time twice
+as long and a time half as long alike. Huber's weights limit the influence of outliers (P. J. Huber, *Robust Estimation
+of a Location Parameter*, 1964). Gauss-Newton steps in log time continue from the best pass. These steps are
+non-negative least squares too. If all weights of a resource are zero, its derivative is zero, and the steps cannot
+change these weights. The steps are therefore repeated from a point where each weight has at least a share of the
+largest value that the times allow.
 """
 
 from __future__ import annotations
@@ -38,13 +39,15 @@ MOST_KEPT = 1024  # cached fits: choosing facts and calibrating intervals leave 
 
 @dataclass(frozen=True, eq=False)
 class ResourceModel:
-    """The column numbers of each resource, and the sharpness of the maximum; other columns are overheads."""
+    """The column numbers of each resource, and the sharpness of the maximum. Other columns are overheads."""
 
     resources: Mapping[str, tuple[int, ...]]
     sharpness: float
 
     def times(self, matrix: Floats, weights: Floats) -> tuple[Floats, Floats]:
-        """Return the times, shape (n_rows,), and their derivatives by ``weights*matrix``, of the matrix's shape."""
+        """Return the times, shape (n_rows,), and their derivatives by ``weights*matrix``, in the shape of the
+        matrix.
+        """
         return _Columns(self, matrix).times(weights)
 
 
@@ -57,7 +60,7 @@ class _Columns(FrozenValue):
 
     @cached_property
     def _parts(self) -> list[tuple[list[int], Floats]]:
-        """The numbers and values of each resource's columns; the overheads are the last."""
+        """The numbers and values of the columns of each resource. The overheads are the last."""
         resources = [list(columns) for columns in self.model.resources.values()]
         overheads = sorted({*range(self.matrix.shape[1])}.difference(*resources))
         return [(columns, self.matrix[:, columns]) for columns in (*resources, overheads)]
@@ -90,7 +93,7 @@ class _Columns(FrozenValue):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ResourceFit(Fit):
-    """Weights of all columns; a column of zeros has the weight zero."""
+    """Weights of all columns. A column of zeros has the weight zero."""
 
     model: ResourceModel
 
@@ -99,7 +102,7 @@ class ResourceFit(Fit):
         return _Columns(self.model, matrix).combined(self.weights)[0]
 
     def by_weight(self, matrix: Floats) -> Floats:
-        r"""Return the seconds due to each weight, :math:`w \, \partial T / \partial w`, of the matrix's shape."""
+        r"""Return the seconds due to each weight, :math:`w \, \partial T / \partial w`, in the shape of the matrix."""
         return matrix * self.model.times(matrix, self.weights)[1] * self.weights
 
 
@@ -107,7 +110,7 @@ _kept: dict[bytes, ResourceFit] = {}
 
 
 def fit_resources(model: ResourceModel, matrix: Floats, times: Floats, row_weights: Floats) -> ResourceFit:
-    """Fit the weights of a model's columns, shape (n_rows, n), to measured times [s]; fits are cached."""
+    """Fit the weights of the columns of a model, shape (n_rows, n), to measured times [s]. Fits are cached."""
     form = repr((matrix.shape, [*model.resources.items()], model.sharpness)).encode()
     key = sha256(b"".join([form, *(part.tobytes() for part in (matrix, times, row_weights))])).digest()
     fit = _kept.get(key)
@@ -140,7 +143,7 @@ def _fit(model: ResourceModel, matrix: Floats, times: Floats, row_weights: Float
 
 @dataclass(frozen=True, eq=False)
 class _Problem(FrozenValue):
-    """The rows of a fit, their columns scaled to a maximum of 1."""
+    """The rows of a fit, with columns that are scaled to a maximum of 1."""
 
     model: ResourceModel
     matrix: Floats
@@ -153,13 +156,13 @@ class _Problem(FrozenValue):
 
     @property
     def largest(self) -> Floats:
-        """For each column, the largest weight whose time is at most each measured time; 0 for a column of zeros."""
+        """The largest weight of each column whose time is at most each measured time. A column of zeros has 0."""
         rows = np.divide(self.times[:, None], self.matrix, out=np.full_like(self.matrix, np.inf), where=self.matrix > 0)
         least: Floats = rows.min(axis=0)
         return np.where(np.isfinite(least), least, 0.0)
 
     def expected(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return the times, all positive, and their derivatives, as :meth:`ResourceModel.times`."""
+        """Return the times, all positive, and their derivatives, as in :meth:`ResourceModel.times`."""
         predicted, slopes = self._columns.times(weights)
         return np.maximum(predicted, LEAST * self.times), slopes
 

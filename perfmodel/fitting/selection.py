@@ -7,12 +7,12 @@ freedom. With :math:`z_i = \log(p_i) / \sigma` the probability that variant :mat
 
 .. math:: P_i = \int f(x - z_i) \prod_{j \ne i} S(x - z_j)\, dx .
 
-The set to measure is the smallest that holds the best variant with a probability of at least :math:`P^*`: the
-:math:`k` predicted fastest with :math:`P_1 + \ldots + P_k \ge P^*` (S. S. Gupta, *On some multiple decision (selection
-and ranking) rules*, Technometrics 7 (1965), with known predictions in place of unknown means).
+The set to measure is the smallest set that holds the best variant with a probability of at least :math:`P^*`. It has
+the :math:`k` predicted fastest variants with :math:`P_1 + \ldots + P_k \ge P^*` (S. S. Gupta, *On some multiple
+decision (selection and ranking) rules*, Technometrics 7 (1965), with known predictions in place of unknown means).
 
-The scatter comes from the errors :math:`r = \log(t/p)` of measured rows, p predicted by a fit without the row's group.
-Rows of one kernel at the same sizes are a *cell*; only differences inside a cell count:
+The scatter comes from the errors :math:`r = \log(t/p)` of measured rows. A fit without the group of the row predicts p.
+Rows of one kernel at the same sizes are a *cell*. Only differences inside a cell count:
 
 .. math:: \sigma = \operatorname{median}_{i < j} |r_i - r_j| \;/\; q_{3/4}
 
@@ -55,11 +55,11 @@ Function: TypeAlias = Callable[[Floats], Floats]
 
 
 def probabilities_of_best(seconds: npt.ArrayLike, deviation: float, freedom: int | None = None) -> Floats:
-    r"""Return the probability of each variant to be the fastest, shape (n_variants,); they add up to 1.
+    r"""Return the probability of each variant to be the fastest, shape (n_variants,). The probabilities add up to 1.
 
-    The predicted times [s] are positive; `deviation` is the scale :math:`\sigma` of the errors of log time; `freedom`,
-    an even number, gives Student's distribution, None a normal one. The integral is computed by the trapezoid rule in
-    :math:`\operatorname{arsinh}(x - \min z)`, where it converges exponentially.
+    The predicted times [s] are positive. `deviation` is the scale :math:`\sigma` of the errors of log time. If
+    `freedom`, an even number, is given, the distribution is Student's. Otherwise the distribution is normal. The
+    trapezoid rule in :math:`\operatorname{arsinh}(x - \min z)` computes the integral, and converges exponentially.
     """
     logs = np.log(np.asarray(seconds, dtype=np.float64))
     z = (logs - logs.min()) / max(deviation, ROUNDING)
@@ -127,9 +127,9 @@ def _nodes(freedom: int | None) -> tuple[Floats, Floats]:
 
 
 class Scatter(BaseModel):
-    r"""Errors of the log time of a kernel's variants, without their common offset.
+    r"""Errors of the log time of the variants of a kernel, without the common offset.
 
-    Their scale :math:`\sigma` is the standard deviation of normal errors, or the scale of Student's distribution with
+    The scale :math:`\sigma` is the standard deviation of normal errors, or the scale of Student's distribution with
     `freedom`. `cells` is the number of kernels at given sizes with two variants or more.
     """
 
@@ -141,7 +141,9 @@ class Scatter(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class VariantErrors(FrozenValue):
-    """Variants of one kernel at the same sizes: logarithms of the measured times, and of measured over predicted."""
+    """Variants of one kernel at the same sizes, with logarithms of the measured times and of measured over predicted
+    times.
+    """
 
     kernel: str
     group: str
@@ -156,7 +158,7 @@ class VariantErrors(FrozenValue):
 
 
 def cells_of(rows: Sequence[Measurement], times: Floats, predicted: Floats) -> tuple[VariantErrors, ...]:
-    """Return the cells of rows with two variants or more; rows whose predicted time is not positive are left out."""
+    """Return the cells of rows with two variants or more. Rows whose predicted time is not positive are left out."""
     cells: dict[tuple[str, tuple[tuple[str, int], ...]], list[int]] = {}
     for number, row in enumerate(rows):
         if predicted[number] > 0:
@@ -170,7 +172,7 @@ def cells_of(rows: Sequence[Measurement], times: Floats, predicted: Floats) -> t
 
 
 def estimate_scatter(cells: Sequence[VariantErrors]) -> Scatter | None:
-    """Return the scatter of errors inside cells; None without cells. With one group, the distribution is normal."""
+    """Return the scatter of errors inside cells, or None without cells. With one group, the distribution is normal."""
     if not cells:
         return None
     groups = sorted({cell.group for cell in cells})
@@ -182,7 +184,7 @@ def estimate_scatter(cells: Sequence[VariantErrors]) -> Scatter | None:
 
 
 def scale(cells: Iterable[VariantErrors], freedom: int | None) -> float:
-    """Return the scale of the errors inside cells [1]; `freedom` are the degrees of freedom of their distribution."""
+    """Return the scale of the errors inside cells [1]. `freedom` are the degrees of freedom of their distribution."""
     by_kernel: dict[str, list[Floats]] = {}
     for cell in cells:
         by_kernel.setdefault(cell.kernel, []).append(cell.differences)
@@ -192,7 +194,7 @@ def scale(cells: Iterable[VariantErrors], freedom: int | None) -> float:
 
 
 def _score(cells: Sequence[VariantErrors], groups: Iterable[str], freedom: int | None) -> float:
-    """Return the mean log probability of the fastest variants; each group's is computed with the others' scale."""
+    """Return the mean log probability of the fastest variants. The scale for each group comes from the other groups."""
     by_kernel: dict[str, list[float]] = {}
     for group in groups:
         deviation = scale([cell for cell in cells if cell.group != group], freedom)
@@ -205,7 +207,7 @@ def _score(cells: Sequence[VariantErrors], groups: Iterable[str], freedom: int |
 
 
 def weighted_median(values: Floats, weights: Floats) -> float:
-    """Return the weighted median: the least value up to which half of the weight lies."""
+    """Return the weighted median, which is the least value up to which half of the weight lies."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
     return float(values[order][np.searchsorted(reached, reached[-1] / 2 * (1 - 1e-12))])

@@ -6,18 +6,18 @@ work-item (instruction-level parallelism). Relative least squares fit
 .. math:: T = T_0 + A \max(1/B, L/M)
 
 to the times T. A is the number of operations of the busiest core, and M is the multiplicity of
-:mod:`perfmodel.models.synchronous_parallel_throughput`. The fit tries each measured multiplicity as the limit: above it
-bandwidth bounds the time, below it latency.
+:mod:`perfmodel.models.synchronous_parallel_throughput`. The fit tries each measured multiplicity as the limit. Above
+the limit, bandwidth bounds the time. Below the limit, latency bounds the time.
 
 A roof (Williams, Waterman and Patterson, 2009) is the highest rate of a measured row or sample, from the median of the
 row's times. Rows with a flag are left out:
 
-- global memory: kernels that move at least :data:`BEYOND` times the size of the last-level cache, where that is known.
-  Smaller sizes give the roof of the caches, if it is higher.
+- global memory: kernels that move at least :data:`BEYOND` times the size of the last-level cache, if this size is
+  known. Smaller sizes give the roof of the caches, if that roof is higher.
 - operations: kernels in which additions and products are at least the share :data:`PLAIN` of the type's operations. A
   multiply-add counts as two.
-- local memory: all measured kernels that use it. Samples are left out, since many of them load what the same work-item
-  stored, and compilers keep such data in registers.
+- local memory: all measured kernels that use local memory. Samples are left out, because many of them load what the
+  same work-item stored. Compilers keep such data in registers.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Throughput:
 
     The bandwidth is the peak rate of the whole device [operations/s; words/s for memory]. `r_squared` is the share of
     the squared relative deviations from a constant time that the regression explains. `oversubscription` is true if
-    more work-items on a core hide the latency. `note` says which of the numbers is only a bound, if one is.
+    more work-items on a core hide the latency. `note` says which of the numbers is only a bound.
     """
 
     operation: str
@@ -112,7 +112,7 @@ class _Line(NamedTuple):
 
 
 def throughput(measurements: Measurements) -> tuple[Throughput, ...]:
-    """Return latency and bandwidth of each operation from its microbenchmark, if its time grows with the amount.
+    """Return the latency and bandwidth of each operation from its microbenchmark, if the time grows with the amount.
 
     Raise a FactsError if the number of compute units is unknown.
     """
@@ -174,7 +174,7 @@ def _quantities(measurements: Measurements, row: Measurement, hides: bool) -> di
 
 
 def _bent_line(rows: _Rows) -> _Line | None:
-    """Return the best of the regressions that take each multiplicity as the limit; None without a solution."""
+    """Return the best of the regressions that take each multiplicity as the limit. Without a solution return None."""
     multiplicity = rows.amounts / rows.waits
     lines = [_line(rows, multiplicity, bend) for bend in (*np.unique(multiplicity), np.inf)]
     return min((line for line in lines if line is not None), key=lambda line: line.squares, default=None)
@@ -216,7 +216,9 @@ class _Rate(NamedTuple):
 
 
 def roofs(measurements: Measurements, samples: Measurements | None = None) -> dict[str, Fact]:
-    """Return the roofs of a device from measured rows, as facts by key; the source names the kernel that reached it."""
+    """Return the roofs of a device from measured rows, as facts by key. The source names the kernel that reached the
+    roof.
+    """
 
     def best(rates: Sequence[_Rate]) -> float:
         return max((rate.rate for rate in rates), default=0.0)
@@ -245,7 +247,7 @@ def roofs(measurements: Measurements, samples: Measurements | None = None) -> di
 
 
 def save_roofs(measurements: Measurements, folder: Path, samples: Measurements | None = None) -> None:
-    """Write the roofs of measured rows into :data:`ROOFS_FILE` of a folder, where predictions find them."""
+    """Write the roofs of measured rows into the file :data:`ROOFS_FILE` of a folder. Predictions read this file."""
     facts = {key: asdict(fact) for key, fact in roofs(measurements, samples).items()}
     write_whole(folder / ROOFS_FILE, f"{json_text({'facts': facts}, indent=2)}\n".encode())
 
@@ -293,11 +295,11 @@ _UNKNOWN = (FactsError, StoreError)
 def with_measured_facts(
     measurements: Measurements, family: Family | None = None, samples: Measurements | None = None
 ) -> Measurements:
-    """Return measurements of one device, and add the facts that follow from them, as far as they can be derived.
+    """Return measurements of one device with the facts that follow from the measurements.
 
     Facts of the device or of ``facts.yaml`` replace measured ones, and a measured roof replaces the regression's
-    result. If the `family` uses no latency that only the regression gives, the pointer chase's latencies replace the
-    regression's. Roofs use `samples`, too.
+    result. If the `family` uses no latency that only the regression gives, latencies of the pointer chase replace the
+    regression's. Roofs use `samples` too.
     """
     if not len(measurements):
         return measurements

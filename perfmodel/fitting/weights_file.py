@@ -34,10 +34,10 @@ WEIGHTS = Schema(SCHEMA, "fit the measurements again (perfmodel fit --from FOLDE
 class FitOptions(BaseModel):
     """Options of a fit.
 
-    `nonnegative`: whether the weights of a linear family must not be negative (an expression has its own bounds).
-    `fit_facts`: whether to fit a weight whose fact is unknown, instead of refusing the family. `starts` and `seed`: of
-    the starting points, for families with an expression. `clock`: ``host`` fits the times by the host's clock;
-    ``device`` fits the device's, if all rows have them.
+    - `nonnegative`: whether weights of a linear family must not be negative. An expression has its own bounds.
+    - `fit_facts`: whether to fit a weight whose fact is unknown. Otherwise the family is refused.
+    - `starts`, `seed`: number and seed of the starting points, for families with an expression.
+    - `clock`: ``host`` fits the times by the host's clock. ``device`` fits the device's times, if all rows have them.
     """
 
     model_config = STRICT
@@ -97,7 +97,9 @@ def geometric_mean_error(errors: npt.ArrayLike) -> float:
 
 
 class Residuals(BaseModel):
-    """Relative errors of the fit on its own rows: geometric mean (each at least 0.1 %), median, largest."""
+    """Relative errors of the fit on its own rows: the geometric mean (each error at least 0.1 %), the median, the
+    largest.
+    """
 
     model_config = STRICT
     geometric_mean: Finite
@@ -108,13 +110,13 @@ class Residuals(BaseModel):
 class FittedWeights(BaseModel):
     """The weights of a family on a device: the content of a weights file.
 
-    `rows` and `measurements` are the number of fitted rows and their SHA-256. `launch_s` is the difference between the
-    clocks of host and device [s]; None where weights are fitted to the host's times. `features` has the names of all
+    `rows` is the number of fitted rows, and `measurements` is their SHA-256. `launch_s` is the difference between the
+    clocks of host and device [s], or None if weights are fitted to the host's times. `features` has the names of all
     weights, so that a missing weight is detected. A user's own family has a `definition`
-    (:attr:`perfmodel.models.Family.definition`) and the SHA-256 of its file. If the definition is a path, the weights
-    file has it relative to its own folder. `facts` are the device's facts that the fit used, a document
-    ``perfmodel.device/1``. `transferred_from` is the device that the weights were fitted on, if facts transferred them
-    (:func:`perfmodel.transferred`); data about the fit then belong to that device.
+    (:attr:`perfmodel.models.Family.definition`) and the SHA-256 of its file. If the definition is a path, this path is
+    relative to the folder of the weights file. `facts` are the device's facts that the fit used, a document
+    ``perfmodel.device/1``. If facts transferred the weights (:func:`perfmodel.transferred`), `transferred_from` is the
+    device of the original fit. Data about the fit then belong to that device.
     """
 
     model_config = STRICT
@@ -150,11 +152,11 @@ class FittedWeights(BaseModel):
 
     @property
     def family_file(self) -> str:
-        """The Python file of the family; empty for a family without one."""
+        """The Python file of the family. The name is empty for a family without a file."""
         return "" if self.definition.startswith(EXPRESSION) else self.definition
 
     def save(self, path: str | Path) -> None:
-        """Write the weights as JSON, atomically; raise an OutputError if that fails."""
+        """Write the weights as JSON, atomically. Raise an OutputError if that fails."""
         data = self.model_dump(mode="json", by_alias=True)
         if self.family_file and not is_standard_output(path):
             with suppress(ValueError):  # on another drive
@@ -169,7 +171,7 @@ def folder_of(path: str | Path) -> Path:
 
 
 def family_of(fitted: FittedWeights, path: str | Path = "") -> Family:
-    """Return the family of weights; raise a WeightsError for a family in a Python file, which is not run."""
+    """Return the family of weights. Raise a WeightsError for a family in a Python file. The file is not run."""
     if fitted.family_file:
         raise WeightsError(
             f"weights file '{path}' belongs to a family in the Python file '{fitted.family_file}', which runs only if "
@@ -185,7 +187,7 @@ def family_of(fitted: FittedWeights, path: str | Path = "") -> Family:
 def read_weights(path: str | Path, device: str | None = None, family: Family | None = None) -> FittedWeights:
     """Read a weights file and check it against its family.
 
-    `known` is the family if it cannot be found by its name, or is in a Python file. With `device`, the weights must
+    Give `family` if the family cannot be found by its name, or is in a Python file. With `device`, the weights must
     belong to the device of that name. Raise a WeightsError if the file is not a weights file, or has another schema,
     family, version or device.
     """

@@ -22,18 +22,17 @@ __all__ = ["Family", "families", "find_family", "named_family"]
 
 @cache
 def families() -> Mapping[str, Family]:
-    """Return every model family by name, sorted."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     values = (value for module in modules for value in vars(module).values() if isinstance(value, Family))
     return MappingProxyType(dict(sorted((family.name, family) for family in values)))
 
 
 def find_family(name: str | Family) -> Family:
-    """Return the family of that name; a family itself is returned unchanged.
+    """Return the family of that name. A family itself is returned unchanged.
 
-    The name may also be ``expr:`` and an expression (:meth:`Family.from_expression`), or the path of a ``.py`` file
-    with a ``FAMILY``, which is run. Raise an UnknownNameError if there is no such family, and a FamilyError if the
-    expression or the file cannot be used.
+    The name may be ``expr:`` and an expression (:meth:`Family.from_expression`). It may also be the path of a ``.py``
+    file with a ``FAMILY``; the function runs this file. Raise an UnknownNameError if there is no such family. Raise a
+    FamilyError if the expression or the file cannot be used.
     """
     if isinstance(name, Family):
         return name
@@ -80,7 +79,7 @@ def _bad_file(definition: str, problem: str) -> FamilyError:
 
 
 def _check(definition: str, family: Family) -> None:
-    """Check for mistakes that a fit would not report, such as a text in place of a tuple of texts."""
+    """Check for mistakes that a fit would not report, for example a text in place of a tuple of texts."""
     try:
         given: dict[str, Any] = {"features": family.features, **family.sums}
         for name, patterns in given.items():

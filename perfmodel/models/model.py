@@ -47,7 +47,7 @@ class Weight:
     fact
         Key of the device's fact that gives the number. The weight is fitted only if the fact is unknown.
     label, counted
-        For reports: what the weight is charged for, or what the number means; the noun of its rate, as in ``line``.
+        For reports: what the weight is charged for, or what the number means, and the noun of its rate, as in ``line``.
     scale
         For transfers: name of the rate (:data:`perfmodel.facts.rates.RATES`) that the weight is a multiple of.
     """
@@ -76,9 +76,9 @@ class Family(FrozenValue):
     r"""A model of run time without the values of its weights.
 
     The run time is an expression in features of the kernel, quantities that the family computes, and weights. A *sum*
-    is :math:`\sum_f w_f f` over all features :math:`f` that match its patterns and that some measurement exercises;
-    each weight has its feature's name, in seconds per unit. The sum ``total`` is over :attr:`features`, and is the run
-    time unless an expression is given.
+    is :math:`\sum_f w_f f` over all features :math:`f` that match the patterns of the sum and that some measurement
+    exercises. Each weight has the name of its feature, in seconds per unit. The sum ``total`` is over :attr:`features`.
+    Without an expression, ``total`` is the run time.
 
     Parameters
     ----------
@@ -138,8 +138,9 @@ class Family(FrozenValue):
         """Make a family from an expression over features and weights (:mod:`perfmodel.expressions.expression`).
 
         Give `weights` whose unit, start or bounds do not follow from the expression, or that a fact of the device
-        gives. Raise a FamilyError, which points to the characters at fault, if the expression has no weight, no
-        feature, an unknown name, or lacks a weight of `weights`; if it is not differentiable or can be negative.
+        gives. Raise a FamilyError if the expression has no weight, no feature or an unknown name, or lacks one of
+        `weights`. The same error is raised if the expression is not differentiable or can be negative. The text of the
+        error points to the characters at fault.
 
         >>> family = Family.from_expression("w_launch*launches + max(w_add*op_float32_add, w_wait)")
         >>> [(weight.name, weight.unit) for weight in family.weights]
@@ -176,11 +177,10 @@ class Family(FrozenValue):
         return {**features, **quantities} if quantities else features
 
     def is_quantity(self, name: str) -> bool:
-        """Return whether the family has a quantity of this name, in any launch."""
         return quantity_of(name) in self.units
 
     def features_of(self, case: Case) -> Values:
-        """Return a case's features, in the family's classes of accesses."""
+        """Return the features of a case, in the classes of accesses that the family asks for."""
         return case.features_by(self.classes)
 
     def takes(self, feature: str) -> bool:
@@ -192,7 +192,6 @@ class Family(FrozenValue):
         return tuple(sorted(name for name in set(features) if self.takes(name)))
 
     def weight_unit(self, weight: str) -> str:
-        """Return the unit of a weight."""
         units = {w.name: w.unit for w in self.weights}
         return units[weight] if weight in units else f"s/{unit(weight)}"
 
@@ -207,7 +206,9 @@ class Family(FrozenValue):
         return all(weight.fact or weight.scale or not weight.unit for weight in self.weights)
 
     def terms(self, weights: Mapping[str, float], values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return weight [s per unit] times value (a number or an array) for each feature that has both [s]."""
+        """Return weight times value [s] for each feature that has both. Values are numbers or arrays; weights are in s
+        per unit.
+        """
         return {name: weights[name] * value for name, value in values.items() if name in weights}
 
 
@@ -215,7 +216,7 @@ def _own_weights(text: str, given: tuple[Weight, ...] = ()) -> tuple[Weight, ...
     """Check an expression over features, and return its weights in order of appearance.
 
     Units that are not given follow from the expression. An exponent starts at 1. The sharpness of a ``smooth_max`` is
-    between 1 (the sum) and 64.
+    at least 1 (the sum) and at most 64.
     """
     expression = parse(text, bounds={weight.name: (weight.lower, weight.upper) for weight in given})
     known = {weight.name: weight for weight in given}
@@ -248,7 +249,7 @@ def _sharpnesses(tree: Any) -> Iterator[str]:
 
 
 def bind(family: Family, features: Collection[str], known: Mapping[str, float] | None = None) -> Expression:
-    """Return a family's run time with numbers for `known` weights; a FamilyError if that is impossible."""
+    """Return the run time of a family with numbers for `known` weights. Raise a FamilyError if that is impossible."""
     sums = {
         name: sorted(feature for feature in set(features) if matches(patterns, feature))
         for name, patterns in {TOTAL: family.features, **family.sums}.items()
@@ -262,14 +263,20 @@ def bind(family: Family, features: Collection[str], known: Mapping[str, float] |
 
 @dataclass(frozen=True, eq=False)
 class RunTime(FrozenValue):
-    """A family with the value of each weight, and the time that the host's clock adds, if it is known [s]."""
+    """A family with the value of each weight. ``launch_s`` is the time that the clock of the host adds [s], if it is
+    known.
+    """
 
     family: Family
     weights: Mapping[str, float]
     launch_s: float | None = None
 
     def evaluate(self, values: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-        """Return the run time [s] and its terms by name [s]: features of a plain sum, else parts, and HOST_LAUNCH."""
+        """Return the run time [s] and its terms [s] by name.
+
+        The terms are the features of a plain sum, or otherwise the parts. If ``launch_s`` is known, HOST_LAUNCH is a
+        term too.
+        """
         seconds, terms = self._on_device(values)
         if self.launch_s is None:
             return seconds, terms
@@ -284,7 +291,6 @@ class RunTime(FrozenValue):
         return seconds, dict(zip(self.family.parts, parts, strict=True))
 
     def seconds(self, values: Mapping[str, Any]) -> Any:
-        """Return the run time [s] of :meth:`evaluate`."""
         return self.evaluate(values)[0]
 
     def by_weight(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -307,7 +313,7 @@ class RunTime(FrozenValue):
 
     @cached_property
     def charged(self) -> frozenset[str]:
-        """Features and quantities of which no weight has the name; measurements must exercise them all the same."""
+        """Features and quantities that no weight is named after. Measurements must exercise these too."""
         free = () if self.family.resources else self.family.units
         return frozenset(self._whole[0].features) - {*free} - {*self.weights}
 
@@ -328,7 +334,9 @@ class RunTime(FrozenValue):
 
 
 def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = False) -> dict[str, float]:
-    """Return the weights that the device's facts give; with `fit_facts` a fact may be unknown, since a fit finds it."""
+    """Return the weights that the facts of the device give. With `fit_facts` a fact may be unknown, because a fit finds
+    it.
+    """
     known = {}
     for weight in family.weights:
         if not weight.fact:
@@ -341,6 +349,8 @@ def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = F
 
 
 def weight_name(family: Family, variable: str) -> str:
-    """Return the name of a weight outside of expressions: the weight of a feature in a sum has the feature's name."""
+    """Return the name of a weight outside of expressions.
+    The weight of a feature in a sum has the name of the feature.
+    """
     names = {weight.name for weight in family.weights}
     return variable if variable in names else variable.removeprefix("w_")

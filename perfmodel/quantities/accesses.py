@@ -1,11 +1,12 @@
 """The sectors, bank passes and cache lines that accesses of compiled GPU code touch at one size.
 
 The cache model is the layer condition of stencils (Stengel et al. 2015) for affine accesses of concurrent work-groups.
-Groups run in waves, whose accesses are in the same loop iterations at about the same time. An address moves, from fast
-to slow, with lanes, copies of unrolled loops and groups of the wave; with the loops, from the innermost on; and from
-wave to wave. A cache fetches the distinct lines of the outermost loop whose body fits, once per iteration outside of
-it. Unlike :mod:`perfmodel.counts.traffic`, it assumes no order of work-items. The reuse distances of that package were
-tried here, on samples of two GPUs' measurements: 14 to 40 % of the numbers of lines changed, and no error fell.
+A *wave* is the work-groups that run at the same time. The groups of a wave are in the same loop iterations at about the
+same time. An address moves, from fast to slow, with lanes, copies of unrolled loops, groups of the wave, loops from the
+innermost on, and waves. A cache fetches the distinct lines of the outermost loop whose body fits into the cache. The
+cache fetches these lines once per iteration of the loops outside. Unlike :mod:`perfmodel.counts.traffic`, this module
+assumes no order of work-items. The reuse distances of that package were tried here on measurements of two GPUs. They
+changed 14 to 40 % of the numbers of lines, and no error fell.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class SizedAccess:
 
     @classmethod
     def of(cls, access: IssuedAccess, value: Callable[[Count], Any], sizes: Mapping[str, int]) -> SizedAccess:
-        """Return an access at some sizes; ``value`` evaluates a count at these sizes."""
+        """Return an access at some sizes. The function ``value`` evaluates a count at these sizes."""
         count = value(access.count)
         return cls(
             access, count * float(access.fresh),
@@ -55,7 +56,7 @@ class SizedAccess:
         return self.access.bits // 8
 
     def sectors(self, subgroup: int, sector: int) -> float:
-        """Return the number of sectors that the access touches, as a mean over its executions."""
+        """Return the mean number of sectors that an execution of the access touches."""
         if self.lanes is None or not self.count:
             return self.active
         if (patterns := self._patterns(subgroup, sector)) is not None:
@@ -66,7 +67,7 @@ class SizedAccess:
         return min(touched, self.active * (-(-self.size // sector) + 1))
 
     def passes(self, subgroup: int, banks: int | None) -> float:
-        """Return the number of passes that local memory needs for the access, because of bank conflicts."""
+        """Return the number of passes that local memory needs for the access. Bank conflicts cause further passes."""
         words = max(self.size / WORD_BYTES, 1.0)
         if banks is None:
             return words
@@ -77,7 +78,7 @@ class SizedAccess:
         return min(bank_passes(self.lanes, self.access.shape, subgroup, self.size, banks), self.active * words)
 
     def _patterns(self, subgroup: int, period: int) -> LanePatterns | None:
-        """Return the lane patterns if some lanes are idle, or if the address is not affine; else None."""
+        """Return the lane patterns if some lanes are idle or the address is not affine. Otherwise return None."""
         items = math.prod(self.access.shape)
         filled = self.active == items / -(-items // subgroup)
         if self.access.site is None or (filled and self.access.addressed and not self.access.guarded):
@@ -85,14 +86,14 @@ class SizedAccess:
         return lane_patterns(*self.access.site, self.sizes, period)
 
     def entering(self, sector: int) -> float:
-        """Return the share of executions in which a lane's address enters another sector."""
+        """Return the share of executions in which the address of a lane enters another sector."""
         moves = [(step, values) for name, step, values, _ in self.moves if not name.startswith("g.")]
         executed = math.prod(values for _, values in moves) * float(self.access.fresh)
         return min(lines_touched(moves, self.size, sector) / max(executed, 1.0), 1.0)
 
     @property
     def kept(self) -> float:
-        """Words that a work-item loads once and keeps during an unrolled loop that does not move them."""
+        """Words that a work-item loads once and keeps during an unrolled loop. The loop does not move these words."""
         moves = [(step, values) for _, step, values, written in self.moves if written and values > 1]
         again = next((k for k, (step, _) in enumerate(moves) if not step), None)
         if again is None or self.access.direction == "store":
@@ -100,7 +101,9 @@ class SizedAccess:
         return math.prod(values for step, values in moves[again:] if step) * self.size / WORD_BYTES
 
     def motion(self, waits: bool) -> AccessMotion | None:
-        """Return how the address moves; None if unknown. If `waits`, copies of an unrolled loop count as a loop."""
+        """Return how the address moves, or None if the motion is unknown. If `waits`, copies of an unrolled loop count
+        as a loop.
+        """
         if self.lanes is None or not self.access.addressed:
             return None
         inside: list[tuple[int, float]] = [*zip(self.lanes, self.access.shape, strict=True)]
@@ -121,10 +124,12 @@ def segments_touched(
     steps: tuple[int, ...], shape: tuple[int, ...], subgroup: int, size: int, segment: int, start: int,
     moves: tuple[tuple[int, int], ...] = (),
 ) -> float:
-    """Return the aligned segments that one access of a sub-group touches, a mean over sub-groups and executions.
+    """Return the mean number of aligned segments that one access of a sub-group touches, over sub-groups and
+    executions.
 
-    The address moves by ``steps`` [B] along the axes l.0, l.1, ... of a group of ``shape`` work-items. It is ``start``
-    [B] on the first lane in the first iteration; ``moves`` has the step [B] and number of values of each loop or axis.
+    The address moves by ``steps`` [B] along the axes l.0, l.1, ... of a group of ``shape`` work-items. On the first
+    lane in the first iteration the address is ``start`` [B]. Each loop or axis has a step [B] and a number of values in
+    ``moves``.
     """
     starts = np.zeros(segment)  # how often the first lane has each offset in a segment
     starts[start % segment] = 1
@@ -139,7 +144,7 @@ def segments_touched(
 
 @lru_cache(maxsize=65536)
 def bank_passes(steps: tuple[int, ...], shape: tuple[int, ...], subgroup: int, size: int, banks: int) -> float:
-    """Return the most distinct words that lanes of an access touch in one bank, a mean over sub-groups."""
+    """Return the largest number of distinct words that an access touches in one bank, as a mean over sub-groups."""
     return LanePatterns(_lane_addresses(steps, shape)[None], np.ones(1)).passes(subgroup, size, banks)
 
 
@@ -166,11 +171,12 @@ class AccessMotion:
 
 
 def lines_touched(moves: Iterable[tuple[int, float]], size: int, line: int) -> float:
-    """Return the distinct lines, at least 1, of an access whose address makes some moves (step, number of values).
+    """Return the distinct lines, at least 1, that an access touches. Each move of its address is (step, number of
+    values).
 
-    The moves are taken in ascending order of their steps. A step that is at most as long as the run of touched bytes
-    lengthens the run. So does a step shorter than a line, until the run has been repeated once. Any other step repeats
-    the run.
+    The function takes the moves in ascending order of their steps. A step lengthens the run of touched bytes if the
+    step is at most as long as the run. A step shorter than a line also lengthens the run, until a step has repeated the
+    run. Any other step repeats the run.
     """
     run, runs = float(size), 1.0
     for step, values in sorted((abs(step), values) for step, values in moves if step and values > 1):
@@ -184,9 +190,9 @@ def lines_touched(moves: Iterable[tuple[int, float]], size: int, line: int) -> f
 def lines_fetched(
     accesses: Sequence[AccessMotion], grid: Mapping[str, float], concurrent: float, capacity: float, line: int
 ) -> dict[str, float]:
-    """Return the lines that a cache of a capacity [B] fetches for a launch's accesses, by direction and array.
+    """Return the lines that a cache of a capacity [B] fetches for the accesses of a launch, by direction and array.
 
-    ``grid`` has the number of values of each digit of a group id, fast to slow; ``concurrent`` work-groups are a wave.
+    ``grid`` has the number of values of each digit of a group id, fast to slow. A wave has ``concurrent`` work-groups.
     """
     wave, left = {}, max(concurrent, 1.0)  # the number of values of each digit in the groups of a wave
     for name, values in grid.items():
@@ -217,7 +223,7 @@ def lines_fetched(
 
 
 class _Levels(NamedTuple):
-    """The loops around accesses that differ only in their starts: first waves, then loops from outside inwards."""
+    """The loops around accesses that differ only in their starts. Waves come first, then loops from outside inwards."""
 
     array: str
     names: tuple[str, ...]  # outermost first

@@ -43,13 +43,17 @@ class Case(FrozenValue):
         return self._features[classes]
 
     def with_facts(self, facts: DeviceFacts | None) -> Case:
-        """Return the case on a device with other facts; the features are kept, because they do not need facts."""
+        """Return the case on a device with other facts.
+        The features are kept, because features do not depend on facts.
+        """
         case = replace(self, facts=facts)
         vars(case)["_features"] = self._features
         return case
 
     def total(self, *patterns: str) -> Any:
-        """Return the sum of the features that match a pattern, as for file names: ``case.total("op_float*")``."""
+        """Return the sum of the features that match a pattern. Patterns are as for file names:
+        ``case.total("op_float*")``.
+        """
         return features.total(self.features, patterns)
 
     def sum(self, *counts: Count) -> Any:
@@ -58,7 +62,7 @@ class Case(FrozenValue):
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """The sizes' shape; () if all are numbers."""
+        """The shape of the sizes. It is () if all sizes are numbers."""
         return np.broadcast_shapes(*map(np.shape, self.parameters.values()))
 
     @cached_property
@@ -80,7 +84,7 @@ class Case(FrozenValue):
         return float(count(**self.parameters))
 
     def fact(self, key: str) -> Any:
-        """Return a fact of the device; if it is unknown, raise a FactsError that names the file for it."""
+        """Return a fact of the device. If the fact is unknown, raise a FactsError that names the file for it."""
         if not self.knows(key):
             raise missing_fact(key, self.family, self.facts)
         return self.known(key)
@@ -95,7 +99,9 @@ class Case(FrozenValue):
 
 
 def missing_fact(key: str, family: str, facts: DeviceFacts | None, weight: str = "") -> FactsError:
-    """Return the error for a fact that a family needs and that is unknown; a `weight` may be fitted in its place."""
+    """Return the error for an unknown fact that a family needs.
+    If `weight` is given, the weight may be fitted instead.
+    """
     needing = f"the family '{family}'" if family else "the model"
     where = "no device's facts were given" if facts is None else f"the device '{facts.name}' has no such fact"
     fitted = f", or have {weight} fitted in its place by FitOptions(fit_facts=True)" if weight else ""
@@ -109,7 +115,9 @@ def missing_fact(key: str, family: str, facts: DeviceFacts | None, weight: str =
 
 
 def computed(quantities: Callable[[Case], object], declared: Iterable[str], case: Case) -> Mapping[str, Any]:
-    """Return the quantities of a case; a FamilyError unless each is finite, zero or more, and of the sizes' shape."""
+    """Return the quantities of a case. Raise a FamilyError unless each is finite, zero or more, and of the shape of the
+    sizes.
+    """
     try:
         values = quantities(case)
     except (PerfModelError, KeyboardInterrupt):

@@ -61,7 +61,7 @@ def fused_operations(case: Case) -> Any:
 def instructions(case: Case) -> Any:
     """Return operations, accesses with one address instruction each, and barriers.
 
-    An addition and a multiplication count as one, as the FFMA in the listing of Wang and Lou (2017), section 3.3.
+    An addition and a multiplication count as one instruction, like the FFMA in the listing of Wang and Lou (2017, 3.3).
     """
     moved = case.total("global_load_*", "global_store_*", "local_*")
     return fused_operations(case) + 2 * moved + case.total("barrier_local")
@@ -99,7 +99,7 @@ def special_functions(case: Case) -> Any:
 
 
 def divergence(case: Case) -> Any:
-    """Return the instructions of a sub-group (those of all paths) over those of its mean work-item, minus 1."""
+    """Return the instructions of a sub-group, on all paths, divided by those of its mean work-item, minus 1."""
     by_items, by_subgroups = map(case.value, case.counts.executions)
     items, subgroups = launched(case)
     mean = by_items / items
@@ -107,7 +107,9 @@ def divergence(case: Case) -> Any:
 
 
 def first_instructions(case: Case) -> Any:
-    """Return a work-item's :func:`instructions` up to its first access to global memory, the mean over launches."""
+    """Return the :func:`instructions` of a work-item before its first access to global memory, as a mean over
+    launches.
+    """
     counts, all_of_them = case.counts, np.maximum(instructions(case) / launched(case)[0], 1)
     before = {(row.where, row.kind): case.value(row.count) for row in counts.flow.before_access.rows}
     number = sum(before.values(), 0.0)

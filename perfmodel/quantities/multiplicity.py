@@ -1,9 +1,10 @@
 r"""The operations of a core, and the number of them that wait for each other: Karsin (2018), chapters 3 and 4.
 
-Input: a :class:`Case`. Output: for each operation :math:`\phi` (memory, local, register, barrier) its amount A and A/M,
-by *classes*: launches with their own multiplicity :math:`M_{i,\phi}` (Theorem 3.1.7), and accesses to global memory
-that are split into equally many blocks (section 6.1.1). A class takes :math:`\max(A_\phi/B_\phi, L_\phi A_\phi/M_\phi)`
-seconds at bandwidth B and latency L (Definitions 3.1.9 and 3.1.10), and the kernel takes the sum over its classes.
+For a :class:`Case`, each operation :math:`\phi` (memory, local, register, barrier) has an amount A and a ratio A/M in
+each of its *classes*. Launches with their own multiplicity :math:`M_{i,\phi}` form a class (Theorem 3.1.7). Accesses to
+global memory that are split into equally many blocks form a class too (section 6.1.1). A class takes
+:math:`\max(A_\phi/B_\phi, L_\phi A_\phi/M_\phi)` seconds at bandwidth B and latency L (Definitions 3.1.9 and 3.1.10),
+and the kernel takes the sum over its classes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ ALIKE = 1e-9  # logarithms of multiplicities that differ by less are merged
 
 
 class Operations(NamedTuple):
-    """A class of operations, summed over all cores: their number A, and how many wait in sequence, A/M."""
+    """A class of operations, summed over all cores: the number A of operations, and the number A/M that wait in
+    sequence.
+    """
 
     amount: Any
     waits: Any
@@ -79,7 +82,9 @@ def _of_launch(case: Case) -> dict[str, list[Operations]]:
 
 
 def merged(classes: Sequence[Operations], most: int = CLASSES) -> list[Operations]:
-    """Return `most` classes: equal multiplicities are merged, then those with the smallest ratio; others are empty."""
+    """Return `most` classes. Equal multiplicities are merged first, then those with the smallest ratio. Spare classes
+    are empty.
+    """
     if len(classes) <= most:
         return [*classes, *[Operations(0.0, 0.0)] * (most - len(classes))]
     parts = (np.broadcast_arrays(*column) for column in zip(*classes, strict=True))
@@ -102,7 +107,8 @@ def merged(classes: Sequence[Operations], most: int = CLASSES) -> list[Operation
 def oversubscription(case: Case) -> Any:
     """Return :math:`M_o`, the work-items of a core that hide each other's latency, at least 1 (section 4.7).
 
-    It follows from the groups that a unit gets and known limits. It is 1 on a CPU, or if ``oversubscription`` is 0.
+    :math:`M_o` follows from the groups that a unit gets and from known limits. On a CPU, or if the fact
+    ``oversubscription`` is 0, :math:`M_o` is 1.
     """
     if not case.known("oversubscription", case.known("device_type", "gpu") != "cpu"):
         return 1.0
@@ -120,12 +126,13 @@ def oversubscription(case: Case) -> Any:
 
 
 def global_words(case: Case) -> tuple[Any, Any]:
-    """Return for each access to global memory its words (section 4.2), and the blocks that it is split into (6.1.1).
+    """Return the words of each access to global memory (section 4.2), and the blocks that the access is split into
+    (6.1.1).
 
-    A block is a transaction if its size is known, else as many words as a sub-group has lanes. A lane of an access with
-    s words between neighbouring lanes counts s words, but at least its part of one block and at most a whole block. A
-    data-dependent access counts a whole block for each lane. Both results have the shape (n_accesses, and the sizes'
-    shape).
+    A block is a transaction if the size of a transaction is known. Otherwise a block has as many words as a sub-group
+    has lanes. If neighbouring lanes of an access are s words apart, a lane counts s words. A lane counts at least its
+    part of one block and at most a whole block. If an access depends on data, each lane counts a whole block. Both
+    results have the shape (n_accesses, and the shape of the sizes).
     """
     size = case.counts.subgroup_size
     block = float(case.known("global_transaction_bytes", 4 * size)) / 4
@@ -135,7 +142,9 @@ def global_words(case: Case) -> tuple[Any, Any]:
 
 
 def local_words(case: Case) -> Any:
-    """Return the words that move to and from local memory, times their bank conflicts if ``banks`` are known (4.3)."""
+    """Return the words that move to and from local memory (4.3). If ``banks`` are known, bank conflicts multiply the
+    words.
+    """
     counts, total, banks = case.counts, 0.0, int(case.known("banks", 0))
     rows = [row for row in counts.access_table if row.space == "local"]
     if not banks:

@@ -2,12 +2,12 @@ r"""The work of a device's busiest compute unit, whose concurrent sub-groups hid
 
 The busiest of U units runs :math:`\lceil G/U \rceil` of G work-groups, so a sum over all groups is multiplied by
 :math:`\lceil G/U \rceil/G`. A unit holds B groups at once and runs its groups in :math:`\max(1, \lceil G/U \rceil/B)`
-rounds, each of which lasts at least as long as one sub-group alone.
+rounds. Each round lasts at least as long as one sub-group alone.
 
 Accesses are those of compiled code (:mod:`perfmodel.counts.nests.issues`). Each access of a sub-group touches sectors
-of global memory, or words in banks of local memory; the first-level and the last cache fetch
+of global memory, or words in banks of local memory. The first-level and the last cache fetch
 :func:`~perfmodel.quantities.accesses.lines_fetched`. The resources are those of Sim et al. in Kim et al. (2012),
-section 4.1, and of Wang and Lou (2017), section 3, but each access is counted separately.
+section 4.1, and of Wang and Lou (2017), section 3. Unlike there, each access is counted separately.
 """
 
 from __future__ import annotations
@@ -64,18 +64,19 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     """Return the work of the busiest unit, over all launches.
 
     - ``arithmetic``: cycles in which the unit issues the operations of sub-groups at its peak. An addition and a
-      multiplication of one nest and type are one operation, a function is :data:`FUNCTIONS` operations, float64 has
-      its own rate. If loads wait, the test before an access takes :data:`TEST_CYCLES`. ``turns``: iterations of
-      loops that are not unrolled.
+      multiplication of one nest and type are one operation. A function counts as :data:`FUNCTIONS` operations. The type
+      float64 has its own rate. If loads wait, the test before an access takes :data:`TEST_CYCLES`. ``turns``:
+      iterations of rolled loops.
     - ``sectors``: touched by loads from global memory, and from constant memory if lanes load different cells.
       ``near_sectors``: fetched by the first-level cache, and sectors of private arrays that tests keep in memory
       (``guarded_loads_wait``). ``stored_sectors``: touched by stores.
-    - ``wavefronts``: accesses to local memory times their bank conflicts, at least as long as the unit takes to issue
-      them (``load_store_lanes``); a pass takes two cycles if only half of the banks are served in a cycle.
+    - ``wavefronts``: accesses to local memory times their bank conflicts. The least number is the cycles in which the
+      unit issues the accesses (``load_store_lanes``). If a cycle serves half of the banks, a pass takes two cycles.
     - ``memory_bytes``, ``stored_bytes``: the unit's share of the last cache's loads and stores.
     - ``chain_*``: the waits of one sub-group in sequence, times the rounds. If the compiler does not move loads over
-      tests (``guarded_loads_wait``), a sub-group waits for each load behind a test as for far private data. If a load
-      is issued only where its value is needed (``loads_wait``), ``chain_loads`` has each load that enters a sector.
+      tests (``guarded_loads_wait``), a sub-group waits for a load behind a test as long as for far private data. If a
+      load is issued only where its value is needed (``loads_wait``), ``chain_loads`` has each load that enters a
+      sector.
     """
     if not case.shape:
         return _Unit(case).resources()
@@ -145,7 +146,9 @@ class _Unit:
         return max(min(limits), 1.0)
 
     def _spilled(self) -> tuple[float, float]:
-        """Return the accesses of sub-groups to private data in memory, and the share beyond the first-level cache."""
+        """Return the accesses of sub-groups to private data in memory, and the share of these beyond the first-level
+        cache.
+        """
         if self.indexed:
             number = sum(float(self.value(access.count)) for access in self.private if access.array in self.indexed)
             of_item = float(self.counts.launch.private_bytes)
@@ -179,7 +182,7 @@ class _Unit:
         return amounts
 
     def _local_cycles(self, passes: float) -> float:
-        """Return the cycles of an access of a sub-group to local memory: to issue it, and for its passes."""
+        """Return the cycles that a sub-group's access to local memory takes to issue and for its passes."""
         issuing, for_pass = self.subgroup / float(self.known("load_store_lanes", self.subgroup)), 1.0
         if self.case.knows("banks", "local_bandwidth_bytes_per_s", "clock_hz"):
             per_cycle = self.known("local_bandwidth_bytes_per_s") / self.units / self.known("clock_hz")
@@ -226,7 +229,7 @@ class _Unit:
 
     @cached_property
     def near_capacity(self) -> float:
-        """Bytes of the first-level cache for each group on a unit; local memory may be a part of it."""
+        """Bytes of the first-level cache for each group on a unit. Local memory may be a part of this cache."""
         cache, local = float(self.known("l1_bytes", 0)), float(self.known("local_memory_bytes", 0))
         if cache >= local:
             cache = max(cache - self.held * self.counts.launch.local_bytes, min(LEAST_CACHE, cache))
@@ -243,7 +246,9 @@ class _Unit:
         return total
 
     def _motions(self, waits: bool) -> list[Motions]:
-        """Return for each launch the accesses to global memory with unknown motions, and the known motions."""
+        """Return for each launch two results: the accesses to global memory with unknown motions, and the known
+        motions.
+        """
         launches: dict[int, Motions] = {}
         for issue, access in self.accesses:
             if access.access.space == "global":

@@ -10,7 +10,9 @@ from perfmodel.quantities.case import Case
 
 
 def cores(case: Case) -> float:
-    """Return the lanes of the device, or compute units times sub-group size (Kim et al. 2012, section 2.5)."""
+    """Return the lanes of the device. If unknown, return compute units times sub-group size (Kim et al. 2012, section
+    2.5).
+    """
     return float(case.fact("compute_units")) * float(case.known("lanes_per_unit", case.counts.subgroup_size))
 
 
@@ -25,7 +27,7 @@ def groups_per_launch(case: Case) -> Any:
 
 
 def launched(case: Case) -> tuple[Any, Any]:
-    """Return the work-items and the sub-groups of all launches, each at least 1; a sub-group may be partly filled."""
+    """Return the work-items and the sub-groups of all launches, each at least 1. A sub-group may be partly filled."""
     shapes = [(float(np.prod(row.group_shape)), case.value(row.work_groups)) for row in case.counts.launch_table]
     items = sum((size * groups for size, groups in shapes), 0.0)
     subgroups = sum((-(-size // case.counts.subgroup_size) * groups for size, groups in shapes), 0.0)
@@ -33,12 +35,13 @@ def launched(case: Case) -> tuple[Any, Any]:
 
 
 def groups_held(case: Case) -> float:
-    r"""Return the most work-groups that a unit holds at once, at least 1; infinite if no known fact limits them.
+    r"""Return the most work-groups that a unit holds at once, at least 1. The result is infinite if no known fact
+    limits it.
 
     .. math:: \min(B_{max}, \lfloor T_{max}/T_r \rfloor, \lfloor Z/S_B \rfloor, \lfloor R/(R_T T_r) \rfloor)
 
-    with :math:`T_r` work-items, :math:`S_B` bytes of local memory and :math:`R_T T_r` registers for each group. The
-    limits are facts; unknown ones are left out (Ma et al. 2014, Eq. 4).
+    Each group has :math:`T_r` work-items, :math:`S_B` bytes of local memory and :math:`R_T T_r` registers. The limits
+    are facts of the device. Unknown limits are left out (Ma et al. 2014, Eq. 4).
     """
     launch, items = case.counts.launch, items_per_group(case)
     needs = {
@@ -65,8 +68,8 @@ def items_held(case: Case) -> float:
 def scheduling_factor(case: Case) -> Any:
     r"""Return the ratio of places to work-groups, :math:`\lceil B_r/(B_a U) \rceil B_a U / B_r \ge 1`.
 
-    Ma et al. (2014), Eq. 3: the last of several rounds leaves places empty. :math:`B_r` are the work-groups of a
-    launch; numerator and denominator are each summed over all launches.
+    The last of several rounds leaves places empty (Ma et al. 2014, Eq. 3). :math:`B_r` are the work-groups of a launch.
+    The numerator and the denominator are each summed over all launches.
     """
     places = active_groups(case) * float(case.fact("compute_units"))
     filled, requested = 0.0, 0.0

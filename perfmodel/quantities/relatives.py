@@ -45,12 +45,14 @@ def are_related(name: str, other: str) -> bool:
 
 
 def groups_of(name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the groups with a name, the nearest first."""
+    """Return the groups that contain a name. The nearest group comes first."""
     return tuple(group for group in GROUPS if matches(group, name))
 
 
 def relatives_of(name: str, group: tuple[str, ...], among: Iterable[str]) -> list[str]:
-    """Return the relatives of a name in a group, from some names, in the order of the group's patterns."""
+    """Return the names in ``among`` that are relatives of a name in a group, in the order of the patterns of the
+    group.
+    """
     others = [other for other in among if other != name]
     found = (other for pattern in group for other in others if matches((pattern,), other))
     return list(dict.fromkeys(found))

@@ -28,18 +28,18 @@ The size from a pointer chase comes last: one pass takes so long that other user
 
 
 def transfer_bytes(case: Case) -> float:
-    """Return the size L of a transfer with global memory [B]: a transaction, else a cache line."""
+    """Return the size L of a transfer with global memory [B]: a transaction if known, otherwise a cache line."""
     return float(case.fact(next(filter(case.knows, TRANSFER_FACTS), TRANSFER_FACTS[0])))
 
 
 def global_bytes(case: Case) -> Any:
     r"""Return the bytes that must move between global memory and the chip.
 
-    For each array and direction this is the footprint, with those gaps filled that whole transfers of L bytes move too:
-    :math:`\min(|F_{filled}| \, b, |F| \, L)` for cells of b bytes, or b bytes for each access if cells depend on data.
-    Data that is accessed again is assumed to be on the chip: the on-chip memory Z of Kim et al. (2012), section 2.3, is
-    unlimited, unless the fact ``on_chip_bytes`` gives it. Then the bytes are the lines that a cache of Z bytes fetches
-    for loads and writes back (:func:`moved_lines`).
+    The bytes are counted for each array and direction, with gaps filled that whole transfers of L bytes move too. For
+    cells of b bytes the result is :math:`\min(|F_{filled}| \, b, |F| \, L)`. If cells depend on data, the result is b
+    bytes for each access. Data that is accessed again is assumed to be on the chip: the on-chip memory Z of Kim et al.
+    (2012), section 2.3, is unlimited. If the fact ``on_chip_bytes`` gives Z, the bytes are instead the lines that a
+    cache of Z bytes fetches for loads and writes back (:func:`moved_lines`).
     """
     line = transfer_bytes(case)
     if case.knows("on_chip_bytes"):
@@ -51,8 +51,9 @@ def global_bytes(case: Case) -> Any:
 def least_bytes(case: Case) -> Any:
     r"""Return a lower bound of the bytes that a kernel moves between global memory and the chip.
 
-    As :func:`global_bytes`, but with a lane stride of s cells, each s cells move at least :math:`\min(s b, L)` bytes,
-    because the accessed cells may be in one transfer. An array with data-dependent cells counts as zero bytes.
+    The bound differs from :func:`global_bytes` for a lane stride of s cells. Each s cells move at least :math:`\min(s
+    b, L)` bytes, because the accessed cells may be in one transfer. An array with data-dependent cells counts as zero
+    bytes.
     """
     line = transfer_bytes(case)
     return sum((_bytes(case, rows, line, least=True) for rows in _by_array(case)), 0.0)
@@ -87,7 +88,8 @@ def _bytes(case: Case, rows: list[AccessCount], line: float, least: bool) -> Any
 def moved_lines(case: Case, capacity: Any) -> MovedLines:
     """Return the lines that move between a cache of some bytes and the memory behind it, over all launches.
 
-    Lines are as long as a transfer. Work-items run one after another if ``lane_order`` is ``serial``, else in vectors.
+    Lines are as long as a transfer. If ``lane_order`` is ``serial``, work-items run one after another. Otherwise they
+    run in vectors.
     """
     line = int(transfer_bytes(case))
     arrays = sorted({row.array for row in case.counts.access_table if row.space == "global"})
@@ -120,12 +122,16 @@ def local_bytes(case: Case) -> Any:
 
 
 def least_local_bytes(case: Case) -> Any:
-    """Return :func:`local_bytes`, but 0 without a barrier: a compiler keeps a work-item's values in registers."""
+    """Return :func:`local_bytes`, or 0 for a kernel without a barrier.
+    A compiler then keeps all values in registers.
+    """
     return local_bytes(case) * (np.asarray(case.value(case.counts.barriers("local"))) > 0)
 
 
 def cached_bytes(facts: DeviceFacts | None) -> float:
-    """Return the bytes of the last level, or of all second levels if these are more: data may stay between runs."""
+    """Return the bytes of the last level, or of all second levels if these are larger. Data may stay there between
+    runs.
+    """
     if facts is None:
         return 0.0
     last = next((float(facts.value(key)) for key in LAST_LEVEL if key in facts), 0.0)
@@ -136,9 +142,9 @@ def cached_bytes(facts: DeviceFacts | None) -> float:
 def row_transactions(case: Case) -> Any:
     """Return M, the transactions of all accesses when neighbouring work-items along l.0 access together.
 
-    A row of r work-items with cells s bytes from each other takes s/C transactions of C bytes for each work-item, at
-    least 1/r and at most 1; a data-dependent access takes 1 (Ma et al. 2014, footnote 6). r is the first axis of the
-    work-group, at most a sub-group.
+    A row has r work-items, whose cells are s bytes apart. Each work-item takes s/C transactions of C bytes, at least
+    1/r and at most 1 (Ma et al. 2014, footnote 6). If the access depends on data, a work-item takes 1 transaction. The
+    length r is the first axis of the work-group, at most a sub-group.
     """
     amounts, strides, sizes = global_accesses(case)
     row_of_lanes = min(case.counts.subgroup_size, (*case.counts.launch.group_shape, 1)[0])
@@ -146,7 +152,10 @@ def row_transactions(case: Case) -> Any:
 
 
 def global_accesses(case: Case) -> tuple[Any, Any, Any]:
-    """Return executions, lane stride in accesses (infinite if it depends on data), and bytes of each global access."""
+    """Return three numbers of each global access: executions, lane stride in accesses, and bytes.
+
+    The lane stride is infinite if the access depends on data.
+    """
     rows = [row for row in case.counts.access_table if row.space == "global"]
     amounts = np.array([case.value(row.count) for row in rows] or [case.total("work_groups") * 0.0])
     strides = [np.inf + 0 * amount if row.indirect else np.abs(case.value(row.stride)) + 0 * amount
@@ -166,18 +175,20 @@ def subgroup_transactions(case: Case, strides: Any, sizes: Any) -> Any:
 
 
 def cold_share(touched: float, capacity: float) -> float:
-    """Return the share of B touched bytes that a cache of C bytes does not hold from the previous run; 0 up to C/4."""
+    """Return the share of B touched bytes that a cache of C bytes does not hold from the previous run. Up to C/4 it is
+    0.
+    """
     return min(max(log2(4 * max(touched, 1.0) / capacity) / 2, 0.0), 1.0)
 
 
 def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
     """Return the share of transactions that miss the first-level cache, and the share that misses all caches.
 
-    The shares are the miss_ratio of Kim et al. (2012), Eq. 4.12, which the authors read from hardware counters.
-    `requests` are the transactions of all sub-groups with global memory; a cache misses one for each line that it
-    fetches. The work-groups on a unit share the first level, all units the last one, which holds lines of the run
-    before (:func:`cold_share`). A cache of unknown size misses all. The facts ``l1_miss_ratio`` and ``l2_miss_ratio``,
-    a share of the first level's misses, replace a ratio.
+    The shares are the miss_ratio of Kim et al. (2012), Eq. 4.12, which the authors read from hardware counters. Here
+    `requests` are the transactions of all sub-groups with global memory. A cache misses one request for each line that
+    the cache fetches. A cache of unknown size misses all requests. The work-groups on a unit share the first level, and
+    all units share the last level. The last level holds lines of the run before (:func:`cold_share`). The facts
+    ``l1_miss_ratio`` and ``l2_miss_ratio`` (a share of the first level's misses) replace a ratio.
     """
     first, memory = _miss_ratios(case, np.where(requests > 0, requests, 1))
     first = case.known("l1_miss_ratio", first)
@@ -187,9 +198,10 @@ def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
 
 
 def hit_waits(case: Case, missed: Any) -> Any:
-    """Return a request's wait in latencies of the first-level cache, if the share `missed` goes to the second level.
+    """Return the wait of a request, in latencies of the first-level cache, if the share `missed` goes to the second
+    level.
 
-    It is the hit_lat of Kim et al. (2012), Eq. 4.12; 1 if a latency is unknown.
+    The wait is the hit_lat of Kim et al. (2012), Eq. 4.12. If a latency is unknown, the wait is 1.
     """
     second = case.known("l2_latency_s", case.known("l2_load_s"))
     if second is None or not case.knows("l1_load_s"):
@@ -198,7 +210,9 @@ def hit_waits(case: Case, missed: Any) -> Any:
 
 
 def _miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
-    """Return the lines that the first and the last cache fetch, each divided by requests; 1 if a size is unknown."""
+    """Return the lines that the first and the last cache fetch, each divided by requests. If a size is unknown, return
+    1.
+    """
     line = int(transfer_bytes(case))
     near, last = case.known("l1_bytes"), next(filter(case.knows, (*LAST_LEVEL, "l2_bytes")), None)
     first: Any = 1.0

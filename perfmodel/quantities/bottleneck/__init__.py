@@ -25,7 +25,9 @@ from perfmodel.quantities.case import Case
 
 @dataclass(frozen=True)
 class Quantity:
-    """The unit of a quantity, a label for one unit, and the noun of its rate (empty if a rate has no meaning)."""
+    """The unit of a quantity, a label for one unit, and the noun of the rate. The noun is empty if a rate has no
+    meaning.
+    """
 
     unit: str
     label: str
@@ -116,7 +118,7 @@ _kept, _kept_work, _kept_lines = Kept(), Kept(), Kept()
 
 
 def bottleneck_quantities(case: Case) -> dict[str, Any]:
-    """Return each quantity of :data:`QUANTITIES`, of the sizes' shape."""
+    """Return each quantity of :data:`QUANTITIES`. Its value has the shape of the sizes."""
     device = device_of(case)
     if not case.has_arrays:
         return dict(at_sizes(case.counts, case.parameters, device))
@@ -125,7 +127,7 @@ def bottleneck_quantities(case: Case) -> dict[str, Any]:
 
 
 def at_sizes(counts: KernelCounts, sizes: Mapping[str, int], device: DeviceUnits) -> Values:
-    """Return the quantities at one size; they are cached as long as the kernel's counts exist."""
+    """Return the quantities at one size. The values are cached as long as the counts of the kernel exist."""
     items = tuple(sorted([(name, int(size)) for name, size in sizes.items()]))
     return _remembered(_kept, _at_sizes, counts, items, device)
 

@@ -43,8 +43,8 @@ INTEGER, LOAD = "integer_", "load"  # prefix of the kinds of integer operations 
 class CompiledAccess(Generic[Amount]):
     """An access of a nest.
 
-    It has an *odd pitch* if the lane stride along another axis of a local array is not a power of two. The index is
-    then a product by a constant, and some compilers do not see that lanes along the first axis are adjacent.
+    An access has an *odd pitch* if the lane stride along another axis of a local array is not a power of two. The index
+    is then a product by a constant. Some compilers do not see that lanes along the first axis are adjacent.
     """
 
     load: bool  # else it stores
@@ -66,7 +66,7 @@ class CompiledAccess(Generic[Amount]):
 
 @dataclass(frozen=True)
 class CompiledChain(Generic[Amount]):
-    """A chain of operations in a nest, each of which waits for the one before."""
+    """A chain of operations in a nest. Each operation waits for the one before."""
 
     operations: Mapping[str, Amount]  # by kind; integer kinds with the prefix INTEGER; and LOAD
     cells: int  # independent chains of this kind
@@ -103,8 +103,6 @@ class CompiledNest(Generic[Amount]):
 
 @dataclass(frozen=True)
 class CompiledLaunch(Generic[Amount]):
-    """A launch as a compiler sees it."""
-
     shape: tuple[int, ...]  # of a group
     launches: Amount  # how often it is launched
     groups: Amount  # of all launches
@@ -118,9 +116,9 @@ class CompiledLaunch(Generic[Amount]):
     def packs_items(self) -> bool:
         """Whether a compiler that loops over the work-items of a group packs neighbours into vectors.
 
-        Without barriers it does so unless the loop over work-items contains a loop or a call, is unrolled
-        (:data:`FEWEST_ITEMS`), or has too many addresses (:data:`MOST_ADDRESSES`), or the compiler assumes that a
-        parameter is 1.
+        Without barriers the compiler does so except in these cases: the loop over work-items contains a loop or a call;
+        this loop is unrolled (:data:`FEWEST_ITEMS`); it has too many addresses (:data:`MOST_ADDRESSES`); or the
+        compiler assumes that a parameter is 1.
         """
         one_loop = not self.loops and not self.barriers and self.row_items >= FEWEST_ITEMS
         no_calls = not any(nest.calls for nest in self.nests)
@@ -140,8 +138,6 @@ class CompiledLaunch(Generic[Amount]):
 
 @dataclass(frozen=True)
 class CompiledKernel(Generic[Amount]):
-    """A kernel as a compiler sees it."""
-
     launches: tuple[CompiledLaunch[Amount], ...]
     depth: Mapping[str, Amount]  # the operations on the longest chain of a work-item, by kind
     barriers: Amount  # times work-items
@@ -151,7 +147,9 @@ _compiled_kernels: WeakKeyDictionary[KernelCounts, NamedCounts] = WeakKeyDiction
 
 
 def compiled_kernel(counts: KernelCounts) -> NamedCounts:
-    """Return the :class:`CompiledKernel` of counts, to be evaluated at sizes; it is kept as long as the counts."""
+    """Return the :class:`CompiledKernel` of counts, to be evaluated at sizes. The cache keeps it as long as the counts
+    exist.
+    """
     if counts not in _compiled_kernels:
         launches = tuple(
             _launch(row, [nest for nest in counts.nests if nest.loops.launch == position])
@@ -196,9 +194,9 @@ def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
 
 
 def _chains(nest: Nest) -> Iterator[CompiledChain[Count]]:
-    """Yield the chains that wait: a compiler reorders a sum of integers.
+    """Yield the chains that wait. A compiler reorders a sum of integers, so that such a sum does not wait.
 
-    The loads of a chain count only if all its operations are integer: such operations compute an address.
+    The loads of a chain count only if all operations of the chain are integer. Such operations compute an address.
     """
     around = {each.variable for each in nest.kernel.flow.recurrences if each.loop in nest.loops.inner[:-1]}
     for carried in nest.carried:
@@ -237,7 +235,7 @@ def _text(steps: Mapping[str, Count]) -> tuple[tuple[str, str], ...]:
 
 
 def _without_repeats(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
-    """Yield accesses, but only the first load from each address, because a compiler keeps the value in a register."""
+    """Yield only the first load from each address, because a compiler keeps the loaded value in a register."""
     seen: set[tuple[object, ...]] = set()
     for access in accesses:
         if access.direction == "load" and access.address is not None:
@@ -299,7 +297,9 @@ def _has_odd_pitch(access: NestAccess, loops: Collection[str]) -> bool:
 
 
 def _filling(accesses: Iterable[NestAccess]) -> set[NestAccess]:
-    """Return the accesses that together touch all cells from one lane to the next, so that vectors load all of them."""
+    """Return the accesses that together touch all cells from one lane to the next.
+    Vectors then load all these cells.
+    """
     together: dict[tuple[object, ...], list[NestAccess]] = defaultdict(list)
     for access in accesses:
         if access.address is not None and access.lanes:

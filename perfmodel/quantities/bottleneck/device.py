@@ -42,7 +42,9 @@ POCL = "Portable Computing Language"
 
 @dataclass(frozen=True)
 class DeviceUnits(FrozenValue):
-    """The facts of a device that the quantities use; its order is ``serial`` or ``lockstep``, as in :mod:`.work`."""
+    """The facts of a device that the quantities use. The order of the device is ``serial`` or ``lockstep``, as in
+    :mod:`.work`.
+    """
 
     order: str
     odd_pitches: bool  # whether vectors access local arrays with odd pitches
@@ -56,21 +58,21 @@ class DeviceUnits(FrozenValue):
 
     @cached_property
     def for_work(self) -> DeviceUnits:
-        """The facts that work depends on: all but outer caches and pages."""
+        """The device without the facts on which work does not depend: outer caches and pages."""
         return replace(self, levels=(self.levels[0],) * 3, pages=None)
 
     @cached_property
     def for_lines(self) -> DeviceUnits:
-        """The facts that lines depend on: all but odd pitches."""
+        """The device without the fact on which lines do not depend: odd pitches."""
         return replace(self, odd_pitches=True)
 
     def lanes_of(self, bits: int) -> float:
-        """Return how many values of this number of bits a vector holds, at least 1."""
+        """Return how many values of ``bits`` bits a vector holds, at least 1."""
         return max(self.lanes * 32 / bits, 1.0)
 
 
 def device_of(case: Case) -> DeviceUnits:
-    """Return the device of a case; unknown facts are taken from :data:`ASSUMED`."""
+    """Return the device of a case. Unknown facts are taken from :data:`ASSUMED`."""
     return _device(case.facts, case.counts.subgroup_size)
 
 
@@ -99,10 +101,10 @@ def _device(facts: DeviceFacts | None, subgroup_size: int) -> DeviceUnits:
 
 
 def _level(size: int, ways: int, line: int, most_sets: int) -> Cache:
-    """Return a cache level of whole lines; it is fully associative if its ways do not divide its lines.
+    """Return a cache level of whole lines. The level is fully associative if its ways do not divide its lines.
 
-    The system places pages anywhere, so that only address bits within a page decide which lines share a set: a page has
-    lines for ``most_sets`` sets, and the other sets count as further ways.
+    The system places pages anywhere, so that only address bits within a page decide which lines share a set. A page has
+    lines for ``most_sets`` sets. The other sets count as further ways.
     """
     lines = max(size // line, 1)
     return Cache(lines, line, min(lines // ways, most_sets) if gcd(lines, ways) == ways else 0)
@@ -112,11 +114,12 @@ def moved_lines(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], device
     r"""Return the quantities of the resources ``near`` and ``far``.
 
     A level fetches :math:`F` lines in a launch (``counts.traffic``). A cache that keeps everything would fetch
-    :math:`F_1` of them: the others are fetched *again*. Kernels run often, so that the last lines of a run are still in
-    the cache when the next starts: :math:`F_1` counts by the share :math:`\min(1, \max(0, \log_2(4 B / C)/2))` of B
-    touched bytes in a cache of C bytes (all units together).
+    :math:`F_1` lines. The other lines are fetched *again*. Kernels run often, so that the last lines of a run are still
+    in the cache when the next run starts. Let a kernel touch B bytes, and let the caches of all units hold C bytes.
+    Then :math:`F_1` counts by the share :math:`\min(1, \max(0, \log_2(4 B / C)/2))`.
 
-    A TLB is a cache of pages. Only pages that it looks up *again* count: the next page of a stream costs little.
+    A TLB is a cache of pages. Only pages that it looks up *again* count, because the next page of a stream costs
+    little.
     """
     orders = _orders(compiled_kernel(counts).tree.launches, device)
     traffic = [_traffic(counts, sizes, device.line, order) for order in orders]
@@ -136,7 +139,7 @@ def _traffic(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], line: int
 
 
 def _orders(launches: Sequence[CompiledLaunch[Count]], device: DeviceUnits) -> tuple[str, ...]:
-    """Return the orders in which a device may run work-items; the last order gives the first level's lines."""
+    """Return the orders in which a device may run work-items. The last order gives the lines of the first level."""
     if device.order == "lockstep":
         return ("vectors",) if any(launch.row_items >= device.lanes for launch in launches) else ("serial",)
     # a compiler joins several vectors: the outer levels fetch at most as many lines as in either order
@@ -144,7 +147,7 @@ def _orders(launches: Sequence[CompiledLaunch[Count]], device: DeviceUnits) -> t
 
 
 def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:
-    """Return the lines that the first level fetches; touched lines are fetched for the first time."""
+    """Return the lines that the first level fetches. Touched lines are fetched for the first time."""
     touched_lines, stored = float(touched.fetched), float(touched.stores)
     stored_jumps = min(float(touched.stored_jumps), stored)
     loaded = max(touched_lines - stored, 0.0)
@@ -171,7 +174,7 @@ def _far(name: str, traffic: list[TrafficAt], level: Cache, units: int, touched:
 
 
 def _page_walks(traffic: list[TrafficAt], pages: Cache, touched: MovedLines) -> float:
-    """Return the pages that a TLB looks up again; 0 if it holds a page for each line."""
+    """Return the pages that a TLB looks up again. The result is 0 if the TLB holds a page for each line."""
     if float(touched.fetched) <= pages.lines:
         return 0.0
     all_pages = Cache(UNBOUNDED // pages.line_bytes, pages.line_bytes, 0)

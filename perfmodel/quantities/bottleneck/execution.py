@@ -18,7 +18,7 @@ FEWEST_TRIPS = 4  # fewest iterations of a loop of known trips that become a vec
 
 
 def writes_rows_out(launch: CompiledLaunch[float]) -> bool:
-    """Return whether the compiler unrolls the loop over the work-items of a group's row."""
+    """Return whether the compiler unrolls the loop over the work-items of a row of a group."""
     code = 0.0
     for nest in launch.nests:
         if nest.iterations:
@@ -31,8 +31,8 @@ def writes_rows_out(launch: CompiledLaunch[float]) -> bool:
 def loop_lanes(nest: CompiledNest[float], width: float) -> float:
     """Return the iterations of the innermost loop per instruction: vectors of a width, and scalars for the rest.
 
-    For a loop of few known trips the compiler makes narrower vectors. A loop over 17 cells of float32 is two vectors of
-    8 and a scalar: 17 iterations in 3 instructions.
+    For a loop of few known trips the compiler makes narrower vectors. For example, a loop over 17 cells of float32 is
+    two vectors of 8 and a scalar. The 17 iterations take 3 instructions.
     """
     trips = nest.iterations / nest.entries
     if nest.written_out:
@@ -89,9 +89,10 @@ FEW, MANY = 32, 256
 def busiest_over_mean(work: NDArray[np.float64], units: int, in_shares: bool) -> float:
     r"""Return the ratio of the busiest unit's work to the mean of all U units, from the work of each group.
 
-    A free unit takes the next group, as on a GPU. Intel's runtime is as balanced: it halves tasks while a unit is free.
-    *In shares*, a unit takes :math:`\lceil r/U \rceil` of r groups that are left, at most :math:`32 U`, or :math:`256
-    U` if more than :math:`256 U^2` are left. PoCL 3.1 does so (``get_wg_index_range`` in ``pthread_scheduler.c``).
+    A free unit takes the next group, as on a GPU. Intel's runtime halves tasks while a unit is free, and is as
+    balanced. *In shares*, a unit takes :math:`\lceil r/U \rceil` of the r groups that are left, but at most :math:`32
+    U`. If more than :math:`256 U^2` groups are left, the limit is :math:`256 U`. PoCL 3.1 takes groups in shares
+    (``get_wg_index_range`` in ``pthread_scheduler.c``).
     """
     before, dealt, busy = np.concatenate([[0.0], np.cumsum(work)]), 0, [0.0] * units
     while dealt < len(work):
@@ -104,5 +105,5 @@ def busiest_over_mean(work: NDArray[np.float64], units: int, in_shares: bool) ->
 
 
 def rounds_over_mean(groups: float, units: int) -> float:
-    r"""Return :func:`busiest_over_mean` for equal groups, :math:`\lceil g/U \rceil U / g`."""
+    r"""Return the result of :func:`busiest_over_mean` for equal groups, :math:`\lceil g/U \rceil U / g`."""
     return ceil(groups / units) * units / groups if groups else 1.0

@@ -10,11 +10,12 @@ A nest may run in *vectors*: V neighbouring work-items execute each instruction 
 
 Nests run in vectors if the device or the compiler runs neighbouring work-items together:
 
-- ``lockstep``: all work-items that fill vectors along the first axis of the group; the rest run one by one.
-- ``serial``, kernel without barriers: if the kernel has no loop, because then the loop over the work-items is
-  innermost. Accesses with larger lane strides are gathered, unless all cells between are accessed too.
-- ``serial``, kernel with barriers: if nothing is guarded and all work-items make the same iterations, because the loop
-  over the work-items is then inside all loops. Accesses there are gathered element by element.
+- ``lockstep``: all work-items that fill vectors along the first axis of the group run in vectors. The others run one by
+  one.
+- ``serial``, kernel without barriers: nests run in vectors if the kernel has no loop. The loop over the work-items is
+  then innermost. Accesses with larger lane strides are gathered, unless all cells between are accessed too.
+- ``serial``, kernel with barriers: nests run in vectors if nothing is guarded and all work-items make the same
+  iterations. The loop over the work-items is then inside all loops. Accesses there are gathered element by element.
 
 On a ``serial`` device the iterations of a loop may run in vectors instead if the loop carries nothing, and so may the
 cells that a work-item sums independently. These rules follow from the machine code of random kernels
@@ -76,7 +77,6 @@ class LaunchWork:
             self.imbalance = execution.busiest_over_mean(group_work, device.units, device.takes_shares)
 
     def add_to(self, quantities: Quantities) -> None:
-        """Add the launch's quantities."""
         quantities["launched"] += self.launch.launches
         quantities["groups"] += self.launch.groups
         for nest in self.launch.nests:
@@ -85,14 +85,13 @@ class LaunchWork:
 
 
 class NestWork:
-    """A nest of a launch; :meth:`add` adds its work to ``quantities``."""
+    """A nest of a launch. The method :meth:`add` adds the work of the nest to ``quantities``."""
 
     def __init__(self, work: LaunchWork, nest: compiled.CompiledNest[float], quantities: Quantities) -> None:
         self.work, self.nest, self.quantities = work, nest, quantities
         self.launch, self.device, self.lockstep = work.launch, work.device, work.lockstep
 
     def add(self) -> None:
-        """Add the quantities of the nest."""
         instructions = self._add_operations() + self._add_loops()
         instructions += sum(map(self._add_access, self.nest.accesses)) + self._add_spills()
         self._add("instructions", instructions)
@@ -127,7 +126,9 @@ class NestWork:
 
     @cached_property
     def items_innermost(self) -> bool:
-        """Whether the loop over the work-items is inside the nest's loop; 64-bit indices then halve the vectors."""
+        """Whether the loop over the work-items is inside the loop of the nest.
+        If so, 64-bit indices halve the vectors.
+        """
         return self.serial_region and self.nest.loops > 0
 
     @cached_property
@@ -139,7 +140,7 @@ class NestWork:
         return float(cells) if cells >= (PAIRED if self.launch.stores_pairs else PACKED) else 1.0
 
     def lanes(self, bits: int) -> float:
-        """Return how many values of this number of bits one instruction handles."""
+        """Return how many values of ``bits`` bits one instruction handles."""
         if self.along_loop:
             return execution.loop_lanes(self.nest, self.device.lanes_of(bits))
         if not self.in_vectors:
@@ -155,7 +156,9 @@ class NestWork:
 
     @cached_property
     def masked(self) -> float:
-        """Ratio of executed lanes to needed lanes: all lanes of a vector make as many iterations as the longest one."""
+        """Ratio of executed lanes to needed lanes.
+        All lanes of a vector make as many iterations as the longest lane.
+        """
         together = self.lockstep and self.in_vectors and self.nest.loops
         return self.nest.box / self.nest.iterations if together else 1.0
 
@@ -182,9 +185,9 @@ class NestWork:
         return instructions
 
     def _add_integers(self, operation: compiled.CompiledOperation[float]) -> float:
-        """Add integer operations, none of them fused, and return their instructions.
+        """Add integer operations and return their instructions. Integer operations are not fused.
 
-        Divisions and remainders of 32 bits are vectors on devices in lockstep. A data-dependent power is a loop of
+        On devices in lockstep, divisions and remainders of 32 bits run in vectors. A data-dependent power is a loop of
         products.
         """
         amount, lanes = operation.executions * self.masked, self.lanes(operation.bits)
@@ -203,7 +206,7 @@ class NestWork:
         self._add("power" if kind == "pow" else f"{name}_{float_bits(bits)}", amount / lanes)
 
     def _add_loops(self) -> float:
-        """Add loop iterations and values kept between them, and return their instructions: two per iteration."""
+        """Add loop iterations and the values kept between iterations. Return their instructions, two per iteration."""
         nest, launch, lanes = self.nest, self.launch, self.item_lanes
         # a device in lockstep unrolls a short innermost loop; a compiler that loops over work-items keeps each loop
         turns = (nest.entries if nest.written_out and self.lockstep else nest.iterations) * self.masked
@@ -224,7 +227,7 @@ class NestWork:
         return 2 * turns
 
     def _add_spills(self) -> float:
-        """Add loads and stores of carried values that do not fit in registers; return the instructions."""
+        """Add loads and stores of carried values that do not fit in registers. Return the instructions."""
         nest = self.nest
         if not nest.loops or self.items_innermost:  # then all carried values are in memory
             return 0.0
@@ -263,7 +266,7 @@ class NestWork:
         return near and not self.serial_region and not hidden
 
     def _share_loaded_inside(self, access: compiled.CompiledAccess[float]) -> float:
-        """Return the share of iterations that execute a load: a compiler moves an invariant load before its loop."""
+        """Return the share of iterations that execute a load. A compiler moves an invariant load before the loop."""
         share, nest = 1.0, self.nest
         if access.invariant:
             share = min(nest.entries / nest.iterations, 1.0)
@@ -272,7 +275,9 @@ class NestWork:
         return share
 
     def _splits(self, access: compiled.CompiledAccess[float]) -> bool:
-        """Return whether an access's vectors are not aligned to their length, or to a line if a line is shorter."""
+        """Return whether the vectors of an access are not aligned. They are aligned to their length, or to a shorter
+        line.
+        """
         size = access.bits // 8
         whole = int(min(self.device.lanes_of(access.bits) * size, self.device.line))
         return (access.start or 0.0) % whole != 0 or any(step % whole for step in access.steps if abs(step) != size)
@@ -292,7 +297,7 @@ class NestWork:
             self._add_chain(chain.operations, share / self.item_lanes, sum(products))
 
     def _add_chain(self, operations: Mapping[str, float], factor: float, products: float = 0.0) -> None:
-        """Add the operations of a chain; an addition and one of the nest's ``products`` are fused."""
+        """Add the operations of a chain. An addition and one of the ``products`` of the nest are fused."""
         add, multiply = operations.get("add", 0.0), operations.get("mul", 0.0)
         fused = min(add, max(multiply, products))
         self._add("chain_multiply_add", factor * fused)
@@ -306,16 +311,18 @@ class NestWork:
 
 
 def float_bits(bits: int) -> int:
-    """Return the width of the type for which an operation is charged: 32 bits for shorter types, 64 for longer ones."""
+    """Return the width of the type for which an operation is charged. Types up to 32 bits count as 32 bits, longer ones
+    as 64.
+    """
     return 32 if bits <= 32 else 64
 
 
 def conflicting_share(arrays: int, pitch: int, cache: Cache) -> float:
     r"""Return the share of arrays in cache sets with fewer ways than arrays.
 
-    A runtime that loops over the work-items of a group keeps each long-lived value in an array with an element per
-    work-item. Arrays of P bytes, one after another, start in :math:`S L / \gcd(P, S L)` different sets of a cache of S
-    sets of lines of L bytes. A set with more arrays than ways misses at each access to these arrays.
+    A runtime that loops over the work-items of a group keeps each long-lived value in an array. The array has an
+    element per work-item. A cache has S sets of lines of L bytes. Arrays of P bytes, one after another, start in
+    :math:`S L / \gcd(P, S L)` different sets. A set with more arrays than ways misses at each access to these arrays.
     """
     if not cache.sets or not arrays:
         return 0.0
