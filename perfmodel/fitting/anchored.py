@@ -58,9 +58,7 @@ def anchor_rows(rows: Sequence[Measurement], unseen: Unseen, carried: float = 1.
 
 
 def anchors_of(rows: Sequence[Measurement]) -> Rows:
-    """Return for each row the index of its anchor, the row with the smallest product of sizes. For a single size return
-    -1.
-    """
+    """Return for each row the index of its anchor, the row with the smallest product of sizes; -1 for a single size."""
     def text(values: Mapping[str, Any]) -> str:
         return repr(sorted(values.items()))
 
@@ -110,11 +108,10 @@ def anchored_errors(
 
 
 def carried_share(anchors: Floats, errors: Floats, groups: npt.NDArray[np.str_], used: Flags) -> float:
-    """Return b, the weighted median of the ratios of a row's error to its anchor's error, in log time. Without rows
-    return 1.
+    """Return b, the weighted median of the ratios of a row's error to its anchor's error, in log time.
 
-    The weight of a ratio is the absolute error of the anchor over the number of rows in the group. Shapes are
-    (n_rows,).
+    The weight of a ratio is the absolute error of the anchor over the number of rows in the group. Without rows return
+    1. Shapes are (n_rows,).
     """
     used = used & (anchors != 0)
     if not used.any():

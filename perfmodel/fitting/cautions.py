@@ -1,6 +1,4 @@
-"""Reasons not to trust a prediction, as texts or as values with their numbers.
-The module also has the measured range.
-"""
+"""Reasons not to trust a prediction, as texts or as values with their numbers, and the measured range."""
 
 from __future__ import annotations
 
@@ -66,6 +64,7 @@ class FromRelative:
         return f"{self.quantity} {problem}: taken as {taken}{advice}"
 
     def document(self) -> dict[str, Any]:
+        """Return the caution as a dictionary for JSON."""
         return {
             "quantity": self.quantity, "relative": self.relative, "ratio": self.ratio,
             "low": self.ratio / self.spread, "high": self.ratio * self.spread, "devices": self.devices,
@@ -95,9 +94,7 @@ class Measured(BaseModel):
     def far_outside(
         self, seconds: Any, weights: Mapping[str, float], values: Mapping[str, Any]
     ) -> Iterator[FarOutside]:
-        """Yield a caution for the time [s] and for each feature that is far outside. All are numbers, or arrays of one
-        shape.
-        """
+        """Yield a caution for the time [s] and for each feature that is far outside; numbers or arrays of one shape."""
         if far := _far("", seconds, self.seconds, seconds, 1.0):
             yield far
         limits_of = self.features.get

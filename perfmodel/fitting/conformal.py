@@ -150,9 +150,7 @@ class Conformal(BaseModel):
         return self.quantiles.at(level)
 
     def half_width(self, q: float, by_weight: Mapping[str, Any], private: Any = 0.0, lack: Any = None) -> Any:
-        r"""Return :math:`q \sigma`, half the width of the interval of log time. The other arguments are as for
-        :meth:`LocalScale.of`.
-        """
+        r"""Return :math:`q \sigma`, half the width of the interval of log time. Arguments: :meth:`LocalScale.of`."""
         return q if self.scale is None or math.isinf(q) else q * self.scale.of(by_weight, private, lack)
 
 

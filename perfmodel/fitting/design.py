@@ -166,16 +166,13 @@ def build_design(
 
 
 def agreement_weights(measurements: Measurements) -> Floats:
-    r"""Return the weight of each row in the fit. It is :math:`(\alpha/d)^2` if visits differ by :math:`d > \alpha`,
-    else 1.
-    """
+    r"""Return each row's weight in the fit: :math:`(\alpha/d)^2` if its visits differ by :math:`d > \alpha`, else 1."""
     differences = np.array([row.disagreement for row in measurements], dtype=np.float64)
     return np.asarray((AGREEMENT / np.fmax(differences, AGREEMENT)) ** 2)
 
 
 def launch_of(host: Floats, device: Floats) -> float | None:
-    r"""Return the launch [s], the time that the host's clock adds to the device's. Return None if a row has no device
-    time.
+    r"""Return the launch [s], the time that the host's clock adds to the device's. Without a device time return None.
 
     The launch is the :math:`o \ge 0` that minimises :math:`\sum_j |t_j - d_j - o| / t_j`. A row has the time
     :math:`t_j` by the host's clock and :math:`d_j` by the device's, shape (n_rows,). The minimum is the median,
@@ -331,9 +328,7 @@ def fitted_weights(measurements: Measurements, family: Family, options: FitOptio
 
 
 def rows_hash(measurements: Measurements) -> str:
-    """Return a SHA-256 of the kernel, variant, sizes, hash of counts and time of all rows. The order of rows does not
-    matter.
-    """
+    """Return a SHA-256 of kernel, variant, sizes, hash of counts and time of all rows. Their order does not matter."""
     lines = (f"{label(row)} {row.counts_hash} {row.seconds!r}" for row in measurements)
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 

@@ -28,9 +28,7 @@ def measured_folder(
 def recorded_folder(
     folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
 ) -> tuple[Measurements, Measurements | None]:
-    """Return the result of :func:`measured_folder`, with None in place of test kernels if the folder has no file of
-    them.
-    """
+    """Return the result of :func:`measured_folder`, but None in place of test kernels if the folder has none."""
     if (folder / tests).is_file():
         return measured_folder(folder, measured_facts, given, tests)
     return _measured(folder, measured_facts, given), None
@@ -49,9 +47,7 @@ def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -
 
 
 def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
-    """Return the test kernels in a file of the folder, with the facts of the measurements. There may be no test
-    kernels.
-    """
+    """Return the test kernels in a file of the folder, perhaps none, with the facts of the measurements."""
     tests = store.read(folder / file)
     if tests.rows and tests.device != measured.device:
         raise other_device(folder / file, f"'{tests.device}'", f"'{measured.device}'")

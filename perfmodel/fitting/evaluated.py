@@ -34,9 +34,7 @@ EVALUATED_S = 0.085  # time to evaluate a counted kernel for `bottleneck` and th
 
 @dataclass(frozen=True, eq=False)
 class Evaluated:
-    """Values of the rows that could be evaluated, by family.
-    An object can be called in place of :func:`evaluate_rows`.
-    """
+    """Values of the rows that could be evaluated, by family. An object can be called like :func:`evaluate_rows`."""
 
     values: Mapping[FamilyKey, Mapping[RowKey, RowValues]]
 

@@ -60,9 +60,7 @@ class Refits:
         return support_of(self.fit(seen).by_weight(self.table.select(seen)), self.groups[seen].tolist())
 
     def predict(self, seen: Rows, unseen: Rows) -> Unseen:
-        """Predict the `unseen` rows by a fit to the `seen` rows. If the `seen` rows are too few, withhold all
-        predictions.
-        """
+        """Predict the `unseen` rows by a fit to the `seen` rows. If these are too few, withhold all predictions."""
         table = self.table
         free = () if self.family.resources else [name for name in table.names if self.family.is_quantity(name)]
         charged = np.array([name not in free for name in table.names], dtype=np.bool_)
@@ -173,9 +171,7 @@ def _loss(
 
 
 def log_errors(unseen: Unseen, times: Floats) -> Floats:
-    r"""Return :math:`|\log(t/p)|` of rows, shape (n_rows,).
-    Where a prediction is withheld or not positive, return NaN.
-    """
+    r"""Return :math:`|\log(t/p)|` of rows, shape (n_rows,). If a prediction is withheld or not positive, it is NaN."""
     with np.errstate(invalid="ignore", divide="ignore"):
         errors = np.abs(np.log(times / unseen.seconds))
     return np.where(unseen.known & (unseen.seconds > 0), errors, np.nan)
@@ -287,6 +283,7 @@ class FamilyFits(FrozenValue):
         return np.arange(len(self.rows) - sum(1 for _ in self.samples or ()), len(self.rows))
 
     def fit_measured(self) -> DesignFit:
+        """Return the fit to all measured rows."""
         return self.refits.fit(self.seen)
 
     def predict_tests(self) -> Unseen:
@@ -350,9 +347,7 @@ class FamilyFits(FrozenValue):
 def fit_weights(
     measurements: Measurements, family: str | Family, options: FitOptions | None = None, table: Design | None = None
 ) -> FittedWeights:
-    """Fit a family to the measurements of one device, or to the design `table` of these. The result has no errors for
-    intervals.
-    """
+    """Fit a family to the measurements of one device, or to their design `table`. The result has no intervals."""
     fits = FamilyFits(measurements, find_family(family), options or FitOptions())
     if table is not None:
         return fitted_weights(measurements, fits.family, fits.options, table)

@@ -71,7 +71,6 @@ def solve_least_squares(matrix: Floats, rhs: Floats, nonnegative: bool = False) 
 
 
 def _unconstrained(matrix: Floats, rhs: Floats) -> tuple[Floats, Floats]:
-    """Return the solution and the pseudo-inverse, for columns of about unit length."""
     tolerance = max(matrix.shape) * EPSILON
     if np.linalg.matrix_rank(matrix, rtol=tolerance) < matrix.shape[1]:
         lengths = np.linalg.norm(matrix, axis=0)
@@ -195,6 +194,7 @@ def refuse_bad_times(times: Floats, labels: Sequence[str] = ()) -> None:
 
 
 def too_few_rows(rows: int, names: Sequence[str]) -> FitError:
+    """Return the error for fewer rows than weights."""
     return FitError(
         f"{rows} usable measurements cannot determine {len(names)} weights ({listed(names)})",
         "measure more kernels or sizes (perfmodel measure)",

@@ -126,9 +126,7 @@ class LocalScale(BaseModel):
         return by_shares + self.lack * log_lack + self.private * private - self.constant
 
     def reason(self, by_weight: Mapping[str, float], private: float = 0.0) -> str:
-        """Return as text what increases the scale of a prediction most. The cause is a weight, little support, or
-        private data.
-        """
+        """Return as text what increases the scale of a prediction most: a weight, little support, or private data."""
         parts = {name: abs(by_weight.get(name, 0.0)) for name in self.weights}
         total = sum(parts.values()) or 1.0
         support = [weight.support + LEAST_SUPPORT for weight in self.weights.values()]
@@ -173,9 +171,7 @@ def fit_local_scale(
 
 
 def _fit_slopes(columns: Floats, errors: Floats, means: Floats, ridge: float) -> tuple[Floats, Floats, float]:
-    """Return slopes, the scale of each row by slopes that are fitted without its group, and the loss of these
-    scales.
-    """
+    """Return slopes, the scale of each row by slopes fitted without its group, and the loss of these scales."""
     groups, count = means.shape[0], columns.shape[1]
     penalty, of_row = ridge / groups, np.mean(means, axis=0)
     slopes, typical = np.zeros(count), of_row @ columns
@@ -195,9 +191,7 @@ def _fit_slopes(columns: Floats, errors: Floats, means: Floats, ridge: float) ->
 
 
 def _without_groups(columns: Floats, errors: Floats, means: Floats, slopes: Floats, penalty: float) -> Floats:
-    """Return the log of the scale of each row by slopes without its group. One Newton step from the common slopes gives
-    these.
-    """
+    """Return the log of the scale of each row by slopes without its group: common slopes after one Newton step."""
     groups, count = means.shape[0], columns.shape[1]
     raised, typical = errors * np.exp(-columns @ slopes), means @ columns
     sums, firsts = means @ raised, means @ (columns * raised[:, None])

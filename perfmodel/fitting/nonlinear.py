@@ -35,8 +35,7 @@ class WeightBounds:
 def start_points(
     slopes: Callable[[Floats], Floats], given: Floats, bounds: WeightBounds, count: int, generator: np.random.Generator
 ) -> Iterator[Floats]:
-    """Yield `count` starting points. At the first point all terms take a similar time. The others are variations of
-    this point.
+    """Yield `count` starting points. At the first point all terms take a similar time. The others are variations of it.
 
     `slopes` returns the derivatives of the relative times by the weights. `given` has the known starting values, and
     NaN for unknown ones. A variation multiplies each weight by :math:`10^x`, with x uniform between -1.5 and 1.5. If
@@ -90,9 +89,7 @@ class Problem:
         return self.model.jacobian(self.features, weights) * (self.roots / self.times)[:, None]
 
     def solve(self, start: Floats, effort: tuple[float, int] = POLISH) -> OptimizeResult | None:
-        """Minimise from a starting point, which also scales the weights.
-        Return None if its residuals are not finite.
-        """
+        """Minimise from a starting point, which also scales the weights. Return None if residuals are not finite."""
         gain, evaluations = effort
         scale = np.where(start != 0, np.abs(start), 1.0)
         with np.errstate(all="ignore"):
@@ -151,7 +148,6 @@ def fit_nonlinear(
 
 
 def _moved_to_bounds(problem: Problem, run: OptimizeResult) -> OptimizeResult:
-    """Move weights that are close to a bound onto the bound, unless this makes the fit worse."""
     weights, moved = run.weights, run.weights.copy()
     slopes = np.abs(problem.slopes(weights)).max(axis=0)
     for bound in (problem.bounds.lower, problem.bounds.upper):

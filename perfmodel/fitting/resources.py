@@ -45,9 +45,7 @@ class ResourceModel:
     sharpness: float
 
     def times(self, matrix: Floats, weights: Floats) -> tuple[Floats, Floats]:
-        """Return the times, shape (n_rows,), and their derivatives by ``weights*matrix``, in the shape of the
-        matrix.
-        """
+        """Return the times, shape (n_rows,), and their derivatives by ``weights*matrix``, in the matrix's shape."""
         return _Columns(self, matrix).times(weights)
 
 
@@ -60,7 +58,6 @@ class _Columns(FrozenValue):
 
     @cached_property
     def _parts(self) -> list[tuple[list[int], Floats]]:
-        """The numbers and values of the columns of each resource. The overheads are the last."""
         resources = [list(columns) for columns in self.model.resources.values()]
         overheads = sorted({*range(self.matrix.shape[1])}.difference(*resources))
         return [(columns, self.matrix[:, columns]) for columns in (*resources, overheads)]
@@ -216,5 +213,4 @@ def _solved(matrix: Floats, target: Floats) -> Floats:
 
 
 def _huber(errors: Floats) -> Floats:
-    """Return the weights of rows in least squares that are equivalent to Huber's loss."""
     return np.minimum(1.0, BEND / np.maximum(np.abs(errors), 1e-300))

@@ -141,9 +141,7 @@ class Scatter(BaseModel):
 
 @dataclass(frozen=True, eq=False)
 class VariantErrors(FrozenValue):
-    """Variants of one kernel at the same sizes, with logarithms of the measured times and of measured over predicted
-    times.
-    """
+    """Variants of one kernel at the same sizes: logarithms of measured times, and of measured over predicted times."""
 
     kernel: str
     group: str

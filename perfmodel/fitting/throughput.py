@@ -174,7 +174,6 @@ def _quantities(measurements: Measurements, row: Measurement, hides: bool) -> di
 
 
 def _bent_line(rows: _Rows) -> _Line | None:
-    """Return the best of the regressions that take each multiplicity as the limit. Without a solution return None."""
     multiplicity = rows.amounts / rows.waits
     lines = [_line(rows, multiplicity, bend) for bend in (*np.unique(multiplicity), np.inf)]
     return min((line for line in lines if line is not None), key=lambda line: line.squares, default=None)
@@ -216,9 +215,7 @@ class _Rate(NamedTuple):
 
 
 def roofs(measurements: Measurements, samples: Measurements | None = None) -> dict[str, Fact]:
-    """Return the roofs of a device from measured rows, as facts by key. The source names the kernel that reached the
-    roof.
-    """
+    """Return the roofs of a device from measured rows, as facts by key. A source names the kernel at the roof."""
 
     def best(rates: Sequence[_Rate]) -> float:
         return max((rate.rate for rate in rates), default=0.0)

@@ -97,9 +97,7 @@ def geometric_mean_error(errors: npt.ArrayLike) -> float:
 
 
 class Residuals(BaseModel):
-    """Relative errors of the fit on its own rows: the geometric mean (each error at least 0.1 %), the median, the
-    largest.
-    """
+    """Relative errors of the fit on its own rows: geometric mean (each at least 0.1 %), median, and largest."""
 
     model_config = STRICT
     geometric_mean: Finite

@@ -22,6 +22,7 @@ __all__ = ["Family", "families", "find_family", "named_family"]
 
 @cache
 def families() -> Mapping[str, Family]:
+    """Return every model family by name, sorted."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     values = (value for module in modules for value in vars(module).values() if isinstance(value, Family))
     return MappingProxyType(dict(sorted((family.name, family) for family in values)))

@@ -177,6 +177,7 @@ class Family(FrozenValue):
         return {**features, **quantities} if quantities else features
 
     def is_quantity(self, name: str) -> bool:
+        """Return whether the family has a quantity of this name, in any launch."""
         return quantity_of(name) in self.units
 
     def features_of(self, case: Case) -> Values:
@@ -192,6 +193,7 @@ class Family(FrozenValue):
         return tuple(sorted(name for name in set(features) if self.takes(name)))
 
     def weight_unit(self, weight: str) -> str:
+        """Return the unit of a weight."""
         units = {w.name: w.unit for w in self.weights}
         return units[weight] if weight in units else f"s/{unit(weight)}"
 
@@ -206,9 +208,7 @@ class Family(FrozenValue):
         return all(weight.fact or weight.scale or not weight.unit for weight in self.weights)
 
     def terms(self, weights: Mapping[str, float], values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return weight times value [s] for each feature that has both. Values are numbers or arrays; weights are in s
-        per unit.
-        """
+        """Return weight [s per unit] times value (a number or an array) [s] for each feature that has both."""
         return {name: weights[name] * value for name, value in values.items() if name in weights}
 
 
@@ -263,9 +263,7 @@ def bind(family: Family, features: Collection[str], known: Mapping[str, float] |
 
 @dataclass(frozen=True, eq=False)
 class RunTime(FrozenValue):
-    """A family with the value of each weight. ``launch_s`` is the time that the clock of the host adds [s], if it is
-    known.
-    """
+    """A family with the value of each weight, and the time ``launch_s`` [s] that the host's clock adds, if known."""
 
     family: Family
     weights: Mapping[str, float]
@@ -291,6 +289,7 @@ class RunTime(FrozenValue):
         return seconds, dict(zip(self.family.parts, parts, strict=True))
 
     def seconds(self, values: Mapping[str, Any]) -> Any:
+        """Return the run time [s] of :meth:`evaluate`."""
         return self.evaluate(values)[0]
 
     def by_weight(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -334,9 +333,7 @@ class RunTime(FrozenValue):
 
 
 def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = False) -> dict[str, float]:
-    """Return the weights that the facts of the device give. With `fit_facts` a fact may be unknown, because a fit finds
-    it.
-    """
+    """Return the weights that the device's facts give. With `fit_facts` a fact may be unknown, since a fit finds it."""
     known = {}
     for weight in family.weights:
         if not weight.fact:
@@ -349,8 +346,6 @@ def known_weights(family: Family, facts: DeviceFacts | None, fit_facts: bool = F
 
 
 def weight_name(family: Family, variable: str) -> str:
-    """Return the name of a weight outside of expressions.
-    The weight of a feature in a sum has the name of the feature.
-    """
+    """Return the name of a weight outside of expressions. A feature's weight in a sum has the name of the feature."""
     names = {weight.name for weight in family.weights}
     return variable if variable in names else variable.removeprefix("w_")

@@ -103,9 +103,7 @@ AS_PRINTED = f"{BY_SECTION_2_2} or compute > memory"
 
 
 def _family(name: str, source: str, few: str, memory: str, many: str, computing: str, cached: bool) -> Family:
-    """Return the model. T is `few` with too few warps, `many` if the condition `memory` holds, and `computing`
-    otherwise.
-    """
+    """Return the model. T is `few` with too few warps, `many` if the condition `memory` holds, else `computing`."""
     enough = f"where({memory}, {many}, {computing})"
     chosen = f"where({MWP} >= warps and {CWP} >= warps, {few}, {enough})"
     cache = Weight("w_l2_latency", "s/operation", start=1e-7, lower=1e-11, fact="l2_latency_s",

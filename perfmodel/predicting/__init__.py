@@ -1,4 +1,4 @@
-"""Predictions: what a fitted model says of variants of a kernel at given sizes; rankings and tables of them."""
+"""Predictions of a fitted model for variants of a kernel at given sizes, with rankings and tables of predictions."""
 
 import lazy_loader
 

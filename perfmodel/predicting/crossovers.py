@@ -24,7 +24,7 @@ WINDOW = 1 << 16  # number of sizes at each end of a range that are tested again
 
 
 class Effort(NamedTuple):
-    """Numbers of sizes: up to which all are compared, in the grid for a larger range, and predicted at once."""
+    """Numbers of sizes: how many are all compared, how many a grid for a larger range has, and how many run at once."""
 
     exhaustive: int
     grid: int
@@ -48,13 +48,14 @@ def crossover(
     a: Any, b: Any, model: FittedModel, parameter: str, low: int, high: int, fixed: Mapping[str, int] | None = None, /,
     *, names: tuple[str, str] = ("a", "b"), allow_unmeasured: bool = False, **more_fixed: int
 ) -> tuple[Lead, ...]:  # fmt: skip
-    """Return the ranges of sizes in which one of two variants is the faster one, in ascending order.
+    """Return the ranges of sizes in which one of two variants is faster than the other, in ascending order.
 
-    Times are predicted at all sizes of the range that both variants allow. For more than 131072 sizes, they are
-    predicted at 16384 sizes in geometric steps (both numbers are 512 for a family with resources, such as
-    ``bottleneck``), and gaps between neighbours with different winners are bisected. Several changes between two
-    neighbours of this grid can be missed. The pattern of allowed sizes must repeat after at most 65536 sizes. If both
-    times are equal, the variant that led before keeps the lead; at the lowest size the first variant leads.
+    Times are predicted at all sizes of the range that both variants allow. For more than 131072 sizes, times are
+    predicted at 16384 sizes in geometric steps. Both numbers are 512 for a family with resources, such as
+    ``bottleneck``. Bisection then narrows gaps between neighbours with different winners. If the winner changes several
+    times between two neighbours of this grid, changes can be missed. The pattern of allowed sizes must repeat after at
+    most 65536 sizes. If both times are equal, the variant that led before keeps the lead. At the lowest size the first
+    variant leads.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def leads_between(
     rankings: Sequence[Ranking], parameter: str, variants: Mapping[str, KernelCounts], model: FittedModel,
     allow_unmeasured: bool = False
 ) -> tuple[Lead, ...]:  # fmt: skip
-    """Return the leads over the whole range of ranked sizes; if several parameters vary, only at the ranked sizes."""
+    """Return the leads over the whole range of ranked sizes. If several parameters vary, use only the ranked sizes."""
     fixed, *others = ({**ranking.sizes, parameter: 0} for ranking in rankings)
     low, high = rankings[0].sizes[parameter], rankings[-1].sizes[parameter]
     if any(other != fixed for other in others):
@@ -126,8 +127,6 @@ def _leads(winners: Iterable[tuple[str, int]]) -> tuple[Lead, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Compared:
-    """Variants that are compared over one size parameter, the others fixed."""
-
     asked: Predicting
     variants: tuple[KernelCounts, ...]
     parameter: str
@@ -158,7 +157,7 @@ class _Compared:
         return _leads(zip((names[number] for number in fastest(seconds)), sizes.tolist(), strict=True))
 
     def _grid(self, known: Integers, step: int, low: int, high: int) -> Integers:
-        """Return equally spaced sizes that include all allowed ones, or a grid in geometric steps for a large range."""
+        """Return equally spaced sizes that include all allowed sizes, or geometric steps for a large range."""
         lattice = range(int(known[0]) - (int(known[0]) - low) // step * step, high + 1, step)
         numbers = np.arange(len(lattice))
         if len(lattice) > self.effort.exhaustive:
@@ -201,9 +200,9 @@ class _Compared:
 
 
 def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
-    """Return the number of the fastest variant at each size; `seconds` has the shape (n_variants, n_sizes).
+    """Return the number of the fastest variant at each size. `seconds` has the shape (n_variants, n_sizes).
 
-    If times are equal, the variant that led before keeps the lead; else the first of the fastest leads.
+    If times are equal, the variant that led before keeps the lead. If none led before, the first of the fastest leads.
     """
     least = seconds.min(axis=0)
     near = seconds - least <= ROUNDING * np.maximum(np.abs(seconds), np.abs(least))

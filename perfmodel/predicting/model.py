@@ -47,7 +47,7 @@ LEAST_SHARE = 1e-6  # least share of a quantity that a kernel has
 
 @dataclass(frozen=True)
 class FittedModel(FrozenValue):
-    """A model family with its weights for one device. It predicts by the family's expression and a kernel's counts.
+    """A model family with weights for one device. The model predicts by the family's expression and a kernel's counts.
 
     Parameters
     ----------
@@ -56,13 +56,13 @@ class FittedModel(FrozenValue):
     given
         The family, if it is a user's own value that cannot be found by its name.
     path
-        The weights file that it was read from; None for a new fit.
+        The weights file that the model was read from, or None for a new fit.
     clock
-        The clock of its predictions (:meth:`by_clock`).
+        The clock of the predictions (:meth:`by_clock`).
     strict
         As in :meth:`predict`. If false, `related` has the weights estimated from relatives, by name.
     anchor
-        A run of the kernel that it predicts, which scales the predictions (:meth:`anchored_by`).
+        A run of the predicted kernel that scales the predictions (:meth:`anchored_by`).
     """
 
     fitted: FittedWeights
@@ -88,7 +88,7 @@ class FittedModel(FrozenValue):
         return html_table([head, *rows], self._title, self.notes)
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each weight as a pandas table, with its value, standard error, unit and marks."""
+        """Return a pandas table with a row for each weight: value, standard error, unit and marks."""
         weights = self.fitted.weights.items()
         rows = ({"weight": name, **weight.model_dump(), "marks": " ".join(weight.marks)} for name, weight in weights)
         return data_frame(rows, ("weight", "value", "standard_error", "unit", "marks"))
@@ -111,7 +111,7 @@ class FittedModel(FrozenValue):
 
     @property
     def clock_text(self) -> str:
-        """The clock of its predictions as text."""
+        """The clock of the predictions as text."""
         if self.fitted.launch_s is None:
             recorded = self.facts is not None and self.facts.recorded
             return "times by the clock of their recording" if recorded else "times by the host's clock"
@@ -119,17 +119,17 @@ class FittedModel(FrozenValue):
 
     @cached_property
     def weights(self) -> Mapping[str, float]:
-        """Each weight's value, in its unit."""
+        """The value of each weight, in its unit."""
         return MappingProxyType({n: w.value for n, w in self.fitted.weights.items()})
 
     @cached_property
     def units(self) -> Mapping[str, str]:
-        """Each weight's unit, as in ``s/operation``."""
+        """The unit of each weight, as in ``s/operation``."""
         return MappingProxyType({n: w.unit for n, w in self.fitted.weights.items()})
 
     @cached_property
     def standard_errors(self) -> Mapping[str, float | None]:
-        """Each weight's standard error, in its unit; None where unknown."""
+        """The standard error of each weight, in the unit of the weight. An unknown error is None."""
         return MappingProxyType({n: w.standard_error for n, w in self.fitted.weights.items()})
 
     @property
@@ -139,15 +139,15 @@ class FittedModel(FrozenValue):
 
     @property
     def below_zero(self) -> tuple[str, ...]:
-        """The negative weights of a plain sum, with which it may predict negative times."""
+        """The negative weights of a plain sum. With such weights the model may predict negative times."""
         return tuple(name for name, value in self.weights.items() if self.family.plain_sum and value < 0)
 
     def save(self, path: str | Path) -> None:
-        """Write the weights as JSON, atomically; raise an OutputError if that fails."""
+        """Write the weights as JSON, atomically. Raise an OutputError if that fails."""
         self.fitted.save(path)
 
     def with_facts(self, facts: Mapping[str, Fact]) -> FittedModel:
-        """Return the model with other facts of the device, by key; they replace known or fitted ones."""
+        """Return the model with other facts of the device, by key. These facts replace known or fitted ones."""
         known = (self.facts or DeviceFacts(self.device, "", "", ())).updated(facts)
         given = {weight.name: weight.fact for weight in self.family.weights if weight.fact and weight.fact in facts}
         weights = {
@@ -158,7 +158,7 @@ class FittedModel(FrozenValue):
         return replace(self, facts=known, fitted=self.fitted.model_copy(update={"weights": weights}))
 
     def by_clock(self, clock: Clock) -> FittedModel:
-        """Return the model with predictions by the host's clock (with the launch) or by the device's (without it).
+        """Return the model with predictions by the host's clock (with the launch), or by the device's (without launch).
 
         Raise an OptionError for the device's clock if the weights were fitted to the host's times.
         """
@@ -168,13 +168,13 @@ class FittedModel(FrozenValue):
         return replace(self, clock=clock)
 
     def to_be_anchored(self) -> FittedModel:
-        """Return the model with the intervals of anchored predictions; unchanged if its weights lack them."""
+        """Return the model with the intervals of anchored predictions. Without such intervals it is unchanged."""
         errors = self.fitted.anchored
         update = {"conformal": errors.conformal if errors else None}
         return replace(self, fitted=self.fitted.model_copy(update=update))
 
     def anchored_by(self, anchor: Anchor) -> FittedModel:
-        r"""Return the model for one kernel, scaled by a run of it: :math:`p \, (t_a / p_a)^b`."""
+        r"""Return the model for one kernel, scaled by a run of this kernel: :math:`p \, (t_a / p_a)^b`."""
         return replace(self.to_be_anchored(), anchor=anchor)
 
     def predict(
@@ -186,7 +186,7 @@ class FittedModel(FrozenValue):
         Parameters
         ----------
         kernel
-            A Loopy ``TranslationUnit``, or its counts; counting once is much faster for many predictions.
+            A Loopy ``TranslationUnit``, or its counts. For many predictions, counting once is much faster.
         sizes, **more_sizes
             Every size parameter of the kernel: an integer, or an array of integers. Use the mapping for a size with the
             name of an argument of this method.
@@ -195,9 +195,9 @@ class FittedModel(FrozenValue):
         allow_unmeasured
             Whether features that no measurement exercised, and that have no relative, count as free.
         strict
-            Whether features that no measurement exercised are refused even if they have a relative. If false, their
-            cost is the relative's cost, times the ratio of both costs on other devices. The scatter of these ratios
-            widens the interval, and a caution names both features.
+            Whether features that no measurement exercised are refused even if they have a relative. If false, the cost
+            of such a feature is the cost of the relative, times the ratio of both costs on other devices. The scatter
+            of these ratios widens the interval, and a caution names both features.
 
         Raises
         ------
@@ -206,7 +206,7 @@ class FittedModel(FrozenValue):
         PredictionError
             If the time is negative at some of the sizes.
         KernelError
-            If its work-groups have more work-items or local memory than the device is known to allow.
+            If work-groups of the kernel have more work-items or local memory than the device is known to allow.
         SizeError, AssumptionError
             If a size is missing, unknown, negative, not an integer, or breaks an assumption of the kernel.
         FactsError, FamilyError
@@ -228,7 +228,7 @@ class FittedModel(FrozenValue):
         return self.anchor.applied(made) if self.anchor else made
 
     def counted(self, kernel: Any) -> KernelCounts:
-        """Return a kernel's counts for this model's device; counts are returned unchanged."""
+        """Return the counts of a kernel for the device of the model. Counts are returned unchanged."""
         if isinstance(kernel, KernelCounts):
             return kernel
         from perfmodel.counts import count
@@ -276,11 +276,11 @@ class FittedModel(FrozenValue):
         return Prediction(seconds, terms, interval, unmeasured, cautions, case.counts.name, case.parameters, level)
 
     def lacking(self, counts: KernelCounts, sizes: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the features and quantities that a kernel needs at some sizes and no measurement exercised, sorted."""
+        """Return, sorted, the features and quantities that a kernel needs at some sizes and nobody measured."""
         return self._unmeasured(self._values(counts, sizes))
 
     def share_of(self, quantity: str, counts: KernelCounts, sizes: Mapping[str, Any]) -> tuple[float, float]:
-        """Return the share of a quantity, or of its relative, in a kernel's predicted time [1], and that time [s]."""
+        """Return the share [1] of a quantity, or of its relative, in a kernel's predicted time, and the time [s]."""
         values = self._values(counts, sizes)
         if not values.get(quantity):
             return 0.0, 0.0
@@ -298,7 +298,6 @@ class FittedModel(FrozenValue):
 
     @cached_property
     def _refusing(self) -> FittedModel:
-        """The same model, but strict: it refuses unmeasured features even if they have relatives."""
         return replace(self, strict=True)
 
     def _unmeasured(self, values: Mapping[str, Any]) -> tuple[str, ...]:
@@ -308,7 +307,6 @@ class FittedModel(FrozenValue):
 
     @cached_property
     def _is_free(self) -> Callable[[str], bool]:
-        """A function that returns whether a name is of a feature that the family uses and that has no weight."""
         weights, takes, needs = self.weights, self.family.takes, self._never_exercised
         return lru_cache(None)(lambda name: name not in weights and (takes(name) or name in needs))
 
@@ -318,12 +316,12 @@ class FittedModel(FrozenValue):
         return self._run_time.charged - {*measured.features} if measured else frozenset()
 
     def _half_width(self, case: Case, values: Mapping[str, Any], q: float) -> Any:
-        """Return h, where the interval is from p/exp(h) to p exp(h); infinite if the interval is unbounded."""
+        """Return h. The interval is from p/exp(h) to p exp(h). If the interval is unbounded, h is infinite."""
         conformal, private = self.fitted.conformal, float(case.counts.launch.private_bytes)
         return conformal and conformal.half_width(q, self._by_weight(values) if conformal.scale else {}, private)
 
     def local_scale(self, prediction: Prediction) -> Any:
-        """Return the scale of a prediction's interval (:mod:`perfmodel.fitting.local_scale`); 1 where unknown."""
+        """Return the scale of the interval of a prediction (:mod:`perfmodel.fitting.local_scale`), or 1 if unknown."""
         q = self._quantiles.at(prediction.level) if self._quantiles else math.inf
         if prediction.interval is None or not 0 < q < math.inf:
             return 1.0
@@ -353,7 +351,7 @@ class FittedModel(FrozenValue):
             yield from measured.far_outside(seconds, self.weights, values)
 
     def _wide(self, case: Case, values: Mapping[str, Any], half_width: Any, q: float | None) -> Iterator[Caution]:
-        """Yield a caution with the reason if an interval is wide; for several sizes, one for the widest interval."""
+        """Yield a caution with the reason if an interval is wide. For several sizes, the widest interval decides."""
         scale = self.fitted.conformal and self.fitted.conformal.scale
         if not scale or not q or q == math.inf:
             return
@@ -405,7 +403,6 @@ class FittedModel(FrozenValue):
         return f"w_{quantity}" if self.family.is_quantity(quantity) else quantity
 
     def _related(self, quantity: str) -> RelatedWeight | None:
-        """Return a quantity's weight, estimated from its nearest relative; None without a relative."""
         table = relatives.ratios().get(self.family.name)
         kind = str(self.facts.value("device_type")) if self.facts and "device_type" in self.facts else "cpu"
         known = self._reliable_weights
@@ -421,7 +418,7 @@ class FittedModel(FrozenValue):
 
     @cached_property
     def _doubted_free(self) -> frozenset[str]:
-        """Quantities whose fitted cost of zero is doubtful, as they take longer than an instruction on every device."""
+        """Quantities whose fitted cost of zero is doubtful. On every device they take longer than an instruction."""
         weights = self.fitted.weights.items()
         free = {name.removeprefix("w_") for name, w in weights if w.value == 0 and "at bound" in w.marks}
         return frozenset(name for name in free if matches(NEVER_FREE, name) and self.family.resources)
@@ -431,8 +428,8 @@ class FittedModel(FrozenValue):
     ) -> tuple[tuple[Any, Any] | None, tuple[FromRelative, ...]]:
         r"""Return an interval that also covers errors of the costs from relatives, and the relatives that matter.
 
-        The half width in log time becomes :math:`(h^2 + \sum_q \log^2(T_q/T))^{1/2}`, with :math:`T_q` the time if the
-        cost of q is wrong by its spread, and h the half width without relatives.
+        The half width in log time becomes :math:`(h^2 + \sum_q \log^2(T_q/T))^{1/2}`. Here h is the half width without
+        relatives, and :math:`T_q` is the time if the cost of q is wrong by its spread.
         """
         if not self.related:
             return interval, ()
@@ -483,11 +480,12 @@ def fit(
     Parameters
     ----------
     options, nonnegative
-        Options of the fit; ``nonnegative=True`` overrides the options.
+        Options of the fit. ``nonnegative=True`` overrides the options.
     others
         Measured kernels that the fit does not use, such as test kernels. Intervals are computed from their errors too.
     samples
-        Measured random samples, not fitted either. They have half of the weight in intervals, and help to choose facts.
+        Measured random kernels that the fit does not use. Samples have half of the weight in intervals, and help to
+        choose facts.
 
     Raises
     ------
@@ -515,10 +513,10 @@ def fitted_model(fits: fitting.FamilyFits) -> FittedModel:
 def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
     """Read a model that :meth:`FittedModel.save` wrote.
 
-    If the file has no facts of the device, they are read from ``device.json`` and ``facts.yaml`` in its folder.
-    `family` is needed only for a user's own family: a value that cannot be found by its name, or the path of a Python
-    file, which must have the SHA-256 of the fit. Code that a weights file names is never run. Raise a WeightsError if
-    the file is missing, is not a weights file of this schema, or belongs to another family.
+    If the file has no facts of the device, the facts come from ``device.json`` and ``facts.yaml`` in the same folder.
+    `family` is needed only for a user's own family. Give a value that cannot be found by its name, or the path of a
+    Python file with the SHA-256 of the fit. Code that a weights file names is never run. Raise a WeightsError if the
+    file is missing, is not a weights file of this schema, or belongs to another family.
     """
     given = None if family is None else find_family(family)
     fitted = read_weights(path, family=given)
@@ -527,7 +525,7 @@ def load(path: str | Path, family: str | Family | None = None) -> FittedModel:
 
 
 def facts_beside(weights: Path) -> DeviceFacts | None:
-    """Return the facts in ``device.json`` and ``facts.yaml`` next to a weights file; None without ``device.json``."""
+    """Return the facts in ``device.json`` and ``facts.yaml`` beside a weights file, or None without ``device.json``."""
     device, written = weights.with_name("device.json"), weights.with_name(FACTS_FILE)
     if not device.is_file():
         return None

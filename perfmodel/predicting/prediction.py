@@ -31,12 +31,12 @@ class Prediction:
     Parameters
     ----------
     seconds
-        Run time [s]: a float, or a float64 array of the sizes' shape.
+        Run time [s]: a float, or a float64 array of the shape of the sizes.
     terms
-        Seconds of each term by its name, of the same shape: features where the family is a plain sum, else parts of its
-        expression. They add up to ``seconds`` where the family is additive.
+        Seconds of each term by its name, of the same shape. The terms are features if the family is a plain sum, and
+        otherwise parts of its expression. If the family is additive, terms add up to ``seconds``.
     interval
-        Lower and upper bound [s] at the level, of the same shape; None where the model has none.
+        Lower and upper bound [s] at the level, of the same shape, or None if the model has no intervals.
     unmeasured
         Features that were counted as free because no measurement exercised them and they have no relative.
     cautions
@@ -72,7 +72,7 @@ class Prediction:
         return replace(self, seconds=seconds, terms=terms, interval=interval, clock="device")
 
     def averaged_with(self, local: Prediction, arrays: tuple[str, ...]) -> Prediction:
-        """Return the geometric mean of this prediction and one with local indices; the interval covers both."""
+        """Return the geometric mean of this prediction and one with local indices. The interval covers both."""
         longest, shortest = np.maximum(self.seconds, local.seconds), np.minimum(self.seconds, local.seconds)
         if not np.all(shortest > 0):
             return self
@@ -99,7 +99,7 @@ class Prediction:
 
     @property
     def adds_up(self) -> bool:
-        """Whether the terms add up to the time; if not, they overlap."""
+        """Whether the terms add up to the time. If not, the terms overlap."""
         return bool(np.allclose(sum(self.terms.values()), self.seconds, rtol=ADDS_UP, atol=0.0))
 
     def at_each_size(self) -> Iterator[Prediction]:
@@ -152,7 +152,7 @@ class Prediction:
         return html_table([("term", "seconds", "share"), *cells], self._title, notes)
 
     def to_frame(self) -> DataFrame:
-        """Return a pandas row for each size: sizes, ``seconds``, ``low_s``, ``high_s`` and ``term.<name>`` [s]."""
+        """Return a pandas row for each size: the sizes, ``seconds``, ``low_s``, ``high_s`` and ``term.<name>`` [s]."""
         columns = [*self.sizes, "seconds", "low_s", "high_s", *(f"term.{name}" for name in self.terms)]
         rows = (
             (*point.sizes.values(), point.seconds, *(point.interval or (np.nan, np.nan)), *point.terms.values())
@@ -171,7 +171,7 @@ def no_device_clock(name: str) -> OptionError:
 
 
 def union(interval: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Return the smallest interval that contains two intervals; bounds are numbers, or arrays for several sizes."""
+    """Return the smallest interval that contains two intervals. Bounds are numbers, or arrays for several sizes."""
     (low, high), (other_low, other_high) = interval, other
     if isinstance(low, float):
         return min(low, other_low), max(high, other_high)
@@ -180,10 +180,11 @@ def union(interval: tuple[Any, Any], other: tuple[Any, Any]) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class Anchor:
-    """A kernel's measured and predicted time [s] at one size, which scales its predictions at other sizes.
+    """The measured and the predicted time [s] of a kernel at one size. Their ratio scales predictions at other sizes.
 
-    The measured time is the minimum of one visit, or of several if the first was suspicious (`flags`). The predicted
-    time is positive. `errors` are the errors of anchored predictions, if the weights have them.
+    The measured time is the minimum of one visit (a series of runs), or of several if the first was suspicious
+    (`flags`). The predicted time is positive. `errors` are the errors of anchored predictions, if the weights have
+    them.
     """
 
     kernel: str
@@ -211,7 +212,7 @@ class Anchor:
         return (text,) if self.flags else ()
 
     def applied(self, plain: Prediction) -> Prediction:
-        """Scale a prediction of :meth:`FittedModel.to_be_anchored`; at the anchor's sizes, return the measured time."""
+        """Scale a prediction of :meth:`FittedModel.to_be_anchored`. At the anchor's sizes return the measured time."""
         here = np.logical_and.reduce([np.asarray(plain.sizes.get(name)) == size for name, size in self.sizes.items()])
         by: Any = np.where(here, self.factor, self.scale)[()]
         seconds, interval = by * plain.seconds, plain.interval

@@ -37,7 +37,7 @@ Sizes: TypeAlias = Mapping[str, Any]
 
 
 def columns_of(sizes: Sizes) -> dict[str, NDArray[np.int64]]:
-    """Return the sizes as arrays of one length; integers are repeated."""
+    """Return the sizes as arrays of one length. Integers are repeated."""
     for name, values in sizes.items():
         check_exact(name, values, tuple(sizes))
     arrays = {name: np.atleast_1d(np.asarray(values)) for name, values in sizes.items()}
@@ -65,10 +65,10 @@ def together(points: Sequence[Mapping[str, int]]) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """One variant at all sizes: numbers, or arrays of shape (n_sizes,), NaN where the kernel's assumptions do not hold.
+    """One variant at all sizes, as numbers or arrays of shape (n_sizes,). Sizes that the assumptions exclude have NaN.
 
-    `problem` explains why predictions are missing. Sizes are predicted in parts; if a part has no allowed size,
-    `broken` is its error (of the last such part). `counts` are kept if they were made in this process.
+    `problem` explains why predictions are missing. Sizes are predicted in parts. If a part has no allowed size,
+    `broken` is the error of the last such part. `counts` are kept if this process made them.
     """
 
     prediction: Prediction
@@ -86,8 +86,8 @@ class Predicted:
 class Predictions(FrozenValue):
     """Predictions of a kernel's variants at sizes, in the given order, and the errors of the other variants, by name.
 
-    `scatter` describes the errors between these variants (:func:`scatter_of`), if the weights have it. `anchors` are
-    the runs that scale the predictions, by name.
+    `scatter` describes the errors between these variants (:func:`scatter_of`), or is None if the weights lack it.
+    `anchors` are the runs that scale the predictions, by name.
     """
 
     sizes: Sizes
@@ -111,7 +111,7 @@ class Predictions(FrozenValue):
         return {name: variant.counts for name, variant in self.variants.items() if variant.counts is not None}
 
     def required(self) -> Predictions:
-        """Return self; raise an error if no variant has a prediction at any size."""
+        """Return self. Raise an error if no variant has a prediction at any size."""
         if not any(variant.allowed.any() for variant in self.variants.values()):
             broken = (variant.broken for variant in self.variants.values() if variant.broken is not None)
             for error in (*broken, *self.errors.values()):
@@ -124,7 +124,7 @@ class Predicting:
     """How variants of a kernel are counted and predicted.
 
     `anchors` has, by name, a run of each variant that scales the variant's predictions. A variant with an error in
-    `skipped` is left out; other errors are raised. `jobs` and `progress` are as in :func:`perfmodel.count_all`. With
+    `skipped` is left out. Other errors are raised. `jobs` and `progress` are as in :func:`perfmodel.count_all`. With
     ``jobs=None``, this process predicts, and errors of a variant's own function are raised unchanged. `options` are
     passed to :func:`perfmodel.count`. An example::
 
@@ -143,7 +143,7 @@ class Predicting:
 
     @statistics_of_variants()
     def predicted(self, variants: Mapping[str, Variant], sizes: Sizes) -> Predictions:
-        """Return all variants at all sizes; raise an error of sizes, or the first error that is not skipped."""
+        """Return all variants at all sizes. Raise an error of sizes, or the first error that is not skipped."""
         check_level(self.level)
         if any(map(np.ndim, sizes.values())):
             sizes = columns_of(sizes)
@@ -158,7 +158,7 @@ class Predicting:
     def stream(
         self, variants: Mapping[str, Variant], sizes: Sizes, rows: int | None = None
     ) -> Generator[tuple[str, Predicted | PerfModelError], None, None]:
-        """Yield each variant with its prediction or its error, in their order, as soon as it is known.
+        """Yield each variant with its prediction or its error, in the given order, as soon as the result is known.
 
         Give several sizes as :func:`columns_of` returns them. With `rows`, only so many sizes are predicted at once,
         without terms, to save memory. Raise the same errors as :meth:`predicted`.
@@ -219,7 +219,7 @@ class Predicting:
 
 @dataclass(frozen=True)
 class _Task:
-    """Counts and predicts a variant: `rows` sizes at a time and without terms; if `here`, the counts are kept."""
+    """Counts and predicts a variant, `rows` sizes at a time and without terms. If `here`, the counts are kept."""
 
     asked: Predicting
     sizes: Sizes
@@ -280,10 +280,10 @@ class _Task:
 def scatter_of(
     model: FittedModel, predictions: Iterable[Prediction] = (), anchored: bool = False
 ) -> Scatter | None:
-    r"""Return the scatter of a model's errors between variants of one kernel; None if its weights do not have it.
+    r"""Return the scatter of a model's errors between variants of one kernel, or None if the weights lack it.
 
-    It comes from groups of kernels that fits left out, times the geometric mean of the scales :math:`\sigma`
-    (:mod:`perfmodel.fitting.local_scale`) of `predictions` if that is above 1.
+    The scatter comes from groups of kernels that fits left out. If the geometric mean of the scales :math:`\sigma` of
+    `predictions` (:mod:`perfmodel.fitting.local_scale`) is above 1, it multiplies the scatter.
     """
     if anchored:
         scatter, model = model.fitted.anchored.scatter if model.fitted.anchored else None, model.to_be_anchored()

@@ -36,8 +36,9 @@ COLUMNS = ("variant", "seconds", "low_s", "high_s", "fastest", "tied", "to_measu
 class RankedVariant:
     """A variant of a kernel with its prediction and its ties at one size. Unknown values of ties are None.
 
-    `fastest` is the probability that this variant is the fastest of all [1]. `tied` is true if it may be as fast as the
-    variant predicted fastest. `to_measure` is true if it should be measured to find the fastest (:func:`with_ties`).
+    `fastest` is the probability that this variant is the fastest of all [1]. `tied` is true if the variant may be as
+    fast as the variant predicted fastest. `to_measure` is true if a search for the fastest should run it
+    (:func:`with_ties`).
     """
 
     name: str
@@ -57,7 +58,7 @@ class RankedVariant:
 
     @property
     def device_s(self) -> float | None:
-        """The time without the launch [s]; None if the prediction has no term for the launch."""
+        """The time without the launch [s], or None if the prediction has no term for the launch."""
         launch = self.terms.get(HOST_LAUNCH)
         return None if launch is None else self.seconds - launch
 
@@ -101,7 +102,7 @@ class Ranking(tuple[RankedVariant, ...]):
 
     @property
     def table(self) -> list[tuple[str, ...]]:
-        """A row of headings, and a row of text for each variant; with probabilities and ties if they are known."""
+        """A row of headings, and a row of text for each variant. Probabilities and ties are shown if known."""
         known = any(variant.fastest is not None for variant in self)
         rows = [("variant", "seconds", "times the best", *(("fastest", "tie") if known else ()), "interval")]
         for variant in self:
@@ -117,7 +118,7 @@ class Ranking(tuple[RankedVariant, ...]):
         return html_table(self.table, "variants, the one predicted fastest first", notes)
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each variant as a pandas table, times in seconds, each term as ``term.<name>``."""
+        """Return a pandas table with a row for each variant. Times are in seconds, and each term is ``term.<name>``."""
         rows = []
         for variant in self:
             values = (
@@ -134,13 +135,13 @@ def rank(
     level: float = 0.9, allow_unmeasured: bool = False, anchors: Mapping[str, Anchor] | None = None,
     jobs: int | None = None, progress: Progress | bool | None = None, strict: bool = False, **more_sizes: int
 ) -> Ranking:  # fmt: skip
-    """Rank variants of a kernel by predicted time, the fastest first; with ties, if weights have the scatter of errors.
+    """Rank variants of a kernel by predicted time, the fastest first. If weights have the scatter of errors, mark ties.
 
     Parameters
     ----------
     variants
-        Each variant by name: a Loopy ``TranslationUnit``, a function without arguments that makes one, or its counts;
-        or a :class:`perfmodel.Space`.
+        A :class:`perfmodel.Space`, or each variant by name. A variant is a Loopy ``TranslationUnit``, a function
+        without arguments that makes a unit, or its counts.
     model, allow_unmeasured, strict
         As in :meth:`perfmodel.predicting.model.FittedModel.predict`, also for the errors that are raised.
     sizes, **more_sizes
@@ -151,7 +152,7 @@ def rank(
         A run of each variant by name, which scales its prediction (:func:`perfmodel.tuning.anchor_variants`).
     jobs, progress
         As in :func:`perfmodel.count_all`. If `jobs` is given, even 1, a variant with an error is left out, and its
-        error is in ``errors`` of the ranking. Else the first error is raised.
+        error is in ``errors`` of the ranking. Otherwise the first error is raised.
     """
     variants = variants.variants if isinstance(variants, Space) else variants
     named = isinstance(variants, Mapping) and all(isinstance(name, str) for name in variants)

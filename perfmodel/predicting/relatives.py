@@ -7,11 +7,11 @@ the mean :math:`\bar r` and the scale
 
 .. math:: s \sqrt{1 + 1/n}, \qquad s^2 = \frac{\nu_0 s_0^2 + \sum_d (r_d - \bar r)^2}{\nu}
 
-where :math:`s_0^2` counts as :math:`\nu_0` devices. It is the variance of the ratios of all pairs in the group of a and
-b, each pair around its own mean. If only devices of the other type (CPU or GPU) have both, a variance between types is
-added: the mean square of the differences of pairs' means. If no device has both, the mean is 0, and the variance is
-:math:`s_0^2` plus the mean square of the pairs' mean ratios in the group, or of pairs that differ only in the width of
-data types. Of the relatives in the nearest group the one with the narrowest distribution is used.
+where :math:`s_0^2` counts as :math:`\nu_0` devices. The value :math:`s_0^2` is the variance of the ratios of all pairs
+in the group of a and b, each pair around its own mean. If only devices of the other type (CPU or GPU) have both, a
+variance between types is added, the mean square of the differences of pairs' means. If no device has both, the mean is
+0, and :math:`s_0^2` grows by a mean square of mean ratios: of the pairs in the group, or of pairs that differ only in
+the width of data types. Of the relatives in the nearest group the one with the narrowest distribution is used.
 
 Source: A. Gelman et al., *Bayesian Data Analysis*, third edition, 2013, sections 2.6 and 3.2.
 """
@@ -46,7 +46,7 @@ Pair: TypeAlias = tuple[str, str]
 
 
 def known_weights(weights: Mapping[str, FittedWeight]) -> dict[str, float]:
-    """Return the positive weights that a fit determined, by quantity: the weight's name without ``w_``."""
+    """Return the positive weights that a fit determined, by quantity (the name of the weight without ``w_``)."""
     return {
         name.removeprefix("w_"): weight.value
         for name, weight in weights.items() if weight.unit and weight.value > 0 and not USELESS & {*weight.marks}
@@ -63,7 +63,7 @@ def student_deviation(freedom: int, level: float) -> float:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A relative, and the distribution of the log ratio to it: mean, scale, degrees of freedom, number of devices."""
+    """A relative, and the distribution of the log ratio to this relative: mean, scale, degrees of freedom, devices."""
 
     relative: str
     mean: float
@@ -78,7 +78,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class RelatedWeight:
-    """A weight estimated from a relative's weight and a ratio; `exercised` if its fitted weight is a doubtful 0."""
+    """A weight estimated from a relative's weight and a ratio. `exercised`: the fitted weight is a doubtful 0."""
 
     quantity: str
     relative: str
@@ -128,7 +128,6 @@ class Ratios(FrozenValue):
 
     @cached_property
     def _every(self) -> dict[str, dict[Pair, list[float]]]:
-        """The log ratios on each device, by the type of the device and the pair of relatives."""
         every: dict[str, dict[Pair, list[float]]] = {}
         for kind, devices in self.weights.items():
             logs = every.setdefault(kind, {})
@@ -139,7 +138,7 @@ class Ratios(FrozenValue):
 
     @cached_property
     def _within(self) -> Mapping[Group, float]:
-        """The variance of a pair's log ratios between devices of one type, by group; the group "" has all pairs."""
+        """The variance between devices of one type of a pair's log ratios, by group. The group "" has all pairs."""
         return self._of_groups(lambda logs: (sum((log - fmean(logs)) ** 2 for log in logs), len(logs) - 1))
 
     @cached_property
@@ -156,7 +155,7 @@ class Ratios(FrozenValue):
         return fmean(mean**2 for mean in means) if means else 1.0
 
     def _of_groups(self, squares_of: Callable[[list[float]], tuple[float, int]]) -> dict[Group, float]:
-        """Return each group's mean square: the sum of its pairs' sums of squares, over the sum of the pairs' counts."""
+        """Return each group's mean square: the sums of squares of its pairs, divided by the sum of their counts."""
         sums = dict.fromkeys((*GROUPS, ()), (0.0, 0))
         for pairs in self._every.values():
             for (name, other), logs in pairs.items():
@@ -169,7 +168,7 @@ class Ratios(FrozenValue):
 
     @cached_property
     def _by_type(self) -> float:
-        """The mean square of how much a pair's mean log ratio differs between two types of device."""
+        """The mean square of the difference of a pair's mean log ratio between two types of device."""
         differences = [
             fmean(pairs[pair]) - fmean(others[pair])
             for pairs, others in combinations(self._every.values(), 2) for pair in {*pairs} & {*others}

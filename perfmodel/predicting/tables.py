@@ -29,9 +29,10 @@ def table(
 ) -> Any:  # fmt: skip
     """Predict each variant at each size, as one pandas table, or as a Parquet file at `path` (needs pyarrow).
 
-    The table has a row for each variant and size, variant by variant, with ``variant``, the sizes, ``seconds``,
-    ``low_s``, ``high_s`` [s] and ``problem``: why a prediction is missing (its times are NaN), else empty. If the model
-    has no intervals, bounds are NaN. Raise the first error if nothing can be predicted; then no file is written.
+    The table has a row for each variant and size, variant by variant. The columns are ``variant``, the sizes,
+    ``seconds``, ``low_s``, ``high_s`` [s] and ``problem``. If a prediction is missing, ``problem`` says why, and the
+    times are NaN. If the model has no intervals, bounds are NaN. If nothing can be predicted, the first error is raised
+    and no file is written.
 
     Parameters
     ----------
@@ -67,7 +68,6 @@ class _Columns(NamedTuple):
 
 
 def _columns(outcomes: Iterator[tuple[str, Predicted | PerfModelError]], length: int) -> Iterator[_Columns]:
-    """Yield the columns of each variant; at the end raise the first error if nothing could be predicted."""
     good, failed, nothing = False, None, np.full(length, np.nan)
     for name, outcome in outcomes:
         if isinstance(outcome, Predicted):
@@ -112,7 +112,6 @@ def _frame(variants: Iterator[_Columns], at: Sizes, count: int) -> Any:
 
 
 def _parquet_file(path: Path, variants: Iterator[_Columns], at: Sizes, rows: int) -> Path:
-    """Write a Parquet file in groups of `rows` rows, atomically, and return its path."""
     try:
         import pyarrow as pa
         from pyarrow import parquet

@@ -7,8 +7,8 @@ measurement determined becomes the rate r'. Quantities are computed with the new
 
 Intervals come from leaving devices out: ``transfers.json`` has for each family the errors of weights that were
 transferred to a device whose times are known. The devices are the groups of :mod:`perfmodel.fitting.conformal`. Errors
-are much larger for weights from a platform of another vendor, so they are divided by the typical error of their kind c
-(same vendor or not) and multiplied by the typical error of the requested kind:
+are much larger for weights from a platform of another vendor. Each error is therefore divided by the typical error of
+its kind c (same vendor or not), and multiplied by the typical error of the requested kind:
 
 .. math:: m_c = \Big(m + \sum_{d \in c} m_d\Big) / (1 + n_c)
 
@@ -58,7 +58,7 @@ class TransferErrors(BaseModel):
     foreign: tuple[str, ...] = ()
 
     def scores(self, foreign: bool | None) -> Conformal:
-        """Return the scores for a device; `foreign` is whether its platform is of another vendor (None: unknown)."""
+        """Return the scores for a device. `foreign` says whether its platform is of another vendor (None: unknown)."""
         errors: dict[str, list[float]] = defaultdict(list)
         for score, device in zip(self.conformal.scores, self.conformal.groups, strict=True):
             errors[device].append(score)
@@ -85,13 +85,12 @@ def transfer_errors() -> Mapping[str, TransferErrors]:
 
 
 def vendor(facts: DeviceFacts) -> str:
-    """Return the vendor of a device's platform: the first word of its name; GPGPU-Sim simulates NVIDIA's."""
+    """Return the vendor of a device's platform, the first word of the platform's name. GPGPU-Sim simulates NVIDIA's."""
     word = facts.platform.partition(" ")[0].lower()
     return "nvidia" if word == "gpgpu-sim" else word
 
 
 def _foreign(known: DeviceFacts, facts: DeviceFacts) -> bool | None:
-    """Return whether the platforms of two devices are of different vendors; None if one is unknown."""
     vendors = vendor(known), vendor(facts)
     return vendors[0] != vendors[1] if all(vendors) else None
 
@@ -101,7 +100,7 @@ def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
 
     Kernels must be counted for the new device's sub-groups, as :meth:`FittedModel.predict` does.
     ``fitted.transferred_from`` is the device of the fit. Raise a WeightsError if a weight of the family has no rate or
-    the devices have different types, and a FactsError if a rate needs a fact that one of the devices lacks.
+    the devices have different types. Raise a FactsError if a rate needs a fact that one of the devices lacks.
     """
     require(isinstance(model, FittedModel), "transferred: model", model, "what fit or load returned")
     require(isinstance(facts, DeviceFacts), "transferred: facts", facts, "what facts.published returned")
@@ -126,7 +125,6 @@ def transferred(model: FittedModel, facts: DeviceFacts) -> FittedModel:
 
 
 def _known(model: FittedModel) -> DeviceFacts:
-    """Return the facts of a model's device from its fit and from the files in its folder, which may be newer."""
     known = model.facts or DeviceFacts(model.device, "", "", ())
     written = facts_beside(model.path) if model.path else None
     return written.updated(dict(known.facts)) if written and written.name == known.name else known

@@ -78,7 +78,6 @@ class SizedAccess:
         return min(bank_passes(self.lanes, self.access.shape, subgroup, self.size, banks), self.active * words)
 
     def _patterns(self, subgroup: int, period: int) -> LanePatterns | None:
-        """Return the lane patterns if some lanes are idle or the address is not affine. Otherwise return None."""
         items = math.prod(self.access.shape)
         filled = self.active == items / -(-items // subgroup)
         if self.access.site is None or (filled and self.access.addressed and not self.access.guarded):
@@ -101,9 +100,7 @@ class SizedAccess:
         return math.prod(values for step, values in moves[again:] if step) * self.size / WORD_BYTES
 
     def motion(self, waits: bool) -> AccessMotion | None:
-        """Return how the address moves, or None if the motion is unknown. If `waits`, copies of an unrolled loop count
-        as a loop.
-        """
+        """Return how the address moves, or None if unknown. If `waits`, copies of an unrolled loop count as a loop."""
         if self.lanes is None or not self.access.addressed:
             return None
         inside: list[tuple[int, float]] = [*zip(self.lanes, self.access.shape, strict=True)]
@@ -124,8 +121,7 @@ def segments_touched(
     steps: tuple[int, ...], shape: tuple[int, ...], subgroup: int, size: int, segment: int, start: int,
     moves: tuple[tuple[int, int], ...] = (),
 ) -> float:
-    """Return the mean number of aligned segments that one access of a sub-group touches, over sub-groups and
-    executions.
+    """Return the mean number of aligned segments that an access of a sub-group touches, over sub-groups and executions.
 
     The address moves by ``steps`` [B] along the axes l.0, l.1, ... of a group of ``shape`` work-items. On the first
     lane in the first iteration the address is ``start`` [B]. Each loop or axis has a step [B] and a number of values in
@@ -171,8 +167,7 @@ class AccessMotion:
 
 
 def lines_touched(moves: Iterable[tuple[int, float]], size: int, line: int) -> float:
-    """Return the distinct lines, at least 1, that an access touches. Each move of its address is (step, number of
-    values).
+    """Return the distinct lines, at least 1, that an access touches. A move of its address is (step, number of values).
 
     The function takes the moves in ascending order of their steps. A step lengthens the run of touched bytes if the
     step is at most as long as the run. A step shorter than a line also lengthens the run, until a step has repeated the

@@ -43,17 +43,13 @@ class Case(FrozenValue):
         return self._features[classes]
 
     def with_facts(self, facts: DeviceFacts | None) -> Case:
-        """Return the case on a device with other facts.
-        The features are kept, because features do not depend on facts.
-        """
+        """Return the case on a device with other facts. The features are kept, because they need no facts."""
         case = replace(self, facts=facts)
         vars(case)["_features"] = self._features
         return case
 
     def total(self, *patterns: str) -> Any:
-        """Return the sum of the features that match a pattern. Patterns are as for file names:
-        ``case.total("op_float*")``.
-        """
+        """Return the sum of the features that match a pattern, as of file names: ``case.total("op_float*")``."""
         return features.total(self.features, patterns)
 
     def sum(self, *counts: Count) -> Any:
@@ -99,9 +95,7 @@ class Case(FrozenValue):
 
 
 def missing_fact(key: str, family: str, facts: DeviceFacts | None, weight: str = "") -> FactsError:
-    """Return the error for an unknown fact that a family needs.
-    If `weight` is given, the weight may be fitted instead.
-    """
+    """Return the error for an unknown fact that a family needs. If `weight` is given, a fit may find the weight."""
     needing = f"the family '{family}'" if family else "the model"
     where = "no device's facts were given" if facts is None else f"the device '{facts.name}' has no such fact"
     fitted = f", or have {weight} fitted in its place by FitOptions(fit_facts=True)" if weight else ""
@@ -115,9 +109,7 @@ def missing_fact(key: str, family: str, facts: DeviceFacts | None, weight: str =
 
 
 def computed(quantities: Callable[[Case], object], declared: Iterable[str], case: Case) -> Mapping[str, Any]:
-    """Return the quantities of a case. Raise a FamilyError unless each is finite, zero or more, and of the shape of the
-    sizes.
-    """
+    """Return the quantities of a case. Raise a FamilyError unless each is finite, zero or more, and of right shape."""
     try:
         values = quantities(case)
     except (PerfModelError, KeyboardInterrupt):

@@ -107,9 +107,7 @@ def divergence(case: Case) -> Any:
 
 
 def first_instructions(case: Case) -> Any:
-    """Return the :func:`instructions` of a work-item before its first access to global memory, as a mean over
-    launches.
-    """
+    """Return the :func:`instructions` of a work-item before its first access to global memory, a mean over launches."""
     counts, all_of_them = case.counts, np.maximum(instructions(case) / launched(case)[0], 1)
     before = {(row.where, row.kind): case.value(row.count) for row in counts.flow.before_access.rows}
     number = sum(before.values(), 0.0)

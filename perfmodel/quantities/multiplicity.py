@@ -29,9 +29,7 @@ ALIKE = 1e-9  # logarithms of multiplicities that differ by less are merged
 
 
 class Operations(NamedTuple):
-    """A class of operations, summed over all cores: the number A of operations, and the number A/M that wait in
-    sequence.
-    """
+    """A class of operations, summed over all cores: the number A of operations, and the number A/M in sequence."""
 
     amount: Any
     waits: Any
@@ -82,9 +80,7 @@ def _of_launch(case: Case) -> dict[str, list[Operations]]:
 
 
 def merged(classes: Sequence[Operations], most: int = CLASSES) -> list[Operations]:
-    """Return `most` classes. Equal multiplicities are merged first, then those with the smallest ratio. Spare classes
-    are empty.
-    """
+    """Return `most` classes. Equal multiplicities are merged first, then those with the smallest ratio."""
     if len(classes) <= most:
         return [*classes, *[Operations(0.0, 0.0)] * (most - len(classes))]
     parts = (np.broadcast_arrays(*column) for column in zip(*classes, strict=True))
@@ -126,8 +122,7 @@ def oversubscription(case: Case) -> Any:
 
 
 def global_words(case: Case) -> tuple[Any, Any]:
-    """Return the words of each access to global memory (section 4.2), and the blocks that the access is split into
-    (6.1.1).
+    """Return the words of each access to global memory (section 4.2), and the blocks that it is split into (6.1.1).
 
     A block is a transaction if the size of a transaction is known. Otherwise a block has as many words as a sub-group
     has lanes. If neighbouring lanes of an access are s words apart, a lane counts s words. A lane counts at least its
@@ -142,9 +137,7 @@ def global_words(case: Case) -> tuple[Any, Any]:
 
 
 def local_words(case: Case) -> Any:
-    """Return the words that move to and from local memory (4.3). If ``banks`` are known, bank conflicts multiply the
-    words.
-    """
+    """Return the words that move to and from local memory (4.3), times bank conflicts if ``banks`` are known."""
     counts, total, banks = case.counts, 0.0, int(case.known("banks", 0))
     rows = [row for row in counts.access_table if row.space == "local"]
     if not banks:

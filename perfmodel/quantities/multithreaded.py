@@ -146,9 +146,7 @@ class _Unit:
         return max(min(limits), 1.0)
 
     def _spilled(self) -> tuple[float, float]:
-        """Return the accesses of sub-groups to private data in memory, and the share of these beyond the first-level
-        cache.
-        """
+        """Return the accesses of sub-groups to private data in memory, and their share beyond the first-level cache."""
         if self.indexed:
             number = sum(float(self.value(access.count)) for access in self.private if access.array in self.indexed)
             of_item = float(self.counts.launch.private_bytes)
@@ -208,7 +206,6 @@ class _Unit:
         return self.subgroup / lanes
 
     def _moved(self) -> dict[str, float]:
-        """Return the unit's share of the sectors and bytes that caches fetch, and of stored bytes."""
         last = self.known("l3_bytes", self.known("l2_bytes", self.known("cache_bytes", math.inf)))  # before memory
         motions = self._motions(waits=False)
         near_motions = self._motions(waits=True) if self.loads_wait else motions
@@ -236,7 +233,6 @@ class _Unit:
         return cache / self.held
 
     def _fetched(self, launches: Iterable[Motions], concurrent: float, capacity: float) -> dict[str, float]:
-        """Return the sectors that a cache fetches for loads and for stores of global memory."""
         total = {"load": 0.0, "store": 0.0}
         for unknown, motions in launches:
             for access in unknown:
@@ -246,9 +242,7 @@ class _Unit:
         return total
 
     def _motions(self, waits: bool) -> list[Motions]:
-        """Return for each launch two results: the accesses to global memory with unknown motions, and the known
-        motions.
-        """
+        """Return for each launch the accesses to global memory whose motion is unknown, and the known motions."""
         launches: dict[int, Motions] = {}
         for issue, access in self.accesses:
             if access.access.space == "global":

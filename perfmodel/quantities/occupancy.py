@@ -10,9 +10,7 @@ from perfmodel.quantities.case import Case
 
 
 def cores(case: Case) -> float:
-    """Return the lanes of the device. If unknown, return compute units times sub-group size (Kim et al. 2012, section
-    2.5).
-    """
+    """Return the device's lanes. If unknown, return compute units times sub-group size (Kim et al. 2012, 2.5)."""
     return float(case.fact("compute_units")) * float(case.known("lanes_per_unit", case.counts.subgroup_size))
 
 
@@ -35,8 +33,7 @@ def launched(case: Case) -> tuple[Any, Any]:
 
 
 def groups_held(case: Case) -> float:
-    r"""Return the most work-groups that a unit holds at once, at least 1. The result is infinite if no known fact
-    limits it.
+    r"""Return the most work-groups that a unit holds at once, at least 1. Without a known limit the result is infinite.
 
     .. math:: \min(B_{max}, \lfloor T_{max}/T_r \rfloor, \lfloor Z/S_B \rfloor, \lfloor R/(R_T T_r) \rfloor)
 

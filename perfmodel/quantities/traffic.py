@@ -122,16 +122,12 @@ def local_bytes(case: Case) -> Any:
 
 
 def least_local_bytes(case: Case) -> Any:
-    """Return :func:`local_bytes`, or 0 for a kernel without a barrier.
-    A compiler then keeps all values in registers.
-    """
+    """Return :func:`local_bytes`, or 0 without a barrier. A compiler then keeps all values in registers."""
     return local_bytes(case) * (np.asarray(case.value(case.counts.barriers("local"))) > 0)
 
 
 def cached_bytes(facts: DeviceFacts | None) -> float:
-    """Return the bytes of the last level, or of all second levels if these are larger. Data may stay there between
-    runs.
-    """
+    """Return the bytes of the last level, or of all second levels if larger. Data may stay there between runs."""
     if facts is None:
         return 0.0
     last = next((float(facts.value(key)) for key in LAST_LEVEL if key in facts), 0.0)
@@ -175,9 +171,7 @@ def subgroup_transactions(case: Case, strides: Any, sizes: Any) -> Any:
 
 
 def cold_share(touched: float, capacity: float) -> float:
-    """Return the share of B touched bytes that a cache of C bytes does not hold from the previous run. Up to C/4 it is
-    0.
-    """
+    """Return the share of B touched bytes that a cache of C bytes lacks from the previous run. Up to C/4 it is 0."""
     return min(max(log2(4 * max(touched, 1.0) / capacity) / 2, 0.0), 1.0)
 
 
@@ -198,8 +192,7 @@ def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
 
 
 def hit_waits(case: Case, missed: Any) -> Any:
-    """Return the wait of a request, in latencies of the first-level cache, if the share `missed` goes to the second
-    level.
+    """Return the wait of a request, in latencies of the first-level cache. The share `missed` goes to the second level.
 
     The wait is the hit_lat of Kim et al. (2012), Eq. 4.12. If a latency is unknown, the wait is 1.
     """
@@ -210,9 +203,7 @@ def hit_waits(case: Case, missed: Any) -> Any:
 
 
 def _miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
-    """Return the lines that the first and the last cache fetch, each divided by requests. If a size is unknown, return
-    1.
-    """
+    """Return the lines that the first and the last cache fetch, divided by requests. Without a size, return 1."""
     line = int(transfer_bytes(case))
     near, last = case.known("l1_bytes"), next(filter(case.knows, (*LAST_LEVEL, "l2_bytes")), None)
     first: Any = 1.0

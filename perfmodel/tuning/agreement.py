@@ -32,9 +32,10 @@ def output_names(kernel: Any) -> tuple[str, ...]:
 
 
 def tolerance_of(dtype: np.dtype[Any], terms: float = 1.0) -> float:
-    r"""Return the largest relative difference of numbers of a type [1]; integers must match exactly.
+    r"""Return the largest relative difference of numbers of a type [1]. Integers must match exactly.
 
-    For sums of k terms it is at least :math:`2 \varepsilon \sqrt{k}`, as their rounding errors are about independent.
+    For sums of k terms the result is at least :math:`2 \varepsilon \sqrt{k}`. Their rounding errors are about
+    independent.
     """
     if dtype.kind not in "fc":
         return 0.0
@@ -46,11 +47,11 @@ def tolerance_of(dtype: np.dtype[Any], terms: float = 1.0) -> float:
 def differences(
     outputs: Mapping[str, Any], expected: Mapping[str, Any], tolerance: float | None = None, terms: float = 1.0
 ) -> tuple[str, ...]:
-    r"""Return a phrase for each output that differs: the argument, by how much, where, and in how many elements.
+    r"""Return a phrase for each output that differs: argument, size of the difference, place, number of elements.
 
-    Elements :math:`x` and :math:`y` differ if :math:`|x - y| > t \max(|y|, m)`, with the :func:`magnitude` :math:`m` of
-    the expected array, since differences of large numbers lose digits. :math:`t` is `tolerance`, by default
-    :func:`tolerance_of` sums of `terms` numbers. NaN matches NaN. Only outputs in `expected` are compared.
+    Elements :math:`x` and :math:`y` differ if :math:`|x - y| > t \max(|y|, m)`. The :func:`magnitude` :math:`m` of the
+    expected array is a bound, because differences of large numbers lose digits. The value :math:`t` is `tolerance`, by
+    default :func:`tolerance_of` sums of `terms` numbers. NaN matches NaN. Only outputs in `expected` are compared.
 
     >>> differences({"c": np.array([1.0, 2.5])}, {"c": np.array([1.0, 2.0])})
     ("'c' by up to 0.5 (25 %), in 1 of 2 elements, first c[1] = 2.5 instead of 2.0",)
@@ -60,7 +61,7 @@ def differences(
 
 
 def magnitude(values: Any) -> float:
-    """Return the lower quartile of an array's finite nonzero elements, which a few large elements do not raise."""
+    """Return the lower quartile of the finite nonzero elements of an array. A few large elements do not raise it."""
     known = values[np.isfinite(values) & (values != 0)]
     return float(np.quantile(known, 0.25)) if known.size else 0.0
 
@@ -97,7 +98,7 @@ def _difference(name: str, output: Any, expected: Any, tolerance: float | None, 
 
 
 def expected_outputs(value: object, outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arrays of a reference, converted to the types of the variant's outputs, or raise TuningError."""
+    """Return the arrays of a reference, in the types of the variant's outputs. Raise a TuningError if impossible."""
     names = ", ".join(outputs) or "none"
     if not isinstance(value, Mapping) or not value:
         kind = "an empty dict" if isinstance(value, Mapping) else type(value).__name__
@@ -148,7 +149,7 @@ class Agreement:
 
     @property
     def right(self) -> tuple[str, ...]:
-        """The variants that agree with the reference; without one, the majority of the compared variants, if any."""
+        """The variants that agree with the reference. Without a reference, the majority of compared variants."""
         first = self.groups[0] if self.groups else ()
         return first if self.reference or 2 * len(first) > len(self.compared) else ()
 
@@ -169,7 +170,7 @@ class Agreement:
         return self.reference or 2 * len(self.right) - len(self.compared) >= LEAST
 
     def allows(self, name: str) -> bool:
-        """Whether a variant may be the best: its output is right, or was not compared with another."""
+        """Whether a variant may be the best. Its output is right, or was not compared with another."""
         if self.reference or len(self.compared) > 1:
             return name in self.right
         return name not in self.uncompared
@@ -223,8 +224,6 @@ def _names(names: Sequence[str]) -> str:
 
 @dataclass(eq=False)
 class _Group:
-    """Variants with equal outputs."""
-
     members: list[str]
     outputs: Mapping[str, Any] | None  # None if the outputs are not kept
     writes: frozenset[str]  # names of the arrays
@@ -232,7 +231,7 @@ class _Group:
 
 
 class OutputComparison:
-    """Groups of variants with equal outputs at some sizes; `expected` are the right outputs, if they are known."""
+    """Groups of variants with equal outputs at some sizes. `expected` are the right outputs, if they are known."""
 
     def __init__(self, expected: Mapping[str, Any] | None = None, tolerance: float | None = None) -> None:
         self._reference, self._tolerance = expected is not None, tolerance
@@ -241,7 +240,7 @@ class OutputComparison:
         self._phrases: dict[tuple[str, str], str] = {}
 
     def add(self, name: str, outputs: Mapping[str, Any], terms: float = 1.0) -> None:
-        """Compare the outputs of a variant's first run; each element is a sum of about `terms` numbers."""
+        """Compare the outputs of the first run of a variant. Each element is a sum of about `terms` numbers."""
         empty = next((output for output in outputs if _all_nan(outputs[output])), None)
         if empty is not None and not self._reference:
             advice = "give arguments(**sizes) with other contents, or reference()"
@@ -266,7 +265,7 @@ class OutputComparison:
         self._groups[0].outputs, self._groups[0].writes = expected, frozenset(expected)
 
     def again(self, name: str, outputs: Mapping[str, Any], terms: float = 1.0) -> None:
-        """Compare the outputs of a second run; if they differ, the variant agrees with no other."""
+        """Compare the outputs of a second run. If the outputs differ, the variant agrees with no other."""
         group = next((group for group in self._groups if name in group.members), None)
         if group is None or group.outputs is None:
             return
@@ -277,7 +276,7 @@ class OutputComparison:
 
     @property
     def agreement(self) -> Agreement:
-        """The groups so far. Only variants that write the same arrays, the most frequent set, are compared."""
+        """The groups so far. Only variants that write the most frequent set of arrays are compared."""
         groups = [group for group in self._groups if group.members or (self._reference and group is self._groups[0])]
         uncompared = dict(self._uncompared)
         if groups and not self._reference:
@@ -293,7 +292,6 @@ class OutputComparison:
         return Agreement(tuple(tuple(group.members) for group in groups), differs, uncompared, self._reference)
 
     def _phrase(self, group: _Group, first: _Group) -> str:
-        """Return how a group differs from the first group, from a cache."""
         if group.outputs is None or first.outputs is None:
             return group.differs
         key = group.members[0], first.members[0]

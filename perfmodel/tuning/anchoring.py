@@ -1,4 +1,4 @@
-"""Anchors: runs of a user's kernel at a small size, timed as measured rows are, whose times scale its predictions."""
+"""Anchors: runs of a user's kernel at a small size that scale predictions. They are timed as measured rows are."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ ANCHOR = Campaign(
 
 
 def smaller_sizes(kernels: Sequence[KernelCounts], sizes: Mapping[str, int]) -> tuple[Sizes, ...]:
-    """Return sizes at which all kernels may run, from small to large; the given sizes are last.
+    """Return sizes at which all kernels may run, from small to large. The given sizes are last.
 
-    Each parameter is about half of the next one, rounded up as the kernels assume: for multiples of 48, ``{"n": 480}``
+    Each parameter is about half of the next one, rounded up as the kernels assume. For multiples of 48, ``{"n": 480}``
     gives 48, 96, 144, 240 and 480. Small parameters, and parameters with one assumed value, stay. All others shrink
-    together, so that their ratios stay; if one of them cannot shrink further, none does.
+    together, so that their ratios stay. If one of them cannot shrink further, none does.
     """
     ladder, names = [dict(sizes)], tuple(name for name, size in sizes.items() if size >= 2 * LEAST)
     while names and min(ladder[-1][name] for name in names) >= 2 * LEAST:
@@ -58,7 +58,6 @@ def smaller_sizes(kernels: Sequence[KernelCounts], sizes: Mapping[str, int]) -> 
 
 
 def _rounded(kernels: Sequence[KernelCounts], sizes: Sizes, name: str) -> int | None:
-    """Return the smallest value of a parameter that all kernels allow, from half of its value on."""
     half = -(-sizes[name] // 2)
     tried = np.arange(half, min(half + WINDOW, sizes[name]), dtype=np.int64)
     for kernel in kernels:
@@ -86,27 +85,27 @@ def anchor(
 ) -> FittedModel:  # fmt: skip
     r"""Run a kernel once at a small size, and return a model whose predictions of it are scaled by the measured time.
 
-    With the time :math:`t_a` measured and :math:`p_a` predicted at the small size, the prediction :math:`p` at another
-    size becomes :math:`p \, (t_a / p_a)^b`. The exponent b is the share of the anchor's error that other sizes have too
-    (:mod:`perfmodel.fitting.anchored`).
+    At the small size, the measured time is :math:`t_a` and the predicted time :math:`p_a`. The prediction :math:`p` at
+    another size becomes :math:`p \, (t_a / p_a)^b`. The exponent b is the share of the anchor's error that other sizes
+    have too (:mod:`perfmodel.fitting.anchored`).
 
     Parameters
     ----------
     model, kernel
-        A fitted model of a device of this machine, and the kernel to run. The kernel's arrays hold numbers in [0.5, 2),
-        converted to their types; scalar arguments other than sizes are 1.
+        A fitted model of a device of this machine, and the kernel to run. Arrays of the kernel hold numbers in [0.5,
+        2), converted to their types. Scalar arguments other than sizes are 1.
     sizes, **more_sizes
-        The largest size parameters of interest, integers. The run has the smallest sizes, among about
-        their halves, quarters and so on, that take 20 launch overheads and give each compute unit two work-groups.
+        The largest size parameters of interest, integers. Candidates are about their halves, quarters and so on. The
+        run has the smallest candidate that takes 20 launch overheads and gives each compute unit two work-groups.
     allow_unmeasured
         As of :meth:`perfmodel.predicting.model.FittedModel.predict`, which may raise other errors.
     campaign
-        Settings of the run; by default one visit of ten runs, and up to two more if it is suspicious.
+        Settings of the run. By default one visit has ten runs, and up to two visits follow if the first is suspicious.
 
     Raises
     ------
     AnchorError, WeightsError
-        If the kernel cannot run, or its predicted time there is not positive; if this machine lacks the model's device.
+        If the kernel cannot run, its predicted time is not positive, or this machine lacks the model's device.
     BrokenDeviceError, DeviceBusyError
         If the device does not work, or stays in use.
     """
@@ -128,7 +127,7 @@ def anchor_variants(
 ) -> dict[str, Anchor]:  # fmt: skip
     """Run each variant once, all at the same small size, and return the anchors by name.
 
-    The statistics must hold at all sizes. With `keep`, a process that is started again uses earlier runs.
+    The statistics must hold at all sizes. If `keep` is given, a process that is started again uses earlier runs.
     """
     counted = {name: _counted(model, name, unit, statistics) for name, unit in variants.items()}
     for name, value in sizes.items():
@@ -157,10 +156,10 @@ def predict_anchored(
     predicting: Predicting, variants: Mapping[str, TranslationUnit], plain: Predictions, *,
     arguments: Arguments | None = None, progress: Progress | None = None, keep: Path | None = None,
 ) -> Predictions:  # fmt: skip
-    """Run each predicted variant once at a small size, and predict it again, scaled by its run.
+    """Run each predicted variant once at a small size, and predict the variant again, scaled by this run.
 
     The small size is chosen below the largest of the predictions' sizes that all variants allow. A variant whose run
-    fails is left out. Raises AnchorError if the variants allow no common size, or none runs.
+    fails is left out. Raise an AnchorError if the variants allow no common size, or no variant runs.
     """
     allowed = np.all([variant.allowed for variant in plain.variants.values()], axis=0)
     points = [point for point, all_allow in zip(plain.points, allowed, strict=True) if all_allow]
@@ -187,7 +186,7 @@ def predict_anchored(
 
 
 def device_of(model: FittedModel) -> Device:
-    """Return the device of a model's weights; raise WeightsError if it is missing, BrokenDeviceError if it fails."""
+    """Return the device of a model's weights. Raise WeightsError if it is missing, BrokenDeviceError if it fails."""
     if (index := index_of_device(model)) is not None:
         return find(index)
     present = "; ".join(f"{device.name} ({device.platform})" for device in devices())
@@ -198,7 +197,6 @@ def device_of(model: FittedModel) -> Device:
 
 
 def _visit(trials: Trials, progress: Progress) -> dict[str, Measurement]:
-    """Choose the size of the variants, and visit each once, flagged ones again."""
     rows: dict[str, Measurement] = {}
     with task(progress, "running anchors", len(trials.variants)):
         try:

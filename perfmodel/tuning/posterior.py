@@ -5,8 +5,8 @@ Variant :math:`i` is predicted to take :math:`p_i` and takes :math:`t_i`:
 .. math:: \log t_i = \log p_0 + \beta \log (p_i / p_0) + c + \sigma\,(\sqrt{1 - \nu}\, f_i + \sqrt{\nu}\, e_i) ,
 
 with :math:`p_0` the shortest prediction. The offset :math:`c`, common to all variants of the kernel, has a normal
-prior. The slope :math:`\beta` is 1 if predictions hold, 0 if they mean nothing. The :math:`e_i` are independent and
-standard normal; the :math:`f_i` have the covariance :math:`\exp(-d_{ij}^2 / 2\ell^2)`. The distance :math:`d` is small
+prior. The slope :math:`\beta` is 1 if predictions hold, and 0 if they mean nothing. The :math:`e_i` are independent and
+standard normal. The :math:`f_i` have the covariance :math:`\exp(-d_{ij}^2 / 2\ell^2)`. The distance :math:`d` is small
 if the same terms have the same shares of both predictions, or if the parameters in the space differ little.
 
 :math:`\sigma^2` has an inverse gamma prior: errors have Student's distribution with the scale and the :math:`n` degrees
@@ -14,11 +14,12 @@ of freedom that the fit found between variants of other kernels. After :math:`m`
 Student's distribution with :math:`n + m` degrees of freedom, in closed form. :math:`\beta`, :math:`\ell`, :math:`\nu`
 and the kind of distance are averaged over a grid, each point weighted by its likelihood.
 
-The variant predicted fastest runs first, then always the one with the largest expected improvement. The search ends if
+The variant predicted fastest runs first. Each next variant is the variant with the largest expected improvement. The
+search ends if
 
 .. math:: \prod_i P(t_i > (1 - w)\, t_{best}) \ge P^*
 
-over all variants that have not run. The product treats their errors as independent; it is a lower bound of the true
+over all variants that have not run. The product treats the errors as independent, and is a lower bound of the true
 probability (D. Slepian, Bell System Technical Journal 41 (1962)).
 
 Sources: C. E. Rasmussen, C. K. I. Williams, *Gaussian Processes for Machine Learning* (2006), sections 2.7 and 5.4; A.
@@ -96,10 +97,10 @@ class Posterior:
 class Prior:
     """The times of a kernel's variants before any of them has run.
 
-    Variants with near coordinates have similar errors; each array of coordinates gets a weight by its likelihood.
-    Without coordinates, errors are independent. An example: the first two variants take three times their predictions,
-    so the third is expected to take nearly three times its prediction too. If the second takes as long as the first,
-    predictions count less:
+    Variants with near coordinates have similar errors. Each array of coordinates gets a weight by its likelihood.
+    Without coordinates, errors are independent. In the example the first two variants take three times their
+    predictions. The third is then expected to take nearly three times its prediction too. If the second takes as long
+    as the first, predictions count less:
 
     >>> prior = Prior(np.array([1.0, 2.0, 4.0]), (), 0.1)
     >>> prior.posterior([0, 1], [3.0, 6.0]).seconds.round(1).tolist()
@@ -143,9 +144,9 @@ class Prior:
 def prior_of(predictions: Sequence[Prediction], scatter: Scatter | None, space: Floats | None = None) -> Prior:
     """Return the prior of one kernel's variants, by their predictions at the same sizes.
 
-    A predicted time that is not positive is replaced by the median. `scatter` is the model's error between variants of
-    other kernels, None if its weights do not give it; `space` holds the variants' coordinates in their space, shape
-    (n_variants, n_coordinates).
+    A predicted time that is not positive is replaced by the median. `scatter` is the error of the model between
+    variants of other kernels, or None if the weights do not give it. `space` holds the coordinates of the variants in
+    their space, shape (n_variants, n_coordinates).
     """
     seconds = np.array([prediction.seconds for prediction in predictions], dtype=np.float64)
     good = np.isfinite(seconds) & (seconds > 0)
@@ -158,7 +159,7 @@ def prior_of(predictions: Sequence[Prediction], scatter: Scatter | None, space: 
 
 
 def _shares(predictions: Sequence[Prediction]) -> Floats:
-    """Return square roots of the terms' shares, shape (n_variants, n_terms): their distance is Hellinger's."""
+    """Return square roots of the shares of terms, shape (n_variants, n_terms). Their distance is Hellinger's."""
     names = sorted({name for prediction in predictions for name in prediction.terms})
     terms = np.array([[max(prediction.terms.get(name, 0.0), 0.0) for name in names] for prediction in predictions])
     roots: Floats = np.sqrt(terms / np.maximum(terms.sum(axis=1, keepdims=True), np.finfo(float).tiny))
@@ -166,7 +167,7 @@ def _shares(predictions: Sequence[Prediction]) -> Floats:
 
 
 class Search:
-    """Variants of one kernel; some of them have run.
+    """Variants of one kernel, of which some have run.
 
     `within` is the share by which a variant has to be faster than another to matter [1].
 
@@ -184,7 +185,7 @@ class Search:
         self.times: dict[int, float | None] = {}
 
     def note(self, variant: int, seconds: float | None) -> None:
-        """Note the time [s] of the variant at a position; `seconds` is None if it cannot run."""
+        """Note the time [s] of the variant at a position. `seconds` is None if the variant cannot run."""
         self.times[variant] = seconds
         vars(self).pop("posterior", None)
 
@@ -204,7 +205,7 @@ class Search:
 
     @property
     def best(self) -> int | None:
-        """Position of the fastest variant that has run; None if no run succeeded."""
+        """Position of the fastest variant that has run, or None if no run succeeded."""
         return min(self._known, key=self._known.__getitem__, default=None)
 
     @property
@@ -229,7 +230,7 @@ class Search:
 
     @property
     def following(self) -> int | None:
-        """Position of the variant to run next; None if all have run."""
+        """Position of the variant to run next, or None if all have run."""
         waiting = self.waiting
         if not len(waiting):
             return None

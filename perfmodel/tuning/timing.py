@@ -46,10 +46,10 @@ def counted_at(
     builders: Mapping[str, Callable[[], TranslationUnit]], points: Sequence[Sizes], subgroup_size: int,
     statistics: Mapping[str, float],
 ) -> dict[str, KernelCounts]:
-    """Return the counts of the variants that can be built and counted; the other variants' records have the reasons.
+    """Return the counts of the variants that can be built and counted. Records of the other variants have the reasons.
 
-    Raises SizeError for missing or unknown sizes, AssumptionError if no variant may run at any of the points, and the
-    first error of counting if no variant can be counted.
+    Raise a SizeError for missing or unknown sizes. Raise an AssumptionError if no variant may run at any of the points.
+    If no variant can be counted, raise the first error of counting.
     """
     counted: dict[str, KernelCounts] = {}
     problems: list[PerfModelError] = []
@@ -125,7 +125,7 @@ def _beforehand(
 
 
 def building_s(trials: Trials, names: Sequence[str]) -> float | None:
-    """Build the first two variants, and return an estimate of the time for all [s]; None if both builds fail."""
+    """Build the first two variants, and return an estimate of the time for all [s], or None if both builds fail."""
     built = [seconds for name in names[:2] if (seconds := trials.build(name)) is not None]
     return sum(built) + built[-1] * (len(names) - len(built)) if built else None
 
@@ -138,10 +138,10 @@ def time_variants(
     trials: Trials, points: Sequence[Sizes], progress: Progress | None = None,
     run_s: Mapping[tuple[str, str], float] = {}, build_s: float = 0.0,
 ) -> None:  # fmt: skip
-    """Visit every variant at every point as often as the campaign says, and again if its visits disagree.
+    """Visit every variant at every point as often as the campaign says. If its visits disagree, visit a variant again.
 
     A variant that failed at a point, or whose output is wrong, is not visited again. ``trials.judged`` returns the
-    results. `run_s` has the expected times of runs by :func:`~trials.row_key`, `build_s` is the time to build a variant
+    results. `run_s` has the expected times of runs by :func:`~trials.row_key`. `build_s` is the time to build a variant
     [s].
     """
     progress, campaign = progress or Silent(), trials.campaign
@@ -178,7 +178,7 @@ def time_variants(
 
 
 def expected_s(run_s: Sequence[float], campaign: Campaign) -> float:
-    """Return about how long timing configurations takes [s], from the times of their runs; building is not included."""
+    """Return about how long timing configurations takes [s], from the times of their runs. Building is not included."""
     passes = sum(SETUP_S + campaign.visit_s(seconds) for seconds in run_s)
     return passes + (campaign.visits - 1) * max(passes, campaign.apart_s)
 
@@ -194,17 +194,17 @@ class TimedVariant:
 
     @property
     def seconds(self) -> float | None:
-        """The measured time, the minimum of all valid runs [s]; None for a failure."""
+        """The measured time, the minimum of all valid runs [s], or None for a failure."""
         return self.row.seconds if self.row.status == "ok" else None
 
     @property
     def factor(self) -> float | None:
-        """Predicted over measured time [1]; None if one of them is missing."""
+        """Predicted over measured time [1], or None if one of the times is missing."""
         return None if self.seconds is None or self.predicted is None else self.predicted.seconds / self.seconds
 
     @property
     def inside(self) -> bool | None:
-        """Whether the measured time lies in the prediction's interval; None if one of them is missing."""
+        """Whether the measured time lies in the interval of the prediction, or None if one of both is missing."""
         if self.seconds is None or self.predicted is None or self.predicted.interval is None:
             return None
         low, high = self.predicted.interval
@@ -213,7 +213,7 @@ class TimedVariant:
 
 @dataclass(frozen=True)
 class TimedPoint:
-    """The variants of a kernel at one point: first successful ones in the order of their times, then failed ones."""
+    """The variants of a kernel at one point. Successful variants are first, in the order of their times."""
 
     sizes: Mapping[str, int] = field(hash=False)
     variants: tuple[TimedVariant, ...]
@@ -229,25 +229,25 @@ class TimedPoint:
 
     @property
     def order_predicted(self) -> tuple[str, ...]:
-        """Names of the predicted variants, the one predicted fastest first."""
+        """Names of the predicted variants in the order of their predicted times."""
         known = [(variant.predicted.seconds, variant.name) for variant in self.variants if variant.predicted]
         return tuple(name for _, name in sorted(known, key=lambda pair: pair[0]))
 
     @property
     def tied(self) -> tuple[str, ...]:
-        """Variants at most 5 % slower than the fastest: visits to one variant may differ by this much."""
+        """Variants at most 5 % slower than the fastest. Visits to one variant may differ by this much."""
         ran = self.ran
         return tuple(variant.name for variant in ran if variant.row.seconds <= (1 + AGREEMENT) * ran[0].row.seconds)
 
     @property
     def chosen(self) -> str | None:
-        """The variant predicted to be fastest among those that ran; None if fewer than two have a prediction."""
+        """The variant predicted to be fastest among those that ran, or None if fewer than two have a prediction."""
         known = self._known
         return None if len(known) < 2 else min((predicted, name) for name, _, predicted in known)[1]
 
     @property
     def regret(self) -> float | None:
-        """Measured time of :attr:`chosen` over the shortest one, minus 1 [1]."""
+        """Measured time of :attr:`chosen` over the shortest measured time, minus 1 [1]."""
         times = {name: measured for name, measured, _ in self._known}
         return None if self.chosen is None else times[self.chosen] / min(times.values()) - 1
 
@@ -274,7 +274,7 @@ def timed_point(
     counted: Mapping[str, KernelCounts] = MappingProxyType({}),
     facts: DeviceFacts | None = None,
 ) -> TimedPoint:
-    """Return the records and predictions of variants at one point; `facts` hold the roofs."""
+    """Return the records and predictions of variants at one point. `facts` hold the roofs."""
     known = {variant.name: variant for variant in predicted}
     times = {name: row.seconds for name, row in rows.items() if row.status == "ok"}
     reached = points_of(facts, counted, sizes, times)

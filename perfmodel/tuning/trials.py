@@ -48,18 +48,18 @@ def row_key(name: str, sizes: Mapping[str, int]) -> tuple[str, str]:
 
 
 def index_of_device(model: FittedModel) -> str | None:
-    """Return the index of a model's device on this machine; None without it."""
+    """Return the index of a model's device on this machine, or None if the machine lacks it."""
     platform = model.facts.platform if model.facts else None
     here = [device for device in devices() if device.name == model.device and platform in (None, device.platform)]
     return str(here[0].index) if here else None
 
 
 class Trials:
-    """Runs variants of one kernel on a device, one visit at a time; a context manager that locks the device.
+    """Runs variants of one kernel on a device, one visit at a time. The context manager locks the device.
 
-    Parameters are as in :func:`perfmodel.tune`; `ladder` holds sizes from small to large, from which :meth:`settle`
-    chooses. Call :func:`perfmodel.measuring.pin_threads` before devices are listed, as campaigns do. On entering it
-    raises BrokenDeviceError or DeviceBusyError if the device does not work or stays in use.
+    Parameters are as in :func:`perfmodel.tune`. The `ladder` holds sizes from small to large, from which :meth:`settle`
+    chooses. Call :func:`perfmodel.measuring.pin_threads` before devices are listed, as campaigns do. If the device does
+    not work or stays in use, entering raises BrokenDeviceError or DeviceBusyError.
     """
 
     def __init__(
@@ -106,9 +106,9 @@ class Trials:
     ) -> Measurement:
         """Visit a variant, and return the record of this visit, also of a failure.
 
-        Its first visit builds it, and its first visit at these sizes (by default the trials' own) compares its output.
-        Without a reference an output is judged only after other variants have run (:meth:`judged`). Runs end after
-        `enough_s` [s].
+        The first visit to a variant builds it. The first visit at these sizes (by default the trials' own) compares its
+        output. Without a reference an output is judged only after other variants have run (:meth:`judged`). Runs end
+        after `enough_s` [s].
         """
         at = self._prepared(name, sizes)
         key = row_key(name, at)
@@ -122,7 +122,7 @@ class Trials:
         return row
 
     def build(self, name: str) -> float | None:
-        """Build a variant and compare its output, like its first visit; return the time [s], None if it fails."""
+        """Build a variant and compare its output, like a first visit. Return the time [s], or None if that fails."""
         at = self._prepared(name)
         if self._failed_before(name, at) is None:
             with suppress(FailedError), self._spending(name):
@@ -131,7 +131,7 @@ class Trials:
         return None
 
     def compare(self, name: str) -> Measurement | None:
-        """Run a variant to compare its output, without timing it; return the record of a failure."""
+        """Run a variant to compare its output, without timing. Return the record of a failure."""
         at = self._prepared(name)
         row = self._failed_before(name, at)
         if row is None:
@@ -148,7 +148,7 @@ class Trials:
         return comparison.agreement if comparison else Agreement()
 
     def judged(self, name: str, sizes: Mapping[str, int] | None = None) -> Measurement | None:
-        """Return the record of all visits to a variant, None without any; a wrong output is a failure."""
+        """Return the record of all visits to a variant, or None without a visit. A wrong output is a failure."""
         at = self._at(sizes)
         row, agreement = self.rows.get(row_key(name, at)), self.agreement(at)
         if name not in agreement.wrong or (row and row.status != "ok"):
@@ -156,7 +156,7 @@ class Trials:
         return self._failed(name, FailedError("correctness", agreement.difference(name)), at)
 
     def count(self, name: str) -> KernelCounts:
-        """Count a variant for the device, without generating its code; raise TrialError if it cannot be built."""
+        """Count a variant for the device, without generating code. Raise TrialError if it cannot be built."""
         if name not in self._counts:
             self._counts[name] = self._counted(name, check=False)
         return self._counts[name]
@@ -167,7 +167,7 @@ class Trials:
         return {"subgroup_size": self.bench.fact("subgroup_size"), "statistics": self._statistics}
 
     def recall(self, row: Measurement) -> bool:
-        """Use an earlier record as a visit if device, sizes, and code or counts are equal; return whether they are."""
+        """Use an earlier record as a visit if device, sizes, and code or counts are equal. Return whether it is."""
         name = str(row.variant.get("variant"))
         if name not in self.variants or canonical(row.parameters) != canonical(self.sizes):
             return False
@@ -195,7 +195,7 @@ class Trials:
     def settle(self) -> Parameters:
         """Choose the first sizes of the ladder at which all variants run long enough, as campaigns do.
 
-        Raises TrialError if a variant cannot be built, counted or run, or no sizes fit into the memory.
+        Raise a TrialError if a variant cannot be built, counted or run, or if no sizes fit into the memory.
         """
         try:
             team = tuple(self._named(name) for name in self.variants)
@@ -232,11 +232,9 @@ class Trials:
             self._spent[name] += perf_counter() - began
 
     def _failed_before(self, name: str, at: Parameters) -> Measurement | None:
-        """Return the record of a failure that an earlier process of a supervised command made."""
         return next((row for row in self._earlier[row_key(name, at)] if row.status != "ok"), None)
 
     def _watched(self, name: str, at: Parameters, work: Callable[[], T]) -> T:
-        """Work on a variant; if the process dies, the supervisor records this failure."""
         with under_way(self._keep, partial(self._failed, name, NO_END, at)) if self._keep else nullcontext():
             return work()
 

@@ -58,7 +58,7 @@ class Tuned(FrozenValue):
 
     @cached_property
     def tied(self) -> tuple[TunedVariant, ...]:
-        """The variants at most `within` slower than the best; the best is first."""
+        """The variants at most `within` slower than the best, with the best first."""
         if self.best is None or self.best.seconds is None:
             return ()
         most = (1 + self.within) * self.best.seconds

@@ -64,37 +64,39 @@ def tune(
 
     The variant predicted fastest runs first. Each run updates the expected times of all others
     (:mod:`perfmodel.tuning.posterior`), until the best is known or the budget is used. In the end variants near the
-    best run again, because times are noisy. Outputs are compared with the outputs of `reference`; without it, between
-    variants, and the majority is right. If too few variants have run for a majority, others run only for their outputs.
+    best run again, because times are noisy. Outputs are compared with the outputs of `reference`. Without a reference,
+    outputs of variants are compared with each other, and the majority is right. If too few variants have run for a
+    majority, others run only for their outputs.
 
     Parameters
     ----------
     variants
-        Translation units by name, or functions without arguments that return them; or a :class:`Space`; or with
-        `space` one function of the space's parameters that returns a translation unit.
+        Translation units by name, functions without arguments that return such units, or a :class:`Space`. With
+        `space`, one function of the parameters of the space that returns a translation unit.
     sizes, **more_sizes
         The size parameters, integers.
     space, restrictions
         The values of each parameter, as in ``{"tile": (8, 16, 32), "prefetch": (False, True)}``, and functions of some
-        parameters; configurations for which one returns false are left out.
+        parameters. If one of these functions returns false, the configuration is left out.
     model
-        A fitted model of a device of this machine; by default the one that :func:`perfmodel.load` finds.
+        A fitted model of a device of this machine, by default the model that :func:`perfmodel.load` finds.
     level, within
         Probability with which the best must be known. Variants faster by less than `within` (a share) do not matter.
     of_roof, budget_s, most
-        End when a variant reaches this share of the device's roofs [1], this time after the start [s], counting
-        included, or when this number of variants ran.
+        Three limits that each end the search: the share of the device's roofs that a variant reaches [1], the time
+        after the start [s] (counting included), and the number of variants that ran.
     keep, kernel
-        A store of measurements for all runs, and the kernel's name there. Runs of the same code at the same sizes that
-        it holds are not repeated, so that a stopped search continues.
+        A store of measurements for all runs, and the name of the kernel in the store. Runs in the store of the same
+        code at the same sizes are not repeated, so that a stopped search continues.
     arguments
-        ``arguments(**sizes)`` returns arrays and scalars by argument name; with a parameter ``variant``, values of this
-        variant. By default arrays hold numbers in [0.5, 2), converted to their types, and scalars are 1.
+        ``arguments(**sizes)`` returns arrays and scalars by argument name. If the function has a parameter ``variant``,
+        the values are for this variant. By default arrays hold numbers in [0.5, 2), converted to their types, and
+        scalars are 1.
     reference
-        ``reference(**arguments)`` gets copies of the kernel's arguments, and returns the right outputs by name, or a
-        translation unit that computes them.
+        ``reference(**arguments)`` gets copies of the kernel's arguments. The function returns the right outputs by
+        name, or a translation unit that computes them.
     tolerance, compare
-        Largest relative difference of floating-point outputs [1]; by default by their type
+        Largest relative difference of floating-point outputs [1], by default from their type
         (:func:`perfmodel.tuning.agreement.tolerance_of`). With ``compare=False`` no outputs are compared.
     statistics, jobs, progress
         As of :func:`perfmodel.count_all`.
@@ -109,9 +111,9 @@ def tune(
     Raises
     ------
     TuningError, SizeError, OptionError
-        If the space, the sizes, `level`, `within` or `of_roof` are not allowed, or no variant can be predicted.
+        If the space, the sizes, `level`, `within` or `of_roof` are not allowed, or if no variant can be predicted.
     WeightsError, BrokenDeviceError, DeviceBusyError
-        If no model of a device of this machine is found, or the device does not work or stays in use.
+        If no model of a device of this machine is found, or if the device does not work or stays in use.
 
     Examples
     --------
@@ -185,7 +187,7 @@ class _Counts(Mapping[str, KernelCounts]):
 
 @dataclass(eq=False)
 class _Tuning:
-    """A tuning in progress; variants that can be predicted have the index of their name in `names`."""
+    """A tuning in progress. Each variant that can be predicted has the index of its name in `names`."""
 
     trials: Trials
     model: FittedModel
@@ -241,7 +243,7 @@ class _Tuning:
                 self._note(name)
 
     def finished(self) -> Tuned:
-        """Run variants until the best is known and its output is compared; then run variants near it again."""
+        """Run variants until the best is known and its output is compared. Then run variants near the best again."""
         ended = self._searched()
         while self._compared():
             ended = self._searched()
@@ -273,7 +275,7 @@ class _Tuning:
         return self.most is None or len(ran & set(self.names)) < self.most
 
     def _compared(self) -> bool:
-        """Run variants, and the best once more, until enough outputs agree; return whether a time became invalid."""
+        """Run variants, and the best once more, until enough outputs agree. Return whether a time became invalid."""
         before = self._timed
         if not self.trials.compares:
             return False
@@ -289,12 +291,11 @@ class _Tuning:
 
     @property
     def _unconfirmed(self) -> str | None:
-        """The fastest variant if its output was not compared after its timing, else None."""
         best = None if self.search.best is None else self.names[self.search.best]
         return None if best in self.confirmed else best
 
     def _witness(self) -> str | None:
-        """Return a variant to run for its output, at least one of them random; None if enough agree or none is left."""
+        """Return a variant to run for its output, at least one random. Return None if enough agree or none is left."""
         agreement, least = self.trials.agreement(), self.search.least
         random = self.only_compared & set(agreement.compared)
         settled = agreement.settled and (agreement.reference or random)
@@ -307,7 +308,7 @@ class _Tuning:
         return next((self.names[index] for index in sorted(shuffled, key=lambda index: bool(slow[index]))), None)
 
     def _unsure(self, promising: Collection[str]) -> str | None:
-        """Return the fastest variant near the best that needs another visit; each of these gets at least two."""
+        """Return the fastest variant near the best that needs another visit. Each of these gets at least two visits."""
         allows, most = self.trials.agreement().allows, self.trials.campaign.most_visits
         judged = {name: self.trials.judged(name) for name in self._timed if allows(name)}
         good = sorted((row.seconds, name, row) for name, row in judged.items() if row is not None)
@@ -324,7 +325,7 @@ class _Tuning:
         self._note(name)
 
     def _note(self, name: str) -> None:
-        """Note a run, and judge all earlier runs again, since its output may change which variants are right."""
+        """Note a run and judge all earlier runs again, because the output may change which variants are right."""
         self.expected.setdefault(name, float(self.search.posterior.seconds[self.names.index(name)]))
         for noted, expected in self.expected.items():
             index, row = self.names.index(noted), self.trials.judged(noted)

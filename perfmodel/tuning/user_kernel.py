@@ -29,9 +29,9 @@ Reference: TypeAlias = "Callable[..., Mapping[str, Any] | TranslationUnit]"
 class UserKernel:
     """Builds each variant of a kernel once, and fills its arguments.
 
-    ``arguments(**sizes)`` returns arrays and scalars by argument name; with a parameter ``variant`` the values for this
-    variant. Other arrays hold numbers in [0.5, 2) by the seed, other scalars are 1, offsets of arrays 0. The kernel may
-    run at the sizes of `ladder`, from small to large.
+    ``arguments(**sizes)`` returns arrays and scalars by argument name. If it has a parameter ``variant``, the values
+    are for this variant. Other arrays hold numbers in [0.5, 2) by the seed. Other scalars are 1, and offsets of arrays
+    are 0. The kernel may run at the sizes of `ladder`, from small to large.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class UserKernel:
         self.by_variant = arguments is not None and "variant" in inspect.signature(arguments).parameters
 
     def subject(self, name: str) -> Subject:
-        """Return a variant, built at the first call; raise FailedError, each time, if it cannot be built."""
+        """Return a variant, built at the first call. If the variant cannot be built, each call raises a FailedError."""
         self.check_name(name)
         if name not in self._subjects:
             try:
@@ -109,7 +109,7 @@ class UserKernel:
         return Subject(kernel, {"variant": name})
 
     def _contents(self, name: str, generator: Any, shape: tuple[int, ...]) -> Any:
-        """Return the contents of an array before a run; random ones depend only on its name, so variants share them."""
+        """Return the contents of an array before a run. Random contents depend only on the name, for all variants."""
         given = self.given.get(name)
         if given is not None:
             return given
@@ -118,7 +118,7 @@ class UserKernel:
 
 
 def check_given(kernel: Any, given: Mapping[str, Any], parameters: Parameters) -> None:
-    """Raise ArgumentError if an argument is unknown to the kernel, or has another type, shape or value."""
+    """Raise an ArgumentError if an argument is unknown to the kernel, or has another type, shape or value."""
     arrays = {array.name: array for array in array_arguments(kernel, parameters)}
     known = {argument.name: argument for argument in kernel.args}
     for name, value in given.items():
@@ -147,7 +147,7 @@ def _wrong_array(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> st
 
 
 def _wrong_scalar(value: Any, dtype: np.dtype[Any]) -> str:
-    """Return what is wrong: Python's numbers fit every type that holds them, numpy's only the kernel's type."""
+    """Return what is wrong. Numbers of Python fit every type that holds them, numpy's only the kernel's type."""
     if np.ndim(value) or not isinstance(value, (bool, int, float, complex, np.generic)):
         return f"is of type {type(value).__name__}"
     if isinstance(value, np.generic):

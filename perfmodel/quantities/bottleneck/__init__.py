@@ -25,9 +25,7 @@ from perfmodel.quantities.case import Case
 
 @dataclass(frozen=True)
 class Quantity:
-    """The unit of a quantity, a label for one unit, and the noun of the rate. The noun is empty if a rate has no
-    meaning.
-    """
+    """The unit of a quantity, a label for one unit, and the noun of the rate. The noun is empty without a rate."""
 
     unit: str
     label: str

@@ -103,6 +103,8 @@ class CompiledNest(Generic[Amount]):
 
 @dataclass(frozen=True)
 class CompiledLaunch(Generic[Amount]):
+    """A launch as a compiler sees it."""
+
     shape: tuple[int, ...]  # of a group
     launches: Amount  # how often it is launched
     groups: Amount  # of all launches
@@ -116,9 +118,11 @@ class CompiledLaunch(Generic[Amount]):
     def packs_items(self) -> bool:
         """Whether a compiler that loops over the work-items of a group packs neighbours into vectors.
 
-        Without barriers the compiler does so except in these cases: the loop over work-items contains a loop or a call;
-        this loop is unrolled (:data:`FEWEST_ITEMS`); it has too many addresses (:data:`MOST_ADDRESSES`); or the
-        compiler assumes that a parameter is 1.
+        Without barriers the compiler packs them unless one of these holds:
+
+        - The loop over work-items contains a loop or a call.
+        - The loop is unrolled (:data:`FEWEST_ITEMS`), or has too many addresses (:data:`MOST_ADDRESSES`).
+        - The compiler assumes that a parameter is 1.
         """
         one_loop = not self.loops and not self.barriers and self.row_items >= FEWEST_ITEMS
         no_calls = not any(nest.calls for nest in self.nests)
@@ -138,6 +142,8 @@ class CompiledLaunch(Generic[Amount]):
 
 @dataclass(frozen=True)
 class CompiledKernel(Generic[Amount]):
+    """A kernel as a compiler sees it."""
+
     launches: tuple[CompiledLaunch[Amount], ...]
     depth: Mapping[str, Amount]  # the operations on the longest chain of a work-item, by kind
     barriers: Amount  # times work-items
@@ -147,9 +153,7 @@ _compiled_kernels: WeakKeyDictionary[KernelCounts, NamedCounts] = WeakKeyDiction
 
 
 def compiled_kernel(counts: KernelCounts) -> NamedCounts:
-    """Return the :class:`CompiledKernel` of counts, to be evaluated at sizes. The cache keeps it as long as the counts
-    exist.
-    """
+    """Return the :class:`CompiledKernel` of counts, to be evaluated at sizes. It is kept as long as the counts."""
     if counts not in _compiled_kernels:
         launches = tuple(
             _launch(row, [nest for nest in counts.nests if nest.loops.launch == position])
@@ -297,9 +301,7 @@ def _has_odd_pitch(access: NestAccess, loops: Collection[str]) -> bool:
 
 
 def _filling(accesses: Iterable[NestAccess]) -> set[NestAccess]:
-    """Return the accesses that together touch all cells from one lane to the next.
-    Vectors then load all these cells.
-    """
+    """Return the accesses that together touch all cells from one lane to the next. Vectors then load all cells."""
     together: dict[tuple[object, ...], list[NestAccess]] = defaultdict(list)
     for access in accesses:
         if access.address is not None and access.lanes:
@@ -320,7 +322,6 @@ def _fill_stride(alike: Sequence[NestAccess]) -> bool:
 
 
 def _starts(access: NestAccess) -> Iterator[Fraction | None]:
-    """Yield the constants of an address and of its copies' addresses."""
     if access.address is not None:
         starts = [access.address.start]
         for iname, values in access.copies.items():

@@ -42,9 +42,7 @@ POCL = "Portable Computing Language"
 
 @dataclass(frozen=True)
 class DeviceUnits(FrozenValue):
-    """The facts of a device that the quantities use. The order of the device is ``serial`` or ``lockstep``, as in
-    :mod:`.work`.
-    """
+    """The facts of a device that the quantities use. The order is ``serial`` or ``lockstep``, as in :mod:`.work`."""
 
     order: str
     odd_pitches: bool  # whether vectors access local arrays with odd pitches

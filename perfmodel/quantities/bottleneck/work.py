@@ -77,6 +77,7 @@ class LaunchWork:
             self.imbalance = execution.busiest_over_mean(group_work, device.units, device.takes_shares)
 
     def add_to(self, quantities: Quantities) -> None:
+        """Add the launch's quantities."""
         quantities["launched"] += self.launch.launches
         quantities["groups"] += self.launch.groups
         for nest in self.launch.nests:
@@ -92,6 +93,7 @@ class NestWork:
         self.launch, self.device, self.lockstep = work.launch, work.device, work.lockstep
 
     def add(self) -> None:
+        """Add the quantities of the nest."""
         instructions = self._add_operations() + self._add_loops()
         instructions += sum(map(self._add_access, self.nest.accesses)) + self._add_spills()
         self._add("instructions", instructions)
@@ -126,9 +128,7 @@ class NestWork:
 
     @cached_property
     def items_innermost(self) -> bool:
-        """Whether the loop over the work-items is inside the loop of the nest.
-        If so, 64-bit indices halve the vectors.
-        """
+        """Whether the loop over the work-items is inside the nest's loop. If so, 64-bit indices halve the vectors."""
         return self.serial_region and self.nest.loops > 0
 
     @cached_property
@@ -156,9 +156,7 @@ class NestWork:
 
     @cached_property
     def masked(self) -> float:
-        """Ratio of executed lanes to needed lanes.
-        All lanes of a vector make as many iterations as the longest lane.
-        """
+        """Ratio of executed lanes to needed lanes. All lanes of a vector make as many iterations as the longest."""
         together = self.lockstep and self.in_vectors and self.nest.loops
         return self.nest.box / self.nest.iterations if together else 1.0
 
@@ -227,7 +225,6 @@ class NestWork:
         return 2 * turns
 
     def _add_spills(self) -> float:
-        """Add loads and stores of carried values that do not fit in registers. Return the instructions."""
         nest = self.nest
         if not nest.loops or self.items_innermost:  # then all carried values are in memory
             return 0.0
@@ -275,9 +272,7 @@ class NestWork:
         return share
 
     def _splits(self, access: compiled.CompiledAccess[float]) -> bool:
-        """Return whether the vectors of an access are not aligned. They are aligned to their length, or to a shorter
-        line.
-        """
+        """Return whether an access's vectors are not aligned to their length, or to a line if a line is shorter."""
         size = access.bits // 8
         whole = int(min(self.device.lanes_of(access.bits) * size, self.device.line))
         return (access.start or 0.0) % whole != 0 or any(step % whole for step in access.steps if abs(step) != size)
@@ -311,9 +306,7 @@ class NestWork:
 
 
 def float_bits(bits: int) -> int:
-    """Return the width of the type for which an operation is charged. Types up to 32 bits count as 32 bits, longer ones
-    as 64.
-    """
+    """Return the width for which an operation is charged: 32 bits for shorter types, and 64 bits for longer types."""
     return 32 if bits <= 32 else 64
 
 
