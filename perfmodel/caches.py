@@ -73,7 +73,6 @@ def usable(base: Path) -> bool:
 
 
 def _existing(path: Path) -> Path:
-    """Return the path, or its nearest parent that exists."""
     while not os.path.lexists(path):
         path = path.parent
     return path

@@ -217,7 +217,6 @@ def _cut(cell: str, most: int) -> str:
 
 
 def _stacked(rows: Sequence[Sequence[str]], width: int) -> str:
-    """Return rows whose last cell is wrapped and moved below the other cells."""
     lines = []
     for *cells, last in rows:
         lines += [fill("  ".join(filter(None, cells)), width), fill(last, width, initial_indent="    ",

@@ -313,7 +313,6 @@ def _at_arrays(sources: FeatureSources, parameters: Mapping[str, Any]) -> dict[s
 
 
 def _loads_and_stores(values: Mapping[str, Any]) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """Yield the names of ``global_minloadstore`` features, with the values for loads and for stores."""
     for name, loads in values.items():
         if name.startswith("global_load_") and (store := name.replace("load", "store")) in values:
             yield name.replace("load", "minloadstore"), (loads, values[store])

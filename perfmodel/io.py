@@ -68,7 +68,6 @@ def output_error(path: str | Path, error: OSError, advice: str = "") -> OutputEr
 
 
 def _print(content: bytes) -> None:
-    """Write to standard output, and flush it so that errors are raised here."""
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None:
         raise OSError(errno.EBADF, "standard output is closed, or does not accept bytes")

@@ -70,7 +70,6 @@ class Balance:
 
     @property
     def _times(self) -> tuple[float, float, float, float]:
-        r"""Times [s]: :math:`D/C_0`, :math:`(W - D)/(p C_0)`, :math:`\alpha D` and :math:`QL/\beta`."""
         work_s = max(self.work - self.depth, 0.0) / self.cores / self.rate
         transfer_s = self.transfers * self.transfer_bytes / self.bandwidth
         return self.depth / self.rate, work_s, self.latency * self.depth, transfer_s

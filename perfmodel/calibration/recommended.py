@@ -179,7 +179,6 @@ def search_folders() -> tuple[tuple[str, Path], ...]:
 
 
 def _current_folder() -> Path:
-    """Return the absolute path of the current folder, or "." if the folder was removed."""
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -219,7 +218,6 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
 
 
 def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]:
-    """Return the weights of all folders, or only of folders whose name or device's slug contains these words."""
     wanted, found = f"-{'-'.join((device or '').lower().split())}-", []
     for origin, folder, facts in fitted_devices():
         path, names = recommended_weights(folder, family), f"-{folder.name}- -{facts.slug}-"

@@ -107,7 +107,6 @@ def _short(text: str) -> str:
 
 
 def _range(text: str) -> Sequence[int]:
-    """Return the sizes of one item of a list; raise ValueError with the problem."""
     if ".." in text:
         low, high = map(_size, text.split("..", 1))
         if low < 1:
@@ -131,7 +130,6 @@ def _range(text: str) -> Sequence[int]:
 
 
 def _size(text: str) -> int:
-    """Return the value of a sum, as ``2**20-1``."""
     text = text.strip()
     if not re.fullmatch(r"-?[^+-]+([+-][^+-]+)*", text):
         raise ValueError(f"'{clipped(text, 60)}', which is not a size" if text else "no size after a sign")

@@ -73,8 +73,6 @@ class PredictionOptions:
 
 @dataclass(frozen=True)
 class _Request(FrozenValue):
-    """A requested prediction: the parsed options."""
-
     asked: PredictionOptions
     level: float
     model: predicting.FittedModel

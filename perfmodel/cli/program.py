@@ -78,7 +78,6 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _ignore_interrupts() -> None:
-    """Ignore further interrupts, so that the process ends with its own message and status."""
     if signal.getsignal(signal.SIGINT) is _interrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 

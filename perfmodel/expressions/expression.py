@@ -74,7 +74,6 @@ class Expression(FrozenValue):
 
     @cached_method
     def _compiled(self, floats: bool, slopes: bool) -> Callable[..., Any]:
-        """Return the function of features and weights that returns the value, or the derivatives by the weights."""
         trees = [Derivative(name)(self.tree) for name in self.weights] if slopes else [self.tree]
         return function_of(trees, self.features, self.weights, SCALAR_NAMES if floats else ARRAY_NAMES)
 
@@ -220,7 +219,6 @@ def _add_unit_of_product(tree: Any, weights: Collection[str], units: dict[str, s
 
 
 def _factors(tree: Any) -> tuple[list[Any], list[Any]]:
-    """Return the factors of a product or quotient in the numerator and in the denominator, without numbers."""
     if isinstance(tree, int | float):
         return [], []
     if isinstance(tree, Product):

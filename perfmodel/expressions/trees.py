@@ -20,8 +20,6 @@ def variables(tree: Any) -> tuple[str, ...]:
 
 
 class _Names(CachedWalkMapper):  # type: ignore[misc]
-    """Collects the names of variables, without names of functions."""
-
     def __init__(self) -> None:
         super().__init__()
         self.names: dict[str, None] = {}

@@ -295,7 +295,6 @@ def _peaks(slope: Floats) -> list[int]:
 
 
 def _middle(slope: Floats, at: int, grid: Floats) -> float:
-    """Return the middle of the flat part around the index `at`, where the slope is least."""
     flat = slope <= slope[at] + 0.02
     first, last = at, at
     while first > 0 and flat[first - 1]:
@@ -393,7 +392,6 @@ def barrier_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 
 
 def _fitted_line(items: Floats, seconds: Floats) -> tuple[float, float]:
-    """Return the non-negative intercept and slope of the line with the least squared relative error."""
     from scipy.optimize import nnls  # imported here: a prediction needs no SciPy
 
     group, item = nnls(np.column_stack((1 / seconds, items / seconds)), np.ones(len(items)))[0]

@@ -215,8 +215,6 @@ def import_results(
 
 @dataclass(frozen=True, eq=False)
 class _Planned:
-    """A result with a function that builds its kernel, and its record without counts."""
-
     configuration: Mapping[str, Any]
     build: Callable[[], TranslationUnit]
     row: Measurement

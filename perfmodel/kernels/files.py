@@ -346,7 +346,6 @@ def _module_name(path: Path) -> str:
 
 
 def _forget_namesakes(folder: Path) -> None:
-    """Unload modules that are next to another kernel file and have the name of a module in this folder."""
     for name, home in list(_neighbours.items()):
         top = name.partition(".")[0]
         if home != folder and ((folder / f"{top}.py").is_file() or (folder / top).is_dir()):

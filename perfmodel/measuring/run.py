@@ -205,7 +205,6 @@ class Session:
         return max(0, self.bench.campaign.visits - made) if row.status == "ok" else 0
 
     def _disagrees(self, configuration: Configuration) -> bool:
-        """Whether the visits disagree and the campaign allows another."""
         row = self.rows.get(configuration.key)
         if row is None or row.status != "ok" or not row.disagrees:
             return False
@@ -213,7 +212,6 @@ class Session:
 
 
 def _with_options(key: Key) -> Key:
-    """Return a key in which the hash of the compiler's options replaces the hash of the code."""
     return (*key[:-1], options_of(key[-1]))
 
 

@@ -126,7 +126,6 @@ class ArrayArgument:
 
 
 def _elements(shape: Sequence[int], strides: Sequence[int], vector: int) -> int:
-    """Return the number of elements from first to last, in whole vectors."""
     if 0 in shape:
         return 0
     last = sum(stride * (extent - 1) for stride, extent in zip(strides, shape, strict=True))
@@ -168,7 +167,6 @@ def _other_scalars(kernel: str, wanted: Iterable[str], given: Iterable[str]) -> 
 
 
 def _buffers(argument: Any) -> tuple[str, ...]:
-    """Return the names of the parts of an array with ``sep`` axes, the last axis fastest."""
     separation = getattr(argument, "_separation_info", None)
     return tuple(name for _, name in sorted(separation.subarray_names.items())) if separation else ()
 

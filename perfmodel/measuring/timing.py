@@ -99,12 +99,10 @@ class _Recorder:
     enqueues: list[Enqueue] = field(default_factory=list)
 
     def enqueue_nd_range_kernel(self, queue: Any, kernel: Any, groups: Any, work_group: Any, *options: Any) -> None:
-        """Note a launch, unless it has no work-groups."""
         if 0 not in groups:
             self.enqueues.append(Enqueue(kernel, tuple(groups), tuple(work_group)))
 
     def allocated(self, octets: int) -> Any:
-        """Allocate this many bytes; return None for 0 bytes, as pyopencl's allocators do."""
         return self.Buffer(self.context, cl.mem_flags.READ_WRITE, octets) if octets else None
 
     def Buffer(self, *arguments: Any, **options: Any) -> Any:  # noqa: N802 -- as pyopencl calls it

@@ -279,7 +279,7 @@ def all_cores() -> Iterator[None]:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Delay an interrupt until the end of the block; processes that start in the block receive no interrupts."""
+    """Delay an interrupt until the end of the block. Processes that start in the block receive no interrupts."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
         yield
         return

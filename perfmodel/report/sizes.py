@@ -183,7 +183,6 @@ def _series(panel: Panel, index: int, name: str) -> Series:
 
 
 def _picture(series: Sequence[Series], across: str) -> Picture:
-    """Describe times against a size; of more than :data:`MOST_BANDS` variants, without intervals."""
     sizes = [size for one in series for size in one.x]
     seconds = [time for one in series for time in one.y if time > 0]
     finite = all(one.band is None or np.all(np.isfinite(one.band)) for one in series)

@@ -195,7 +195,6 @@ def _table_row(cells: Mapping[str, str | None]) -> TunerResult:
 
 
 def _document(content: bytes) -> tuple[Any, tuple[str, ...]]:
-    """Return the file's document, and a note if its last braces were missing."""
     try:
         return json_document(content), ()
     except DocumentError as error:

@@ -70,7 +70,6 @@ def pack(path: Path | str) -> None:
 
 
 def _read_counts(path: Path | str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the counts of a store by hash, packed ones first, and a sentence for each file with damaged lines."""
     files = [file for file in (packed_path(path), paths(path)[1]) if file.is_file()]
     read = [read_lines(file, read_counts, needed=len(files) == 1) for file in files]
     documents = {stored.hash: stored.counts for found, _ in read for _, stored in found}

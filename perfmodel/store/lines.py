@@ -75,7 +75,6 @@ def failure(path: Path, error: OSError) -> OutputError:
 
 
 def _without_torn_line(path: Path, file: FileIO) -> int:
-    """Move a torn last line to ``*.torn``; return the end of the file [bytes]."""
     end = file.seek(0, os.SEEK_END)
     if end == 0:
         return 0
@@ -222,7 +221,6 @@ def read_counts(line: bytes) -> StoredCounts:
 
 @contextmanager
 def _named(line: bytes, *keys: str) -> Iterator[None]:
-    """Add to an error the name of the kernel that its line is about."""
     try:
         yield
     except DocumentError as error:

@@ -157,7 +157,6 @@ def _chase(instrument: Instrument, settings: ProbeSettings, earlier: Earlier) ->
 
 
 def _link(instrument: Instrument, buffer: Any, order: Cells) -> None:
-    """Write the cycle into the first cell of each line, on the device."""
     kernel = instrument.kernel(LINK)
     with instrument.memory(order) as (lines,):
         kernel.set_args(buffer, lines, np.uint32(len(order)), np.uint32(LINE_BYTES // CELL))
