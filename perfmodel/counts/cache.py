@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 def key_of(t_unit: Any, *options: object) -> str | None:
-    """Return the cache's key of a kernel; None if ``PERFMODEL_NO_CACHE`` is set or Loopy has no key for the kernel."""
+    """Return the cache's key of a kernel, or None if ``PERFMODEL_NO_CACHE`` is set or Loopy has no key for it."""
     if os.environ.get("PERFMODEL_NO_CACHE", "0") not in ("", "0"):
         return None
     try:
@@ -49,7 +49,7 @@ def key_of(t_unit: Any, *options: object) -> str | None:
 
 
 def remembered(key: str | None, make: Callable[[], T], kind: Any) -> T:
-    """Return a cached value, or make and cache it; the value's class `kind` has ``to_json`` and ``from_json``."""
+    """Return a cached value, or make and cache it. The value's class ``kind`` has ``to_json`` and ``from_json``."""
     if key is None:
         return make()
     with _lock:

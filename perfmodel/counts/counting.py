@@ -56,15 +56,18 @@ def count(
     Parameters
     ----------
     t_unit : loopy.TranslationUnit
-        A translation unit with one entry point. It is preprocessed and scheduled here if that was not done before.
+        A translation unit with one entry point. If it is not preprocessed and scheduled, that is done here.
     subgroup_size : int
-        Work-items in a sub-group of the device.
+        The number of work-items in a sub-group of the device.
     statistics : mapping of str to number, optional
-        The mean trip count of each data-dependent loop, by iname; the probability of each data-dependent test, by its
-        text; and the *span* of each array with data-dependent indices: with ``{"x:span": 1000}`` the indices of one
-        work-item lie in a window of 1000 indices, which moves evenly over the array (as a matrix's bandwidth).
+        Numbers that depend on data, of three kinds:
+
+        - the mean trip count of each data-dependent loop, by its iname
+        - the probability of each data-dependent test, by its text
+        - the *span* of each array with data-dependent indices: with ``{"x:span": 1000}`` the indices of one work-item
+          lie in a window of 1000 indices, which moves evenly over the array (as a matrix's bandwidth)
     include_index_arithmetic : bool
-        Whether to count the integer arithmetic of addresses, and of tests of inames and size parameters, too.
+        Whether to count also the integer arithmetic of addresses, and of tests of inames and size parameters.
     group_multiply_add : bool
         Whether a product and the addition that uses it count as one ``madd`` instead of a ``mul`` and an ``add``.
     declared : mapping of str to mapping, optional
@@ -74,27 +77,27 @@ def count(
     cache : bool
         Whether to use the caches in memory and on disk.
     dtypes : mapping of str to type, optional
-        NumPy types of arguments without one, by name.
+        NumPy types for arguments that have no type, by name.
     within : str
-        A match expression of Loopy, such as ``"id:update*"``, that selects the instructions of the preprocessed kernel
-        to count. Launches, work-groups, work-items and barriers are always counted for the whole kernel.
+        A match expression of Loopy, such as ``"id:update*"``. It selects the instructions of the preprocessed kernel to
+        count. Launches, work-groups, work-items and barriers are always counted for the whole kernel.
     access_tags : collection of str
-        Tags of the accesses to count, such as ``left`` in ``a$left[i]``; by default all accesses are counted.
+        Tags of the accesses to count, such as ``left`` in ``a$left[i]``. By default all accesses are counted.
     budget : float
-        Limit of the work for a formula; 1 is half a million operations of isl for each set, about a second. A count
-        that needs more has no formula: it is evaluated at given sizes only, and is just as exact.
+        The limit of the work for a formula. 1 is half a million operations of isl for each set, about a second. A count
+        that needs more has no formula. It is evaluated at given sizes only, and is just as exact.
     check : bool
-        Whether to let Loopy check the kernel and write its code first, and to compare each access with the memory that
-        the code declares, as the command line does. This takes about as long as scheduling; the result is cached.
+        Whether to let Loopy check the kernel and write its code first, as the command line does. Each access is then
+        compared with the memory that the code declares. This takes about as long as scheduling. The result is cached.
 
     Raises
     ------
     KernelError
-        Arguments have no type, ``dtypes`` does not fit the kernel, or Loopy cannot schedule the kernel. With ``check``:
-        Loopy cannot write its code, or an access lies outside of the memory that the code declares.
+        Arguments have no type, ``dtypes`` does not fit the kernel, or Loopy cannot schedule the kernel. If ``check``,
+        also: Loopy cannot write its code, or an access lies outside of the memory that the code declares.
     CountError
         A loop has no bound, or the kernel has undeclared C instructions. If the number of executions depends on data
-        and has no bound, the error is a StatisticsNeededError, which lists all such loops.
+        and has no bound, the error is a StatisticsNeededError. This error lists all such loops.
     ArgumentError, OptionError
         A statistic or another argument is out of range, or ``within`` or ``access_tags`` selects nothing.
 

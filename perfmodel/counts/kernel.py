@@ -94,7 +94,7 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def program(self) -> Program:
-        """The domains, accesses and barriers that were counted."""
+        """The program with the counted domains, accesses and barriers."""
         if isinstance(self.source, Program):
             return self.source
         with rows.reading_counts():
@@ -102,7 +102,7 @@ class KernelCounts(FrozenValue):
 
     @property
     def size_arguments(self) -> tuple[str, ...]:
-        """The kernel's size arguments, sorted: :attr:`parameters`, and sizes that only determine extents of arrays."""
+        """The sorted size arguments of the kernel: :attr:`parameters`, and sizes that only give extents of arrays."""
         source = self.source
         return source.parameters if isinstance(source, Program) else tuple((source or {}).get("parameters", ()))
 
@@ -113,7 +113,7 @@ class KernelCounts(FrozenValue):
 
     @property
     def access_maps(self) -> tuple[tuple[Domain, Access], ...]:
-        """Each access with its domain."""
+        """All accesses, each with its domain."""
         statements = self.program.statements
         return tuple((statement.domain, access) for statement in statements for access in statement.accesses)
 
@@ -124,7 +124,7 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def nests(self) -> tuple[Nest, ...]:
-        """The loop nests: each has the statements of one barrier interval, in the same loops and on the same lanes."""
+        """The loop nests. A nest has statements in one barrier interval, in the same loops and on the same lanes."""
         return NestedKernel(self.flow).nests
 
     @cached_property
@@ -138,19 +138,19 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def gathered(self) -> tuple[str, ...]:
-        """Arrays with data-dependent indices for which ``statistics`` has no span, sorted."""
+        """The sorted names of arrays with data-dependent indices for which ``statistics`` has no span."""
         if not any(row.indirect for row in self.access_table):  # the most frequent case by far
             return ()
         return tuple(sorted({access.array for _, access in self.access_maps if _is_of_unknown_span(access)}))
 
     @property
     def most_local(self) -> KernelCounts:
-        """The kernel with a span of 1, the best locality, for the indices into each of :attr:`gathered`."""
+        """The kernel with the best locality: indices into each of :attr:`gathered` have a span of 1."""
         return self._spanning(1)
 
     @property
     def least_local(self) -> KernelCounts:
-        """The kernel with random indices, the worst locality, into each of :attr:`gathered`."""
+        """The kernel with the worst locality: indices into each of :attr:`gathered` are random."""
         return self._spanning(ANY_INDEX)
 
     @cached_method
@@ -168,7 +168,7 @@ class KernelCounts(FrozenValue):
         return copy
 
     def outside(self, sizes: Mapping[str, Any]) -> tuple[tuple[str, float, float], ...]:
-        """Return the statistics that exceed their largest possible value at some sizes: key, value and this limit."""
+        """Return the statistics above their largest possible value at some sizes, as (key, value, limit)."""
         if not isinstance(self.source, Program) and "statistics" not in (self.source or {}):  # JSON takes long to read
             return ()
         found = []
@@ -185,12 +185,12 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def group_works(self) -> tuple[GroupWork | None, ...]:
-        """The work of each launch's work-groups; None if all groups do the same work, or their work has no formula."""
+        """The work of each launch's groups. It is None if all groups do the same work or the work has no formula."""
         return tuple(group_works(self._cardinalities))
 
     @cached_property
     def executions(self) -> tuple[Count, Count]:
-        """How often work-items, and sub-groups, execute an operation or a non-private access."""
+        """The number of times that work-items, and sub-groups, execute an operation or a non-private access."""
         amounts: Counter[Domain] = Counter()
         for statement in self.program.statements:
             if statement.domain.trips is None:
@@ -205,7 +205,7 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def issues(self) -> tuple[IssuedNest, ...]:
-        """Instructions that sub-groups issue in each nest: operations, accesses, loop iterations."""
+        """The instructions that sub-groups issue in each nest: operations, accesses, loop iterations."""
         return tuple(map(IssuedNest, self.nests))
 
     @cached_property
@@ -217,7 +217,7 @@ class KernelCounts(FrozenValue):
         return Footprint(self._sites(array, None), self._cardinalities)
 
     def check_launch(self, facts: DeviceFacts) -> None:
-        """Raise a KernelError if a work-group does not fit on a device, according to its known facts."""
+        """Raise a KernelError if a work-group does not fit on a device. Only known facts of the device count."""
         needs = {
             "max_work_group_size": (prod(self.launch.group_shape), "work-items"),
             "local_memory_bytes": (self.launch.local_bytes, "bytes of local memory"),
@@ -230,7 +230,7 @@ class KernelCounts(FrozenValue):
                 )
 
     def operations(self, dtype: str | None = None, kind: str | None = None) -> Count:
-        """Return the number of operations of a type and kind, by default of all, comparisons and selects included."""
+        """Return the number of operations of a type and kind. By default all count, also comparisons and selects."""
         return total(row.count for row in self.operation_table if rows.matches(row, {"dtype": dtype, "kind": kind}))
 
     @cached_method
@@ -238,7 +238,7 @@ class KernelCounts(FrozenValue):
         self, space: str | None = None, direction: str | None = None, array: str | None = None,
         dtype: str | None = None, bits: int | None = None, granularity: str = "workitem",
     ) -> Count:
-        """Return the number of matching accesses by work-items, sub-groups or work-groups; by default all match."""
+        """Return the number of matching accesses by work-items, sub-groups or work-groups. By default all match."""
         _check_choice("granularity", granularity, rows.GRANULARITIES)
         if array is not None and array not in (*self._arrays(), *self.untouched):
             raise _unknown_array(array, self._arrays())
@@ -250,7 +250,7 @@ class KernelCounts(FrozenValue):
         return total(counts, granularity)
 
     def footprint(self, array: str, direction: str | None = "load") -> Count:
-        """Return the number of distinct cells of an array that loads or stores touch; with direction None, both."""
+        """Return the number of distinct cells of an array that loads or stores touch. None selects both directions."""
         for row in self.access_table:
             if row.array == array and direction in (row.direction, None) and row.footprint is not None:
                 found = self.cells_together(row)[0] if direction is None else row.footprint
@@ -259,9 +259,9 @@ class KernelCounts(FrozenValue):
         raise _unknown_array(array, self._arrays())
 
     def utilization(self, array: str, direction: str | None = "load") -> rows.Utilization:
-        """Return the utilisation: touched cells over the same cells with the gaps along the unit-stride axis filled.
+        """Return the utilisation: the touched cells, divided by these cells and the gaps along the unit-stride axis.
 
-        The array's largest lane stride determines the gaps. Called with sizes, the result is a Fraction.
+        The array's largest lane stride determines the gaps. If the result is called with sizes, it returns a Fraction.
         """
         cells = self.footprint(array, direction)
         matching = [row for row in self.access_table if rows.matches(row, {"array": array, "direction": direction})]
@@ -283,15 +283,15 @@ class KernelCounts(FrozenValue):
         Parameters
         ----------
         line_bytes : int
-            Size of a line.
+            The size of a line.
         per : str
-            The unit: ``"instance"`` (each execution of each access by each sub-group: its transactions),
-            ``"subgroup"``, ``"workgroup"`` or ``"launch"`` (all lines that the unit touches in a launch).
+            The unit. ``"instance"`` is each execution of an access by a sub-group, so the lines are its transactions.
+            For ``"subgroup"``, ``"workgroup"`` and ``"launch"``, all lines count that the unit touches in a launch.
         direction : str, optional
-            ``"load"`` or ``"store"``; by default both together.
+            ``"load"`` or ``"store"``. By default both count together.
         **sizes : int
-            Values of the size parameters; with them, lines are counted as in memory. Without them, unless strides are
-            numbers, each row begins on a line; the count is an upper bound if the assumptions do not imply it.
+            Values of the size parameters. With sizes, lines are counted as in memory. Without sizes, each row begins on
+            a line unless strides are numbers. If the assumptions do not imply this, the count is an upper bound.
         """
         require(isinstance(line_bytes, (int, np.integer)) and line_bytes > 0, "lines: line_bytes", line_bytes,
                 "an integer above 0")  # fmt: skip
@@ -301,7 +301,7 @@ class KernelCounts(FrozenValue):
 
     @cached_method
     def bank_conflicts(self, array: str, banks: int = 32, direction: str | None = None) -> Count:
-        """Return the sum, over sub-group accesses to a local array, of the most distinct 4-byte words in one bank."""
+        """Return the most distinct 4-byte words in one bank, summed over sub-group accesses to a local array."""
         whole_banks = isinstance(banks, (int, np.integer)) and banks > 0
         require(whole_banks, "bank_conflicts: banks", banks, "an integer above 0")
         return bank_conflicts(self._cardinalities, self._sites(array, direction), banks)
@@ -312,8 +312,8 @@ class KernelCounts(FrozenValue):
     ) -> Traffic:
         """Return a model of the lines that a cache fetches and writes back, as a function of the sizes.
 
-        For each reference the model finds the outermost loop L that keeps the reference's lines in the cache from one
-        iteration to the next (among loops over groups, loops over work-items and the kernel's own loops):
+        The model knows loops over groups, loops over work-items and the kernel's own loops. For each reference it finds
+        the outermost loop L that keeps the reference's lines in the cache from one iteration to the next:
 
             lines = (lines that the references touch in L as a whole) * (executions of L)
 
@@ -325,15 +325,15 @@ class KernelCounts(FrozenValue):
         Parameters
         ----------
         array : str, optional
-            The array; by default all arrays together.
+            The array. By default all arrays count together.
         capacity, line_bytes : int
-            Sizes of the cache and of a line [B].
+            The sizes of the cache and of a line [B].
         sets : int
-            Sets of the cache; addresses with a distance of ``sets*line_bytes`` share a set. 0 is one set for all.
+            The sets of the cache. Addresses with a distance of ``sets*line_bytes`` share a set. 0 is one set for all.
         order : str
-            ``"serial"``: the device runs the work-items of a group one after another. The loop over work-items is
-            outside of all loops, or inside each loop if there are barriers. ``"lockstep"``: all work-items along l.0
-            run each instruction together. ``"vectors"``: vectors of as many work-items as a sub-group run together,
+            If ``"serial"``, the device runs the work-items of a group one after another. The loop over work-items is
+            outside of all loops, or inside each loop if there are barriers. If ``"lockstep"``, all work-items along l.0
+            run each instruction together. If ``"vectors"``, vectors of as many work-items as a sub-group run together,
             and the vectors along l.0 run one after another.
         """
         _check_choice("order", order, ORDERS)
@@ -353,7 +353,7 @@ class KernelCounts(FrozenValue):
         return traffic_plan(self._cardinalities, order, self.subgroup_size, self.parameters)
 
     def idle_lanes(self) -> Count:
-        """Return the idle lanes: lanes without a work-item, and work-items that execute no operation and no access."""
+        """Return the number of idle lanes. These have no work-item, or one without operations and accesses."""
         slots = (self.subgroup_size * self.sub_groups()).labelled("workitem")
         active = active_work_items(self._cardinalities)
         if active.exact:
@@ -361,7 +361,7 @@ class KernelCounts(FrozenValue):
         return slots.labelled("workitem", exact=False, reasons=active.reasons)
 
     def depth(self) -> tuple[OperationCount, ...]:
-        """Return the operations on the longest chain of dependences of a work-item; parallel inames count once."""
+        """Return the operations on the longest dependence chain of a work-item. Parallel inames count once."""
         chain = self.flow.depth.rows
         return tuple(OperationCount(row.where, row.kind, row.count) for row in chain if row.is_operation)
 
@@ -373,23 +373,23 @@ class KernelCounts(FrozenValue):
         return sites
 
     def barriers(self, scope: str = "local") -> Count:
-        """Return the number of executed barriers, each counted once for every work-item, idle ones included."""
+        """Return the number of executed barriers. Each counts once for every work-item, also for idle work-items."""
         return total(row.count for row in self.barrier_table if row.scope == scope)
 
     def launches(self) -> Count:
-        """Return the launches of device kernels."""
+        """Return the number of launches of device kernels."""
         return total((row.launches for row in self.launch_table), "launch")
 
     def work_groups(self) -> Count:
-        """Return the work-groups started."""
+        """Return the number of work-groups that are started."""
         return total((row.work_groups for row in self.launch_table), "workgroup")
 
     def work_items(self) -> Count:
-        """Return the work-items started, including idle ones."""
+        """Return the number of work-items that are started. Idle work-items count too."""
         return total(row.work_items() for row in self.launch_table)
 
     def sub_groups(self) -> Count:
-        """Return the sub-groups started; the last one of a group may be partly filled."""
+        """Return the number of sub-groups that are started. The last sub-group of a group may be partly filled."""
         return total((row.sub_groups(self.subgroup_size) for row in self.launch_table), "subgroup")
 
     def _arrays(self) -> tuple[str, ...]:
@@ -418,12 +418,12 @@ class KernelCounts(FrozenValue):
         return f"{self.name}({', '.join(self.parameters)})"
 
     def to_frame(self, sizes: Mapping[str, int] | None = None, /, **more_sizes: int) -> DataFrame:
-        """Return a pandas table with a row for each count; if all sizes are given, with a column ``value``."""
+        """Return a pandas table with a row for each count. If all sizes are given, it has a column ``value``."""
         at = {**(sizes or {}), **more_sizes}
         return data_frame(rows.records(self, at), (*rows.COLUMNS, "value") if at else rows.COLUMNS)
 
     def to_json(self) -> dict[str, Any]:
-        """Return a dictionary for JSON, of schema ``perfmodel.counts/1``."""
+        """Return a dictionary for JSON, with the schema ``perfmodel.counts/1``."""
         source = self.source
         tables = {name: list(map(rows.write_row, getattr(self, name))) for name in rows.TABLES}
         return {
@@ -438,7 +438,7 @@ class KernelCounts(FrozenValue):
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> KernelCounts:
-        """Read what :meth:`to_json` wrote; another schema, or a missing or mistyped part, raises a DocumentError."""
+        """Read what :meth:`to_json` wrote. Another schema, or a missing or mistyped part, raises a DocumentError."""
         if document.get("schema") != SCHEMA:
             raise errors.DocumentError(
                 f"has schema {document.get('schema')!r}; this version reads {SCHEMA!r}", "count the kernel again"
@@ -456,7 +456,7 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the canonical JSON, equal for the same generated code (which may vary with ``PYTHONHASHSEED``)."""
+        """Return a SHA-256 of the JSON, equal for equal generated code. ``PYTHONHASHSEED`` may change that code."""
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -1,7 +1,8 @@
-"""Addresses of the lanes of sub-groups at given sizes, and the lanes that are active.
+"""The addresses of the lanes of sub-groups at given sizes, and the lanes that are active.
 
-The points of an access are a product of sets, one for each group of inames coupled by tests or floors of the address.
-Equal patterns of lanes are stored once, with a weight. Addresses are compared modulo a *period*, such as a sector.
+A *pattern* is the addresses of a work-group's lanes in one execution of an access. Equal patterns are stored once, with
+a weight. Addresses are compared modulo a *period*, such as a sector. The points are a product of sets over groups of
+inames. Tests, and floors of the address, couple the inames of a group.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LanePatterns:
-    """Patterns of the lanes of a work-group, with numbers of executions."""
+    """The patterns of an access, with their numbers of executions."""
 
     addresses: Ints  # (n_patterns, work-items): relative to a multiple of the period, `IDLE` for inactive lanes [B]
     weights: Floats  # (n_patterns,): executions of each pattern
 
     def segments(self, subgroup: int, size: int, segment: int) -> float:
-        """Return the segments that accesses of `size` bytes touch, as a mean over executions by sub-groups."""
+        """Return how many segments accesses of ``size`` bytes touch, as a mean over executions by sub-groups."""
         lanes = self._of_sub_groups(subgroup)
         active = lanes != IDLE
         parts = [*range(0, size, segment), size - 1]
@@ -75,20 +76,20 @@ def _distinct(values: Ints) -> NDArray[np.bool_]:
 
 
 def values_at(function: isl.Map, columns: Mapping[str, Ints], count: int) -> Ints:
-    """Return the values, at some points, of a map that has one output dimension and no parameters."""
+    """Return the values of a map at some points. The map has one output dimension and no parameters."""
     polynomial = isl.PwQPolynomial.from_pw_aff(isl.PwMultiAff.from_map(function).get_pw_aff(0))
     program = quasi_polynomial_of(polynomial.move_dims(PARAM, 0, IN, 0, polynomial.dim(IN)))
     return np.rint(evaluated(program, [columns[name] for name in program.parameters], count)).astype(np.int64)
 
 
 def value_of(function: isl.PwQPolynomial, sizes: Mapping[str, int]) -> int:
-    """Return the value of a function at the sizes; a parameter without a size, such as an offset, is 0."""
+    """Return the value of a function at the sizes. A parameter without a size, such as an offset, is 0."""
     program = quasi_polynomial_of(function)
     return int(program.exact(*(sizes.get(name, 0) for name in program.parameters)))
 
 
 def addresses(access: Access, cells: isl.Map, points: isl.Set, sizes: Mapping[str, int]) -> isl.Map:
-    """Return the map from an access's points to addresses [access size]; a CountError if a point has several cells."""
+    """Return the map from an access's points to addresses [access size]. A point with several cells is a CountError."""
     cells = at_sizes(cells, sizes).intersect_domain(points)
     if not cells.is_single_valued():
         problem = f"one access to '{access.array}' reaches several cells at once"
@@ -103,7 +104,7 @@ def addresses(access: Access, cells: isl.Map, points: isl.Set, sizes: Mapping[st
 def lane_patterns(
     domain: Domain, access: Access, launch: Launch, sizes: Mapping[str, int], period: int
 ) -> LanePatterns | None:
-    """Return the patterns of an access at some sizes; None if they are unknown or have too many points."""
+    """Return the patterns of an access at some sizes, or None if they are unknown or have too many points."""
     if access.cells is None or domain.tied or domain.trips is not None:
         return None
     whole = completed(domain, launch, groups=False)
@@ -150,7 +151,7 @@ def lane_patterns(
 def _moved(
     points: isl.Set, address: isl.Map, ranges: Mapping[str, Ints], order: list[str], start: int, octets: int
 ) -> Ints:
-    """Return address changes [B] for all values of the inames in ``order``, last fastest; `IDLE` outside of the set."""
+    """Return address changes [B] for all values of the inames in ``order``. Outside of the set they are `IDLE`."""
     grid = [axis.ravel() for axis in np.meshgrid(*(ranges[name] for name in order), indexing="ij")]
     number = len(grid[0])
     columns = {name: np.broadcast_to(values[:1], number) for name, values in ranges.items()}
@@ -163,7 +164,7 @@ def _moved(
 
 
 def _indices(axes: list[tuple[int, Ints]], shape: tuple[int, ...]) -> Ints:
-    """Return the index of each work-item among the local ids of some axes, slowest first; -1 if outside."""
+    """Return the index of each work-item among the local ids of some axes, slowest first. Outside it is -1."""
     items = np.arange(prod(shape))
     index, outside = np.zeros_like(items), np.zeros(items.shape, np.bool_)
     for axis, values in axes:
@@ -185,7 +186,7 @@ def _alike(rows: Ints, weights: Floats, period: int) -> tuple[Ints, Floats]:
 
 
 def _coupled(points: isl.Set, names: list[str], address: isl.Aff) -> list[set[str]]:
-    """Return groups of inames such that the points are a product, and the address a sum, over the groups."""
+    """Return groups of inames. Over these groups, the points are a product, and the address is a sum."""
     couplings = [_involved(address.get_div(k), names) for k in range(address.dim(DIV))]
     basics = points.compute_divs().coalesce().get_basic_sets()
     for constraint in basics[0].get_constraints() if len(basics) == 1 else ():

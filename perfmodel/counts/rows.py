@@ -25,7 +25,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class OperationCount:
-    """Real operations of one type and kind, executed by all work-items of the launch sequence."""
+    """Real operations of one type and kind. All work-items of the launch sequence execute them."""
 
     dtype: str  # as ``float32``
     kind: str  # as ``add``
@@ -36,10 +36,10 @@ class OperationCount:
 class AccessCount:
     """Accesses to one array in one direction with one lane stride.
 
-    ``stride`` is the distance between neighbouring lanes' addresses [access size], 0 for ``indirect`` accesses, whose
-    address depends on data. ``footprint`` is the number of distinct cells of the array in this direction; ``filled``
-    includes the gaps between these cells for this stride (None if the stride is below 2, or the cells are unknown).
-    ``footprint`` and ``filled`` are counted at their first use.
+    ``stride`` is the distance between neighbouring lanes' addresses [access size]. It is 0 for ``indirect`` accesses,
+    whose address depends on data. ``footprint`` is the number of distinct cells in this direction. ``filled`` includes
+    the gaps that this stride leaves between these cells. If the stride is below 2, or the cells are unknown, ``filled``
+    is None. ``footprint`` and ``filled`` are counted at their first use.
     """
 
     space: str
@@ -69,7 +69,7 @@ class AccessCount:
             return vars(self)[name]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields, all counted, for a copy or another process."""
+        """Return the fields for a copy or another process. All fields are counted first."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -94,7 +94,7 @@ class LaunchCount:
         return self._in_groups(prod(self.group_shape), "workitem")
 
     def sub_groups(self, size: int) -> Count:
-        """Return the sub-groups started, including partly filled ones."""
+        """Return the number of sub-groups that are started. Partly filled sub-groups count too."""
         return self._in_groups(-(-prod(self.group_shape) // size), "subgroup")
 
     def _in_groups(self, amount: int, granularity: str) -> Count:
@@ -103,7 +103,7 @@ class LaunchCount:
 
 @dataclass(frozen=True)
 class LaunchShape:
-    """Resources of a launch."""
+    """The resources of a launch."""
 
     group_shape: tuple[int, ...]  # work-items along l.0, l.1, ....
     local_bytes: int  # of the local arrays of a work-group
@@ -123,12 +123,12 @@ class Utilization:
 
 
 def matches(row: object, wanted: Mapping[str, object]) -> bool:
-    """Whether a row or an access has the wanted attributes; None means any value."""
+    """Return whether a row or an access has the wanted attributes. None means any value."""
     return all(value is None or value == getattr(row, name) for name, value in wanted.items())
 
 
 def total(counts: Iterable[Count], granularity: str = "workitem") -> Count:
-    """Return the sum of counts; an empty sum has the given granularity."""
+    """Return the sum of counts. An empty sum has the given granularity."""
     number: Count | None = None
     for _, group in groupby(counts, key=id):  # equal counts of one domain: isl scales faster than it adds
         same = list(group)
@@ -147,7 +147,6 @@ TABLES: Mapping[str, type[Any]] = MappingProxyType({
 
 
 def write_row(row: Any) -> dict[str, Any]:
-    """Return a row, or a launch's shape, as a dictionary for JSON."""
     values = {field.name: getattr(row, field.name) for field in fields(row)}
     return {
         name: value.to_json() if isinstance(value, Count) else list(value) if isinstance(value, tuple) else value
@@ -156,7 +155,7 @@ def write_row(row: Any) -> dict[str, Any]:
 
 
 def read_row(kind: type[Row], data: Mapping[str, Any]) -> Row:
-    """Read a row that :func:`write_row` wrote; a missing, unknown or mistyped part is a TypeError."""
+    """Read a row that :func:`write_row` wrote. A missing, unknown or mistyped part is a TypeError."""
     row = kind(**{
         name: Count.from_json(value) if isinstance(value, Mapping)
         else tuple(value) if isinstance(value, list) else value
@@ -198,14 +197,14 @@ def reading_counts() -> Iterator[None]:
 
 
 def size_types(types: Any) -> dict[str, str]:
-    """Return the types of arguments by name; raise a DocumentError if one is not an integer type."""
+    """Return the types of arguments by name. Raise a DocumentError if one is not an integer type."""
     if not isinstance(types, dict) or not all(isinstance(kind, str) and kind in INTEGERS for kind in types.values()):
         raise DocumentError(f"has types = {shortened(types)}; each argument must have one of {', '.join(INTEGERS)}")
     return types
 
 
 def lanes_of(size: Any) -> int:
-    """Return the size of sub-groups; raise a DocumentError if it is invalid."""
+    """Return the size of sub-groups. Raise a DocumentError if it is invalid."""
     if type(size) is not int or not 1 <= size <= MOST_LANES:
         raise DocumentError(f"has subgroup_size = {shortened(size)}; it must be an integer from 1 to {MOST_LANES}")
     return size
@@ -232,7 +231,7 @@ def _shown(counts: Any) -> Iterator[tuple[dict[str, Any], Count]]:
 
 
 def records(counts: Any, sizes: Mapping[str, int]) -> Iterator[dict[str, Any]]:
-    """Yield rows of :data:`COLUMNS`, with the ``value`` of each count if sizes are given."""
+    """Yield rows of :data:`COLUMNS`. If sizes are given, the rows have the ``value`` of each count."""
     for known, count in _shown(counts):
         row = {**dict.fromkeys(COLUMNS, ""), "bits": None, **known, "count": str(count), "exact": count.exact}
         row["granularity"] = count.granularity

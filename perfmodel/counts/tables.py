@@ -23,7 +23,7 @@ PARAM = isl.dim_type.param
 
 
 def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: float = 1.0) -> KernelCounts:
-    """Return the counts of a program (Algorithm 1), each distinct set counted once."""
+    """Return the counts of a program (Algorithm 1). Each distinct set is counted once."""
     cardinalities = Cardinalities(program, subgroup_size, budget)
     launches = tuple(
         LaunchCount(launch.name, launch.group_shape, cardinalities.repeats(i), cardinalities.work_groups(i))
@@ -100,7 +100,7 @@ def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[Acce
 def _executions(
     domain: Domain, access: Access, cardinalities: Cardinalities
 ) -> list[tuple[LaneStride | None, Count]]:
-    """Return the executions of an access for each of its lane strides (None if the stride depends on data)."""
+    """Return the executions of an access for each lane stride. If the stride depends on data, it is None."""
     whole = cardinalities.count(domain)
     if len(access.lane_stride) < 2:
         return [(access.lane_stride[0] if access.lane_stride else None, whole)]
@@ -120,7 +120,7 @@ def _distance(stride: LaneStride | None) -> Count:
 def _cells(
     footprint: Callable[[], Footprint], sample: Access, stride: LaneStride | None
 ) -> tuple[Count | None, Count | None]:
-    """Return the distinct cells and, for a stride above 1 in global memory, the same cells with their gaps filled."""
+    """Return the distinct cells, and the same cells with gaps filled for a stride above 1 in global memory."""
     cells = footprint()  # for private arrays too: it changes the domains in place, and the counts' hash depends on them
     if sample.space == "private":
         return None, None
@@ -132,7 +132,7 @@ _by_launch: WeakKeyDictionary[KernelCounts, tuple[KernelCounts, ...]] = WeakKeyD
 
 
 def by_launch(counts: KernelCounts) -> tuple[KernelCounts, ...]:
-    """Return the counts of each launch, with all its repeats; they add up to the kernel's counts."""
+    """Return the counts of each launch with all its repeats. Their sum is the kernel's counts."""
     if len(counts.launch_table) < 2:
         return (counts,)
     if counts not in _by_launch:

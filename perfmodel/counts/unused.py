@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class Report(NamedTuple):
-    """Statistics of one kernel."""
+    """The statistics of one kernel."""
 
     unused: tuple[str, ...]  # the given statistics that a kernel does not use
     keys: tuple[str, ...]  # the keys that it has
@@ -26,18 +26,17 @@ _REPORTS: ContextVar[list[Report] | None] = ContextVar("_REPORTS", default=None)
 
 
 def spaceless(key: str) -> str:
-    """Return the key of a statistic without spaces: spaces do not matter when keys are compared."""
+    """Return the key of a statistic without spaces. Spaces do not matter when keys are compared."""
     return key.replace(" ", "")
 
 
 def unused(statistics: Collection[str], keys: Collection[str]) -> tuple[str, ...]:
-    """Return the statistics that are not among a kernel's keys."""
     used = set(map(spaceless, keys))
     return tuple(key for key in statistics if spaceless(key) not in used)
 
 
 def report(*found: Report) -> None:
-    """Warn of statistics that no kernel uses; a block of :func:`statistics_of_variants` warns at its end."""
+    """Warn of statistics that no kernel uses. A block of :func:`statistics_of_variants` warns at its end."""
     collected = _REPORTS.get()
     if collected is not None:
         collected.extend(found)

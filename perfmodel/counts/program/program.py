@@ -16,7 +16,7 @@ from perfmodel.values import FrozenValue
 
 @dataclass(frozen=True)
 class Run:
-    """Execution of an instruction."""
+    """The execution of an instruction."""
 
     instruction: str  # its identifier
 
@@ -30,7 +30,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class Loop:
-    """A sequential (or unrolled) loop over an iname."""
+    """A loop over an iname. The loop is sequential or unrolled."""
 
     iname: str
     body: tuple[Node, ...]
@@ -61,12 +61,12 @@ def instructions_in(node: Node) -> Iterator[str]:
 
 
 def has_barrier(node: Node) -> bool:
-    """Whether the node is a barrier or has one below it."""
+    """Return whether the node is a barrier or has a barrier below it."""
     return isinstance(node, Wait) or (isinstance(node, (Loop, DeviceKernel)) and any(map(has_barrier, node.body)))
 
 
 def device_kernels(nodes: Iterable[Node]) -> Iterator[DeviceKernel]:
-    """Yield the device kernels below some nodes, in schedule order: one for each launch of a program."""
+    """Yield the device kernels below some nodes, in schedule order. There is one for each launch of a program."""
     for node in nodes:
         if isinstance(node, DeviceKernel):
             yield node
@@ -96,7 +96,7 @@ Operand = int | str
 
 
 class Computed(NamedTuple):
-    """An operation of an instruction and its operands."""
+    """An operation of an instruction, and its operands."""
 
     number: int  # among the operations of the instruction
     dtype: str
@@ -106,7 +106,7 @@ class Computed(NamedTuple):
 
 
 class Write(NamedTuple):
-    """Where a statement stores its result."""
+    """The place where a statement stores its result."""
 
     variable: str
     cell: Cell
@@ -115,7 +115,7 @@ class Write(NamedTuple):
 
 @dataclass(frozen=True)
 class Step:
-    """One statement: what it reads and writes, and the operations and accesses of one execution."""
+    """One statement: the cells that it reads and writes, and the operations and accesses of one execution."""
 
     name: str  # identifier of the instruction, as in the schedule
     reads: tuple[Read, ...]  # the values that it needs, also for its guards and data-dependent indices
@@ -127,7 +127,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Dataflow(FrozenValue):
-    """All statements of a kernel in the order of the schedule."""
+    """All statements of a kernel, in the order of the schedule."""
 
     steps: tuple[Step, ...]
     unrolled: tuple[str, ...] = ()  # inames of loops that the generated code writes out, or that are lanes of a vector
@@ -135,7 +135,6 @@ class Dataflow(FrozenValue):
 
     @cached_property
     def by_name(self) -> Mapping[str, Step]:
-        """The steps by their identifiers."""
         return {step.name: step for step in self.steps}
 
 
@@ -150,7 +149,7 @@ class Launch:
 
     @property
     def group_size(self) -> int:
-        """Work-items in a work-group."""
+        """The number of work-items in a work-group."""
         return prod(self.group_shape)
 
 
@@ -172,12 +171,12 @@ class Domain(FrozenValue):
 
     @property
     def factor(self) -> Fraction:
-        """The factor from statistics for the number of points."""
+        """The factor by which statistics change the number of points."""
         return self.chance if self.trips is None else self.trips * self.chance
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Reasons why it is unknown which work-items execute the statement; statistics only give their number."""
+        """The reasons why it is unknown which work-items execute the statement. Statistics only give their number."""
         if self.exact and self.chance == 1 and self.trips is None:
             return ()
         return self.reasons or ("data decide which work-items execute it",)
@@ -188,7 +187,7 @@ class Domain(FrozenValue):
 
     @cached_property
     def with_loops(self) -> isl.Set:
-        """The points with an additional dimension, without bounds, for each loop in ``trips``."""
+        """The points with one more dimension for each loop in ``trips``. These dimensions have no bounds."""
         points = self.points.add_dims(isl.dim_type.set, len(self.means))
         for position, (name, _) in enumerate(self.means, len(self.names)):
             points = points.set_dim_name(isl.dim_type.set, position, name)
@@ -218,7 +217,7 @@ SPAN = ":span"  # the suffix of an array's name in the key of its span in ``stat
 
 
 class Statistic(NamedTuple):
-    """A statistic from the user, and its upper bound: the product of the numbers of points of some sets."""
+    """A statistic from the user. Its upper bound is the product of the numbers of points of some sets."""
 
     key: str
     value: Fraction
@@ -226,7 +225,7 @@ class Statistic(NamedTuple):
 
 
 class IndexSpan(NamedTuple):
-    """The locality of data-dependent indices: one work-item's indices lie in a window of ``indices`` indices."""
+    """The locality of data-dependent indices. One work-item's indices lie in a window of ``indices`` indices."""
 
     indices: Fraction
     axes: tuple[int, ...]  # the array's axes with data-dependent indices
@@ -234,7 +233,7 @@ class IndexSpan(NamedTuple):
 
 @dataclass(frozen=True)
 class Access:
-    """One load or store at each instance; addresses are in units of the access."""
+    """One load or store at each instance. Addresses are in units of the access."""
 
     space: str  # "global", "constant", "local" or "private"
     direction: str  # "load" or "store"
@@ -258,7 +257,7 @@ class Access:
     drifts: bool = False  # whether the first value of such a loop depends on data
 
     def shifted(self, sizes: Mapping[str, int]) -> int:
-        """Return the part of the address, at some sizes, that comes from the argument for the array's offset."""
+        """Return the part of the address that comes from the argument for the array's offset, at some sizes."""
         return 0 if self.shift is None else self.shift[1] * sizes.get(self.shift[0], 0)
 
     @property
@@ -269,7 +268,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Statement:
-    """Operations and accesses of one instruction, or of a test, that are executed at the points of one domain."""
+    """The operations and accesses of an instruction or a test. They are executed at the points of one domain."""
 
     domain: Domain
     operations: tuple[Operation, ...]
@@ -281,7 +280,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class BarrierSite:
-    """A barrier: ``points`` are the values of loops and group axes at which a group executes it."""
+    """A barrier. ``points`` are the values of loops and group axes at which a group executes it."""
 
     launch: int
     scope: str
@@ -294,7 +293,7 @@ class BarrierSite:
 
 @dataclass(frozen=True)
 class Program:
-    """A scheduled kernel: the input of all counters."""
+    """A scheduled kernel. It is the input of all counters."""
 
     name: str
     parameters: tuple[str, ...]

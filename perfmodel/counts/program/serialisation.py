@@ -1,4 +1,4 @@
-"""A program as JSON and back. Objects of isl are written as their texts."""
+"""A program as JSON and back. Objects of isl are written as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPTIONAL = ("reasons", "shift", "walks", "span", "means", "along", "moves", "dri
 
 
 def write_program(program: Program) -> Json:
-    """Return a JSON-able dictionary from which :func:`read_program` makes an equal program."""
+    """Return a dictionary for JSON. :func:`read_program` makes an equal program from this dictionary."""
     domains = {statement.domain: None for statement in (*program.statements, *program.decisions)}
     numbers = {domain: number for number, domain in enumerate(domains)}
     statements, decisions = (

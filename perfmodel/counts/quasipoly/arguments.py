@@ -31,7 +31,7 @@ HARDER = 20  # operations of a set at given sizes, relative to the limit of a fo
 
 
 def size_error(name: str, problem: str, allowed: Iterable[str]) -> SizeError:
-    """Return the error to raise for a size parameter; `allowed` are the kernel's parameters."""
+    """Return the error for a size parameter. ``allowed`` are the kernel's parameters."""
     return SizeError(
         f"size parameter '{name}' {problem}; the kernel's parameters are: {listed(allowed)}",
         f"give each a non-negative integer, as in {name}=1024", name=name,
@@ -57,7 +57,7 @@ def left_out(name: str, allowed: tuple[str, ...]) -> SizeError:
 
 
 def given_size(name: str, value: Any, allowed: tuple[str, ...] = ()) -> Any:
-    """Return a size or a list of sizes unchanged; convert other containers, such as pandas' series, to an array."""
+    """Return a size or a list of sizes unchanged. Return another container, such as pandas' series, as an array."""
     if type(value) is int:
         return value
     if isinstance(value, np.ma.MaskedArray) and (masked := int(np.ma.getmaskarray(value).sum())):
@@ -73,7 +73,7 @@ def given_size(name: str, value: Any, allowed: tuple[str, ...] = ()) -> Any:
 
 
 def check_exact(name: str, value: Any, allowed: tuple[str, ...], dtype: str = "") -> None:
-    """Raise a SizeError if one of the sizes is above 2**53, or above what an integer type holds."""
+    """Raise a SizeError if one of the sizes is above 2**53, or above the largest number of the type ``dtype``."""
     several = isinstance(value, np.ndarray | list | tuple)
     low, high = _LIMITS.get(dtype, (0, EXACT))
     try:
@@ -123,14 +123,14 @@ class SummandsAtSizes:
         return key
 
     def at(self, sizes: Mapping[str, int]) -> Number:
-        """Return the value at one size; a CountError if that takes more work than is allowed."""
+        """Return the value at one size. Raise a CountError if that takes more work than is allowed."""
         for name in self.parameters:
             if name not in sizes:
                 raise left_out(name, self.parameters)
         return self._value(*(int(sizes[name]) for name in self.parameters))
 
     def at_arrays(self, sizes: Mapping[str, NDArray[np.int64]]) -> NDArray[np.float64]:
-        """Return the values at arrays of sizes, which are broadcast."""
+        """Return the values at arrays of sizes, which are broadcast together."""
         shape = np.broadcast_shapes(*(np.shape(value) for value in sizes.values()))
         columns = [np.broadcast_to(sizes[name], shape).ravel().tolist() for name in self.parameters]
         if not columns:
@@ -153,7 +153,7 @@ def parameters_of(part: isl.Set | isl.Map | isl.PwQPolynomial) -> list[str]:
 
 
 def held(points: Points, values: Mapping[str, int], kind: isl.dim_type = PARAM) -> Points:
-    """Return a set or map with fixed values of its parameters, or of its dimensions of another kind."""
+    """Return a set or map with fixed values of its parameters. ``kind`` may be another kind of dimension."""
     for name, value in values.items():
         index = points.find_dim_by_name(kind, name)
         if index >= 0:
@@ -167,7 +167,7 @@ def at_sizes(points: Points, sizes: Mapping[str, int]) -> Points:
 
 
 def points_at(points: isl.Set, sizes: Mapping[str, int]) -> int:
-    """Return the number of points of a set at given sizes; a CountError for an infinite set or too much work."""
+    """Return the number of points of a set at sizes. Raise a CountError for an infinite set or too much work."""
     points = at_sizes(points, sizes)
     if not points.is_bounded():
         raise unbounded(str(points))
@@ -186,7 +186,7 @@ def points_at(points: isl.Set, sizes: Mapping[str, int]) -> int:
 
 
 def _listed(points: isl.Set) -> int:
-    """Return the number of points of a set from a list of them, which is fast for few points in many pieces."""
+    """Return the number of points of a set from a list of points. That is fast for few points in many pieces."""
     distinct: set[str] = set()
     for piece in points.get_basic_sets():
         listed: list[isl.Point] = []

@@ -30,21 +30,21 @@ PARAMETER = re.compile(r"\{ [^\W\d]\w* \}$")
 class Count:
     """How often something happens, as a function of the size parameters.
 
-    It is ``sum_k c_k prod_j x_j^(e_jk)`` on each of finitely many pieces, with rational ``c_k`` and atoms ``x_j`` that
-    are parameters or floors of affine forms in them (section 3.2 of Stevens and Klöckner). Values are immutable. ``==``
-    compares functions on the common assumptions, so counts are not hashable.
+    The function consists of finitely many pieces. On each piece it is ``sum_k c_k prod_j x_j^(e_jk)`` with rational
+    ``c_k``. The atoms ``x_j`` are parameters, or floors of affine forms in parameters (section 3.2 of Stevens and
+    Klöckner). Values are immutable. ``==`` compares functions on the common assumptions, so counts are not hashable.
 
     Parameters
     ----------
     number : Cardinality or islpy.PwQPolynomial
         The function, over parameters only.
     assumptions : islpy.Set, optional
-        The parameter values for which the count holds; other values cannot be evaluated.
+        The parameter values for which the count holds. The count cannot be evaluated at other values.
     granularity : str
         What is counted: ``"workitem"`` (executions by work-items), ``"subgroup"``, ``"workgroup"``, ``"launch"``,
         ``"cell"`` or ``"line"``. Counts of different granularities cannot be added.
     reasons : tuple of str
-        Why the count is not exact, where that is known; ``str`` shows them.
+        The known reasons why the count is not exact. ``str`` shows these reasons.
 
     Examples
     --------
@@ -70,12 +70,12 @@ class Count:
 
     @property
     def exact(self) -> bool:
-        """Whether the count is exact; otherwise it is an upper bound."""
+        """Whether the count is exact. If not, the count is an upper bound."""
         return self.number.exact
 
     @property
     def unexpanded(self) -> tuple[Unexpanded, ...]:
-        """The summands without a formula, which are evaluated at given sizes."""
+        """The summands without a formula. They are evaluated at given sizes."""
         return self.number.unexpanded
 
     @classmethod
@@ -167,12 +167,12 @@ class Count:
         return Count(number, assumptions, self.granularity, reasons, _multiple=(self, factor))
 
     def times(self, other: Count) -> Count:
-        """Return the product of the functions, with this count's granularity."""
+        """Return the product of the functions. It has the granularity of this count."""
         number = self.number.times(other.number)
         return Count(number, self._common_assumptions(other), self.granularity, self.reasons + other.reasons)
 
     def labelled(self, granularity: str, exact: bool | None = None, reasons: Iterable[str] = ()) -> Count:
-        """Return the same function with another granularity; append `reasons`, and replace `exact` if given."""
+        """Return the same function with another granularity and more ``reasons``. ``exact`` is replaced if given."""
         number = self.number if exact is None else replace(self.number, exact=exact)
         return Count(number, self.assumptions, granularity, (*self.reasons, *reasons))
 
@@ -199,7 +199,7 @@ class Count:
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:
-        """The size parameters that the count depends on, sorted."""
+        """The sorted names of the size parameters that the count depends on."""
         if self._multiple and self._multiple[1]:
             return self._multiple[0].parameters
         written_out = set(arguments.parameters_of(self.polynomial))
@@ -207,7 +207,7 @@ class Count:
 
     @property
     def is_parameter(self) -> bool:
-        """Whether the count equals one parameter, such as n, but not 2*n or n*m."""
+        """Whether the count equals one parameter: n, but not 2*n or n*m."""
         values = [str(value) for _, value in self.polynomial.get_pieces()]
         return bool(values) and not self.unexpanded and all(PARAMETER.search(value) for value in values)
 
@@ -228,10 +228,10 @@ class Count:
         return printing.indicator_of(self.assumptions)
 
     def __call__(self, **sizes: int) -> Number:
-        """Return the value at one size: an int, or a Fraction where statistics enter.
+        """Return the value at one size. The value is an int, or a Fraction if statistics enter.
 
-        It raises a SizeError for a missing or invalid size, an AssumptionError for a size that breaks the assumptions,
-        and a CountError for a value that is infinite or takes too much work.
+        A missing or invalid size raises a SizeError. A size that breaks the assumptions raises an AssumptionError. A
+        value that is infinite or takes too much work raises a CountError.
         """
         value = self._formula_at(sizes)
         return value + self._summands.at(sizes) if self.unexpanded else value
@@ -266,11 +266,11 @@ class Count:
         return tuple(dict.fromkeys((*self.function.parameters, *self.allowed.parameters)))
 
     def at(self, **sizes: int) -> Count:
-        """Return the value at one size as a constant count, with its exactness and reasons."""
+        """Return the value at one size as a constant count, with the exactness and the reasons of this count."""
         return Count.constant(self(**sizes)).labelled(self.granularity, self.exact, self.reasons)
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
-        """Return the values at arrays of sizes, broadcast together, with a relative error of at most 1e-12."""
+        """Return the values at arrays of sizes, which are broadcast together. The relative error is at most 1e-12."""
         function, allowed, arrays = self.function, self.allowed, {}
         for name in self._all_parameters:
             if name not in sizes:
@@ -303,7 +303,7 @@ class Count:
 
 
 def given(document: Mapping[str, Any], name: str, kind: type[Any], each: type[Any] = object) -> Any:
-    """Return a part of a document; raise a DocumentError unless the part, and each item of a list, has the type."""
+    """Return a part of a document. Raise a DocumentError if the part, or an item of a list, has another type."""
     part = document[name]
     if not isinstance(part, kind) or (kind is list and not all(isinstance(item, each) for item in part)):
         raise errors.DocumentError(f"has {name} = {shortened(part)}, which is of another type")

@@ -1,4 +1,4 @@
-"""Distinct counts, which one function evaluates together."""
+"""Distinct counts that one function evaluates together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class JointCounts(tuple[Count, ...]):
     """Counts that are evaluated at the same sizes."""
 
     def at(self, sizes: Mapping[str, int]) -> tuple[Number, ...]:
-        """Return each count's value at one size, or raise as a Count does; sizes are checked once for all counts."""
+        """Return each count's value at one size, or raise as a Count does. Sizes are checked once for all counts."""
         function, parameters = self._function
         if sizes.keys() >= {*parameters} and all(type(value) is int and value >= 0 for value in sizes.values()):
             values = function(*[sizes[name] for name in parameters])
@@ -34,7 +34,7 @@ class JointCounts(tuple[Count, ...]):
 
     @cached_property
     def _function(self) -> tuple[Callable[..., tuple[Number, ...]], tuple[str, ...]]:
-        """The function that returns the values of all counts, then 1 or 0 for each of their assumptions."""
+        """The function that returns the values of all counts, then 1 or 0 for the assumptions of each count."""
         return together([*(count.function for count in self), *dict.fromkeys(count.allowed for count in self)])
 
     @cached_property
@@ -43,24 +43,22 @@ class JointCounts(tuple[Count, ...]):
 
 
 class DistinctCounts:
-    """Assigns a position to each distinct count; comparing texts is faster than comparing functions with isl."""
+    """Assigns a position to each distinct count. Comparing texts is faster than comparing functions with isl."""
 
     def __init__(self) -> None:
         self.positions: dict[str, tuple[int, Count]] = {}
 
     def __call__(self, count: Count) -> int:
-        """Return the position of a count."""
         key = json.dumps(count.to_json(), sort_keys=True)
         return self.positions.setdefault(key, (len(self.positions), count))[0]
 
     def joint(self) -> JointCounts:
-        """Return the counts by their positions."""
         return JointCounts(count for _, count in self.positions.values())
 
 
 @dataclass(frozen=True, eq=False)
 class NamedCounts(FrozenValue):
-    """A tree of dataclasses, tuples and mappings that contain counts, evaluated as a whole."""
+    """A tree of dataclasses, tuples and mappings that contain counts. The tree is evaluated as a whole."""
 
     tree: Any
 
@@ -70,7 +68,7 @@ class NamedCounts(FrozenValue):
         return self._prepared[0]
 
     def at(self, sizes: Mapping[str, int]) -> Any:
-        """Return the tree with counts replaced by their values as floats."""
+        """Return the tree with each count replaced by its value as a float."""
         return self.with_values(self.counts.at(sizes))
 
     def with_values(self, values: Sequence[Number | float]) -> Any:
@@ -86,7 +84,7 @@ class NamedCounts(FrozenValue):
 
 
 def _builder(tree: Any, position: DistinctCounts) -> Build | None:
-    """Return a function that makes the tree from its counts' values; None if the tree contains no count."""
+    """Return a function that makes the tree from its counts' values, or None if the tree contains no count."""
     if isinstance(tree, Count):
         return itemgetter(position(tree))
     if isinstance(tree, tuple):

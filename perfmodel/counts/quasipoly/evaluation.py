@@ -1,8 +1,8 @@
-"""Piecewise quasi-polynomials, evaluated exactly at one point, and with NumPy at many, without isl.
+"""Piecewise quasi-polynomials. One point is evaluated exactly. Many points are evaluated with NumPy, without isl.
 
 A *piece* is a guard (a union of polytopes) and a polynomial. Both are functions of *atoms*: the parameters, and floors
-of affine forms in earlier atoms. Code is generated once. If 64-bit integers could overflow, the points are
-evaluated one by one with Python's integers.
+of affine forms in earlier atoms. Code is generated once. If 64-bit integers could overflow, the points are evaluated
+one by one with Python's integers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class IntegerSum(NamedTuple):
 
 @dataclass(frozen=True)
 class QuasiPolynomial(FrozenValue):
-    """Pieces over the atoms ``parameters + floors``; zero outside every piece."""
+    """Pieces over the atoms ``parameters + floors``. The value is zero outside every piece."""
 
     parameters: tuple[str, ...]
     floors: tuple[NamedFloor, ...]
@@ -65,7 +65,7 @@ class QuasiPolynomial(FrozenValue):
 
     @cached_property
     def exact(self) -> Callable[..., int | Fraction]:
-        """The compiled function of the parameters, in order."""
+        """The compiled function of the parameters, in the order of ``parameters``."""
         source = PythonSource(self.parameters, self.floors)
         return source.compiled("exact", [*_assignment("v", self, source), "return v"])
 
@@ -126,7 +126,7 @@ def _ratio(numerator: int, denominator: int) -> int | Fraction:
 def together(
     polynomials: Sequence[QuasiPolynomial]
 ) -> tuple[Callable[..., tuple[int | Fraction, ...]], tuple[str, ...]]:
-    """Return a function that evaluates quasi-polynomials together at one point, and its parameters."""
+    """Return a function that evaluates quasi-polynomials together at one point, and the function's parameters."""
     parameters = tuple(sorted({name for polynomial in polynomials for name in polynomial.parameters}))
     floors = tuple(dict.fromkeys(floor for polynomial in polynomials for floor in polynomial.floors))
     source = PythonSource(parameters, floors)
@@ -136,7 +136,7 @@ def together(
 
 
 def _assignment(name: str, polynomial: QuasiPolynomial, source: PythonSource) -> Iterator[str]:
-    """Yield lines that set a variable to the value of the first piece whose guard holds, or to zero."""
+    """Yield lines that set a variable. Its value is that of the first piece whose guard holds, or zero."""
     word = "if"
     for piece, total in zip(polynomial.pieces, polynomial.sums, strict=True):
         condition, value = source.guard(piece.guard), f"{name} = {source.sum(total)}"
@@ -149,7 +149,7 @@ def _assignment(name: str, polynomial: QuasiPolynomial, source: PythonSource) ->
 
 
 def evaluated(function: QuasiPolynomial, values: list[Ints], count: int) -> Floats:
-    """Return the values at ``count`` points; ``values`` has one array for each parameter."""
+    """Return the values at ``count`` points. ``values`` has one array for each parameter."""
     if not values:
         return np.full(count, float(function.exact()))
     if _fits(function, [int(np.abs(column).max(initial=0)) for column in values]):
@@ -178,7 +178,7 @@ def _at_arrays(function: QuasiPolynomial, values: list[Ints], result: Floats) ->
 
 
 def _fits(function: QuasiPolynomial, largest: list[int]) -> bool:
-    """Whether no affine form and no sum can exceed 64 bits."""
+    """Return whether affine forms and sums stay within 64 bits."""
     sizes = dict[Atom, int](zip(function.parameters, largest, strict=True))
 
     def size(form: AffineForm) -> int:

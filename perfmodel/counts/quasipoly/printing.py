@@ -1,4 +1,4 @@
-"""Counts as text, and conversion of isl's functions to :class:`QuasiPolynomial`."""
+"""The text of counts, and the conversion of isl's functions to :class:`QuasiPolynomial`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PARAM, DIV = isl.dim_type.param, isl.dim_type.div
 
 
 def as_text(function: QuasiPolynomial, exact: bool = True) -> str:
-    """Return for example ``n^2 if n >= 17; n if n <= 16``; an upper bound begins with ``<=``."""
+    """Return a text such as ``n^2 if n >= 17; n if n <= 16``. The text of an upper bound begins with ``<=``."""
     text = _Writer(function).all()
     if exact:
         return text
@@ -85,7 +85,7 @@ class _Writer:
         return f"{_joined(left)} {relation} {_joined(right)}"
 
     def remainder(self, form: AffineForm) -> tuple[str, int, int] | None:
-        """Return (r, sign, c) if the form is ``sign * r + c``, where r is the text ``f mod d``."""
+        """Return (r, sign, c) if the form is ``sign * r + c``, where r is the text ``f mod d``. Else return None."""
         parts = remainder_in(form, self.function.floors)
         if parts is None:
             return None
@@ -97,7 +97,7 @@ class _Writer:
 
 
 def remainder_in(form: AffineForm, floors: Iterable[NamedFloor]) -> tuple[NamedFloor, int, int] | None:
-    """Return (floor, sign, c) if the form is ``sign * (the remainder of the floor's division) + c``."""
+    """Return (floor, sign, c) if the form is ``sign * r + c``, with the remainder r of the floor's division."""
     for floor in floors:
         if floor.name in form:
             sign = -1 if form[floor.name] > 0 else 1
@@ -116,7 +116,7 @@ def fraction(value: isl.Val) -> Fraction:
 
 
 class _Translator:
-    """Converts pieces and collects their floors; a floor's name is its text in isl's notation."""
+    """Converts pieces and collects the floors in them. A floor's name is its text in isl's notation."""
 
     def __init__(self, space: isl.Space) -> None:
         self.parameters = tuple(space.get_dim_name(PARAM, k) for k in range(space.dim(PARAM)))
@@ -154,7 +154,7 @@ class _Translator:
         return Polytope((), tuple(equalities), tuple(inequalities))
 
     def always(self, form: AffineForm) -> bool:
-        """Whether ``form >= 0`` is one of the two constraints by which a floor is defined."""
+        """Return whether ``form >= 0`` is one of the two constraints by which a floor is defined."""
         parts = remainder_in(form, self.floors)
         if parts is None:
             return False
