@@ -1,4 +1,4 @@
-"""Exact symbolic counts of what a Loopy kernel executes; names are loaded at their first use."""
+"""Exact symbolic counts of what a Loopy kernel executes. Names are loaded at their first use."""
 
 import lazy_loader
 

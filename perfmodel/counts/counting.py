@@ -169,7 +169,6 @@ def _count(
 
 
 def _size_types(scheduled: lp.TranslationUnit, parameters: tuple[str, ...]) -> dict[str, str]:
-    """Return the types of size parameters other than ``int32``."""
     (entry,) = scheduled.entrypoints
     arguments = scheduled[entry].arg_dict
     types = {name: arguments[name].dtype.numpy_dtype.name if name in arguments else "" for name in parameters}

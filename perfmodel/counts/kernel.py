@@ -57,23 +57,23 @@ class KernelCounts(FrozenValue):
     assumptions : str
         The sizes for which the counts hold, in isl's notation.
     subgroup_size : int
-        Work-items in a sub-group.
+        The number of work-items in a sub-group.
     launch : LaunchShape
         The largest launch of the sequence.
     launch_table, operation_table, access_table, barrier_table : tuple
         The counts themselves.
     source : Program or mapping
-        The counted program, as a value or as JSON; :attr:`program` always returns the value.
+        The counted program, as a value or as JSON. :attr:`program` always returns the value.
     budget : float
-        Limit of the work for a formula, as given to :func:`perfmodel.count`.
+        The limit of the work for a formula, as given to :func:`perfmodel.count`.
     offsets : tuple of str
-        Arguments that only give the offset of an array. They are not sizes, and their default is 0.
+        Arguments that only give the offset of an array. These are not sizes, and their default is 0.
     untouched : tuple of str
         Array arguments that are not accessed.
     types : mapping of str to str
         Types of the size parameters whose arguments are not ``int32``.
     statistic_keys : tuple of str
-        Keys of ``statistics`` that the counts use, or that would make them more exact.
+        Keys of ``statistics`` that the counts use, or that would make the counts more exact.
     """
 
     name: str

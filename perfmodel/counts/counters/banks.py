@@ -1,9 +1,9 @@
 """Bank conflicts: how often local memory repeats an access of a sub-group.
 
 Local memory has banks, and each bank serves one word at a time. An access is repeated if lanes need different words of
-one bank. The factor beta of Karsin's dissertation (SPT model, chapter 3) is the number of these serialised accesses for
-each access of a sub-group. A *touch* is a lane of a sub-group and the distance of its address from the first lane's
-address. Executions with the same touches form one *kind*.
+one bank. The factor beta of Karsin's dissertation (SPT model, chapter 3) is the number of serialised accesses for
+each access of a sub-group. A *touch* is a lane of a sub-group, and the distance of its address from the first lane's
+address. Executions with the same touches form one *kind*. A *box* of lanes is a product of intervals of local ids.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _touches(domain: Domain, access: Access, launch: Launch, size: int) -> Itera
 
 
 def _lanes_of_sub_groups(axes: list[str], launch: Launch, size: int) -> Iterator[tuple[isl.Map, tuple[int, ...]]]:
-    """Yield maps from a group's instances to executions and lanes, each with the local ids of the first lane."""
+    """Yield maps from a group's instances to executions and lanes, and the local ids of the first lane."""
     names = [f"i{k}" for k in range(len(axes))]
     local = [names[axes.index(f"l.{axis}")] for axis in range(len(launch.group_shape))]
     others = [name for name in names if name not in local]
@@ -177,7 +177,6 @@ def _kinds(touches: isl.Map, octets: int, banks: int) -> list[tuple[isl.Set, lis
 
 
 def _never_conflict(touches: Iterable[Touch], octets: int, banks: int) -> bool:
-    """Return whether each bank serves only one word or only one lane."""
     if octets > WORD_BYTES:
         return False
     words, lanes = defaultdict[int, set[int]](set), defaultdict[int, set[Touch]](set)

@@ -95,7 +95,8 @@ class Footprint:
     def filled(self, stride: LaneStride) -> Count | None:
         """Return the number of cells if gaps are filled: the gaps that a lane stride leaves along the unit-stride axis.
 
-        For ``s`` cells along this axis it is ``|F + {0 .. s-1}|``, with the touched cells F. Else whole rows count.
+        If a lane moves by ``s`` cells along this axis, the result is ``|F + {0 .. s-1}|``, with the touched cells F. If
+        a lane moves along another axis, all cells of the touched rows count.
         """
         axis = self._sample.unit_axis
         if self._cells is None or axis is None:

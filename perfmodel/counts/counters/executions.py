@@ -1,4 +1,7 @@
-"""Numbers of executed instances at each granularity, and of active work-items."""
+"""Numbers of executed instances at each granularity, and of active work-items.
+
+A *box* of lanes is a product of intervals of local ids. A product of polytopes is a tuple of *factors*.
+"""
 
 from __future__ import annotations
 

@@ -158,8 +158,8 @@ def _known_steps(
 ) -> dict[int, int]:
     """Return the strides of the axes that form one row.
 
-    An axis is left out if its stride and all longer strides are whole lines, because separate rows are simpler to
-    count. Known strides can be combined with symbolic strides only if each known stride divides all symbolic strides.
+    An axis is left out if its stride and all longer strides are whole lines: separate rows are simpler to count. Known
+    strides can be combined with symbolic strides only if each known stride divides all symbolic strides.
     """
     if sizes:
         return {k: value_at(stride, sizes) for k, stride in enumerate(strides)}
@@ -214,7 +214,7 @@ def _with_a_point_per_line(touched: isl.Set, per_line: int | None) -> list[isl.S
     line. The first rule that applies gives the result:
 
     - If a constant bounds the lines of a row, each row counts as this number of lines.
-    - If the lines of each row are consecutive, a row counts as one line more than a row that begins on a line.
+    - If the lines of each row are consecutive, a row counts as if it began on a line, and as one line more.
     - If cells are at least a line from each other, each cell counts as a line.
     - In all other cases the result is :func:`lines_anywhere`.
     """

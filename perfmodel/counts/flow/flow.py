@@ -156,9 +156,8 @@ class Flow(FrozenValue):
     def memory_parallelism(self) -> Parallelism:
         """The mean number of global loads in flight: all loads, divided by the rounds in which they can be issued.
 
-        Two loads are in different rounds if the address of one load depends on the other load. They are also in
-        different rounds if a barrier, or the end of an iteration of a loop that is not unrolled, lies between the two
-        loads.
+        Two loads are in different rounds if the address of one load depends on the other load. Loads also are in
+        different rounds before and after a barrier, and in different iterations of a loop that is not unrolled.
         """
         rounds = self._longest(Rules(lambda operation: int(operation == GLOBAL_LOAD), fenced=True, in_order=True))
         return Parallelism(self.work.accesses(*GLOBAL_LOAD), rounds.accesses(*GLOBAL_LOAD))
@@ -193,7 +192,6 @@ class Flow(FrozenValue):
         return Chain(tuple(ChainRow(*operation, count) for operation, count in counts.items()))
 
     def _add_work(self, nodes: tuple[program.Node, ...], terms: Counter[Term], runs: int, launched: bool) -> None:
-        """Add the operations of sibling nodes, whose loops a walk executes ``runs`` times."""
         for node in nodes:
             if isinstance(node, program.Run):
                 step = self.dataflow.by_name.get(node.instruction)
@@ -208,10 +206,7 @@ class Flow(FrozenValue):
                 self._add_loop(node, terms, runs, launched)
 
     def _add_loop(self, node: program.Loop, terms: Counter[Term], runs: int, launched: bool) -> None:
-        """Add a loop's operations.
-
-        If trips are few and constant, multiply by the trips. Else add the loop to the nest.
-        """
+        """Add a loop's operations, times the trips if these are few and constant, or with the loop in their nest."""
         body, span = Counter[Term](), self._trips.span(node.iname)
         short = is_short(span, runs, node.iname in self.dataflow.unrolled)
         times = span.trips if short and span is not None else FOLLOWED

@@ -1,7 +1,7 @@
 """Dependence paths and their costs. On a path, each operation of a work-item waits for the operation before.
 
-A path has one amount for each (operation, loop nest), not a list of operations, because a loop of n iterations adds n
-times the same. Costs are integers or fractions, so that equally long paths compare equal wherever they begin.
+A path has one amount for each (operation, loop nest), not a list of operations: a loop of n iterations adds n times the
+same. Costs are integers or fractions, so that equally long paths compare equal wherever they begin.
 
 The walk (:mod:`perfmodel.counts.flow.walk`) executes a loop body once for many iterations. The paths in the body then
 start with a :class:`Prefix`: the operations before the body, which differ between iterations. :class:`Choices` records

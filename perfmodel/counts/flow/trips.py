@@ -81,7 +81,6 @@ class Trips:
                 self._record_loops(node.body, loops)
 
     def _value(self, nest: LoopNest) -> int | Fraction:
-        """Return how often a nest's body is executed at the large sizes at which chains are compared."""
         return self.count(nest)(**self.sizes)
 
     @cached_property

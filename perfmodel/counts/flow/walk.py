@@ -139,7 +139,6 @@ class Walk:
             self.state.replace(variable, cells)
 
     def _iteration(self, node: program.Loop, body: Body, at: Position, k: int) -> None:
-        """Execute one iteration of a loop, or apply the effect that an earlier iteration left in the cache."""
         if k and self.arcs is not None:
             self.state.cap_store_times(body.stored, 2 * len(at.loops) - 1)
         if body.executions < WORTH_KEEPING:
@@ -269,7 +268,7 @@ def _cache_key(state: State, body: Body) -> tuple[Hashable, list[Path]]:
 
 
 def _with_prefixes(state: State, body: Body, paths: Sequence[Path]) -> tuple[State, Choices]:
-    """Return the state before a body, with a prefix for each path. Also return a record of choices between prefixes."""
+    """Return the state before a body, with a prefix for each path, and a record of choices between prefixes."""
     choices = Choices()
     prefixes = {
         id(path): Path({}, path.cost, Prefix(k, path.all_terms, path.cost, choices)) for k, path in enumerate(paths)

@@ -1,8 +1,8 @@
 """The nests of a kernel after a GPU's compiler, with counts by sub-groups.
 
 The compiler unrolls short loops, from the innermost on, until it keeps a loop. If the trips of a loop vary, the
-compiler unrolls the loop in steps that divide all its trip counts, and puts a test between steps. The compiler then
-knows which addresses of a register tile are equal, and accesses equal addresses once. It keeps private arrays with
+compiler unrolls the loop in steps, with a test between steps. A step divides all trip counts of the loop. The compiler
+then knows which addresses of a register tile are equal, and accesses equal addresses once. It keeps private arrays with
 constant indices in registers. If a remaining loop indexes a private array, the array is in memory. The rules follow
 from times of tiled contractions on a TITAN V (docs/lab/real-gpus.md).
 """
@@ -188,7 +188,7 @@ class IssuedNest(FrozenValue):
         return copies_of(domain, self.loops)
 
     def _moves(self, domain: Domain, address: Address) -> Iterator[Move]:
-        """Yield the moves of an address: those of group axes, then of loops from the outermost on, then of copies."""
+        """Yield the moves of an address, in this order: group axes, loops from the outermost on, copies."""
         loops, copied = self.nest.loops.names, self._copies(domain)
         axes = dict(zip(domain.names, domain.axes, strict=True))
         positions = {name: (1, loops.index(name)) for name in domain.names if name in loops}

@@ -185,7 +185,6 @@ def takes_each(points: isl.Set, position: int, low: int | None, high: int | None
 
 
 def _greatest(points: isl.Set, position: int) -> set[int]:
-    """Return the greatest values of a dimension, over all values of the other dimensions."""
     line = isl.Map.from_domain(points).add_dims(OUT, 1).equate(IN, position, OUT, 0).project_out(IN, position, 1)
     ends = line.lexmax().range()
     greatest: list[isl.Point] = []

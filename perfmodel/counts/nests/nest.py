@@ -109,7 +109,8 @@ class Nest(FrozenValue):
     def box(self) -> Count:
         """The value of :attr:`iterations` if each work-item made all iterations of the box around the loops.
 
-        A guard, or a loop of varying bounds, leaves out iterations. The box is then larger than :attr:`iterations`.
+        The box is the product of the ranges of the loops. If a guard or a varying bound leaves out iterations, the box
+        is larger than :attr:`iterations`.
         """
         domain, box = union_of(self.within((*self.loops.names, *self.loops.repeated))), isl.Set("{ [] }")
         loops = [k for k, axis in enumerate(domain.axes) if not axis]

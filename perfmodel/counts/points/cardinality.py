@@ -99,7 +99,6 @@ def product(left: isl.PwQPolynomial, right: isl.PwQPolynomial) -> isl.PwQPolynom
 
 
 def floors_of(polynomial: isl.PwQPolynomial) -> int:
-    """Return the number of floors of the piece that has the most of them."""
     return max((value.dim(isl.dim_type.div) for _, value in polynomial.get_pieces()), default=0)
 
 
@@ -135,7 +134,7 @@ class IntervalCounter:
         return points.dim(PARAM) == 0 or points.get_space().params().is_equal(self._space)
 
     def learn(self, multiples: Iterable[Multiple]) -> None:
-        """Keep the names of multiples. Later forms contain these names."""
+        """Keep multiples by their names. Later forms contain these names."""
         self._multiples.update((multiple.name, multiple) for multiple in multiples)
 
     def count(self, polytope: Polytope) -> isl.PwQPolynomial | None:
@@ -173,7 +172,7 @@ class IntervalCounter:
         return number.mul(self._restricted(self._floor(span, divisor), span))
 
     def _tightest(self, rows: list[AffineForm], name: str) -> AffineForm | None:
-        """Return the row that implies all other rows under the assumptions, or None if no row does."""
+        """Return the inequality that implies all others under the assumptions, or None if there is none."""
         for row in rows:
             if all(other is row or self._follows(abs(row[name]) * other - abs(other[name]) * row) for other in rows):
                 return row

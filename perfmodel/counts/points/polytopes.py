@@ -370,7 +370,6 @@ def fraction_of(aff: isl.Aff, names: list[str]) -> tuple[AffineForm, int]:
 
 
 def _form_of(aff: isl.Aff, names: list[str]) -> AffineForm:
-    """Return an affine expression with integer coefficients. ``names`` are the parameters, inputs and floors."""
     terms: dict[str, int] = {}
     position = 0
     for kind in (PARAM, IN, DIV):

@@ -87,7 +87,7 @@ can_count = cache(has_barvinok)  # the check runs once in a process
 
 
 class SetCounter:
-    """Counts points: by formula for products of intervals, else by :func:`count_points`. It keeps the numbers."""
+    """Counts the points of sets and keeps the numbers. Products of intervals have a formula."""
 
     def __init__(self, assumptions: isl.Set, operations: int = OPERATIONS) -> None:
         self.operations = operations
@@ -170,7 +170,7 @@ class SetCounter:
         return self._known[key]
 
     def _in_hull(self, points: isl.Set) -> Cardinality | None:
-        """Return the number of points of a union. Return None if it does not fill its hull but for at most one hole."""
+        """Return the number of points of a union that fills its hull, up to one hole. Return None for other sets."""
         if not 1 < points.n_basic_set() < PARTS:
             return None
         hull = points.simple_hull()
@@ -188,9 +188,9 @@ class SetCounter:
 def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
     """Return the number of points of a set (section 3.2 of the 2016 paper).
 
-    If Barvinok's algorithm needs more ``operations`` of isl, or if the formula has too many terms, the points are
-    counted at given sizes only. The limit is at least :data:`OPERATIONS`, because the algorithm can crash when isl
-    stops it.
+    The points are counted at given sizes only if Barvinok's algorithm needs more ``operations`` of isl, or if the
+    formula has too many terms. The limit is at least :data:`OPERATIONS`, because the algorithm can crash when isl stops
+    it.
     """
     points = points.coalesce()
     if not can_count():

@@ -1,4 +1,7 @@
-"""The program of a scheduled kernel as frozen values: launches, statements, schedule and dataflow."""
+"""The program of a scheduled kernel as frozen values: launches, statements, schedule and dataflow.
+
+An *instance* of a statement is one execution of it, given by the values of the inames around the statement.
+"""
 
 from __future__ import annotations
 

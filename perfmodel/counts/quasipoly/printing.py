@@ -85,7 +85,7 @@ class _Writer:
         return f"{_joined(left)} {relation} {_joined(right)}"
 
     def remainder(self, form: AffineForm) -> tuple[str, int, int] | None:
-        """Return (r, sign, c) if the form is ``sign * r + c``, where r is the text ``f mod d``. Else return None."""
+        """Return (r, sign, c) if the form is ``sign * r + c``, where r is the text ``f mod d``, or return None."""
         parts = remainder_in(form, self.function.floors)
         if parts is None:
             return None

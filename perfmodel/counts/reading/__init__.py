@@ -1,1 +1,1 @@
-"""From a Loopy translation unit to the program of its generated code; only this folder uses Loopy's representation."""
+"""From a Loopy translation unit to the program of its generated code. Only this folder uses Loopy's representation."""

@@ -462,10 +462,10 @@ def uniform_scalars(kernel: lp.LoopKernel, axes: Mapping[str, str]) -> Mapping[s
     """Return the private scalars that are equal for all work-items of a group, with the loops around their writes.
 
     An example is ``box = list[g, k]``. An address that uses such a scalar depends on data, but the distance between
-    lanes does not. Each write to the scalar is unconditional. The written value depends only on loops that are not on a
-    local axis, on arguments that the kernel does not write, and on other such scalars. The scalar may differ outside of
-    the loops around its writes, since lanes leave a loop at different iterations. ``axes`` are the hardware axes of
-    inames.
+    lanes does not. Each write to the scalar is unconditional. The written value depends on loops that are not on a
+    local axis, on arguments that the kernel does not write, and on other such scalars. It depends on nothing else.
+    Outside of the loops around its writes a scalar may differ, since lanes leave a loop at different iterations.
+    ``axes`` are the hardware axes of inames.
     """
     written = {name for instruction in kernel.instructions for name in instruction.assignee_var_names()}
     shared = frozenset(kernel.arg_dict.keys() - written)

@@ -247,8 +247,6 @@ class _Block(NamedTuple):
 
 
 class _Extraction:
-    """Walks the schedule of one kernel and collects launches, statements and barriers."""
-
     def __init__(
         self, t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared, options: Options
     ) -> None:

@@ -183,8 +183,8 @@ def _union(starts: set[int], length: float, gap: int) -> list[Interval]:
 def sets_reached(pitch: int, number: int, run: float, sets: int, line: int) -> float:
     """Return how many sets are touched by equal runs of lines. Neighbouring starts have the distance ``pitch``.
 
-    If some sets receive more runs than others, the result is the number of equally filled sets with the same mean
-    square, (sum n)^2/sum n^2.
+    If some sets receive more runs than others, an equal filling with the same mean square replaces them. The result is
+    then the number of its sets, (sum n)^2/sum n^2.
     """
     cycle = sets * line
     distance = gcd(pitch, cycle)  # between neighbouring starts, after all turns around the sets

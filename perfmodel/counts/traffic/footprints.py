@@ -190,8 +190,8 @@ class ReferenceMotion:
     def jump_share(self, line: int, depth: int) -> float:
         """Return the share of lines that are not adjacent to the line touched before: the first line of each run.
 
-        A run ends at the innermost loop whose step is longer than a line and than the bytes that the loops inside it
-        touch. If data-dependent indices lie in a moving window, only the lines of the first position of the window
+        The innermost loop with a long step ends a run. A long step is longer than a line and than the bytes that the
+        loops inside touch. If data-dependent indices lie in a moving window, only the lines of its first position
         count.
         """
         run = float(self.reference.size)
@@ -242,12 +242,10 @@ class Footprints:
         return self._jump_share(k, depth if self.references[k].window else 0)
 
     def _of_loop(self, loop: int, whole: bool) -> TouchedLines:
-        """Return the lines that a loop touches, as a whole or in one iteration."""
         tree_loop = self.tree.loops[loop]
         return self.of(tree_loop.references, tree_loop.depth + (not whole))
 
     def _of(self, references: frozenset[int], depth: int) -> TouchedLines:
-        """Return the lines that references touch in all loops from a depth inwards."""
         by_array = self.tree.by_array(references)
         return TouchedLines({
             array: self.array_lines(self._usual(numbers, depth), depth) for array, numbers in by_array.items()
@@ -310,7 +308,7 @@ class Footprints:
         return BoxLines(box, box.lines, k)
 
     def _limited(self, array: ArrayLines, depth: int) -> ArrayLines:
-        """Return the boxes of one array, in part if they have more lines than the array or than the boxes' range."""
+        """Return the boxes of one array. If they have more lines than their range or the array, only a part counts."""
         boxes = array.boxes
         if not boxes:
             return array

@@ -1,7 +1,7 @@
 """The order in which a device executes the statements of a launch: the loops around each schedule position.
 
-Without barriers a device runs one work-item after another (``serial``), vectors of neighbours one after another
-(``vectors``), or all lanes along l.0 together (``lockstep``)::
+Without barriers there are three orders. A device runs one work-item after another (``serial``), vectors of neighbours
+one after another (``vectors``), or all lanes along l.0 together (``lockstep``)::
 
     serial                    vectors                    lockstep
     g.0                       g.0                        g.0
@@ -69,8 +69,6 @@ def with_digit_loops(path: Path, digits: Mapping[str, tuple[int, ...]]) -> Path:
 
 @dataclass(frozen=True)
 class _DeviceOrder:
-    """The loops over work-items, around and inside each barrier interval."""
-
     around: Path
     inside: Path
     unrolled: Container[str]

@@ -276,8 +276,6 @@ def _tree(boxes: Sequence[_Box]) -> tuple[LoopTree, list[tuple[int, ...]]]:
 
 
 class _Frames:
-    """The loops around the statements of one launch, by domain and path."""
-
     def __init__(self, cardinalities: Cardinalities, launch: int) -> None:
         self.cardinalities, self.number = cardinalities, launch
         self.launch = cardinalities.program.launches[launch]
@@ -379,7 +377,6 @@ class _Frames:
         return tuple(loops)
 
     def _is_box(self, domain: Domain) -> bool:
-        """Return whether no condition couples the inames of a domain."""
         box = isl.Set("{ [] }")
         number = len(domain.axes)
         for k in range(number):

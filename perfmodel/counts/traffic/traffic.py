@@ -113,10 +113,10 @@ class ReuseDistances:
     def _skipped_share(self, k: int, depth: int, inner: int) -> float:
         """Return the share of an inner loop's iterations that are not executed between two uses of a line.
 
-        The lines of iteration ``i`` of the inner loop were used before, in iteration ``i + m`` of an earlier outer
-        iteration. A reference with another start may have used them. So ``m`` iterations are not executed in between.
-        If ``m`` varies with ``i``, the most frequent value counts. Distances of up to half a line are ignored:
-        consecutive runs share a line.
+        Iteration ``i`` of the inner loop uses lines that iteration ``i + m`` of an earlier outer iteration used. A
+        reference with another start may have used them. So ``m`` iterations are not executed in between. If ``m``
+        varies with ``i``, the most frequent value counts. Distances of up to half a line are ignored, since consecutive
+        runs share a line.
         """
         motion = self.footprints.motions[k]
         steps = motion.steps or ()
