@@ -1,7 +1,7 @@
 """A cache of counts and of build checks: in memory, and on disk for later processes.
 
-The name of an entry is a hash. It covers the kernel's content (Loopy's persistent key), the options of the count, the
-versions of the libraries and the source of this package. On disk an entry is one JSON file, written atomically.
+The name of an entry is a hash. The hash covers the kernel's content (Loopy's persistent key), the options of the count,
+the versions of the libraries and the source of this package. On disk an entry is one JSON file, written atomically.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def count(
     Parameters
     ----------
     t_unit : loopy.TranslationUnit
-        A translation unit with one entry point. If it is not preprocessed and scheduled, that is done here.
+        A translation unit with one entry point. ``count`` preprocesses and schedules the unit if necessary.
     subgroup_size : int
         The number of work-items in a sub-group of the device.
     statistics : mapping of str to number, optional
@@ -79,13 +79,14 @@ def count(
     dtypes : mapping of str to type, optional
         NumPy types for arguments that have no type, by name.
     within : str
-        A match expression of Loopy, such as ``"id:update*"``. It selects the instructions of the preprocessed kernel to
-        count. Launches, work-groups, work-items and barriers are always counted for the whole kernel.
+        A match expression of Loopy, such as ``"id:update*"``. The expression selects the instructions of the
+        preprocessed kernel to count. Launches, work-groups, work-items and barriers are always counted for the whole
+        kernel.
     access_tags : collection of str
         Tags of the accesses to count, such as ``left`` in ``a$left[i]``. By default all accesses are counted.
     budget : float
         The limit of the work for a formula. 1 is half a million operations of isl for each set, about a second. A count
-        that needs more has no formula. It is evaluated at given sizes only, and is just as exact.
+        that needs more work has no formula. Such a count is evaluated at given sizes only, and is just as exact.
     check : bool
         Whether to let Loopy check the kernel and write its code first, as the command line does. Each access is then
         compared with the memory that the code declares. This takes about as long as scheduling. The result is cached.

@@ -67,7 +67,7 @@ class KernelCounts(FrozenValue):
     budget : float
         The limit of the work for a formula, as given to :func:`perfmodel.count`.
     offsets : tuple of str
-        Arguments that only give the offset of an array. These are not sizes, and their default is 0.
+        Arguments that only give the offset of an array. Such arguments are not sizes, and have the default 0.
     untouched : tuple of str
         Array arguments that are not accessed.
     types : mapping of str to str
@@ -185,7 +185,7 @@ class KernelCounts(FrozenValue):
 
     @cached_property
     def group_works(self) -> tuple[GroupWork | None, ...]:
-        """The work of each launch's groups. It is None if all groups do the same work or the work has no formula."""
+        """The work of each launch's groups, or None if all groups do the same work or there is no formula."""
         return tuple(group_works(self._cardinalities))
 
     @cached_property
@@ -261,7 +261,7 @@ class KernelCounts(FrozenValue):
     def utilization(self, array: str, direction: str | None = "load") -> rows.Utilization:
         """Return the utilisation: the touched cells, divided by these cells and the gaps along the unit-stride axis.
 
-        The array's largest lane stride determines the gaps. If the result is called with sizes, it returns a Fraction.
+        The array's largest lane stride determines the gaps. A call of the result with sizes returns a Fraction.
         """
         cells = self.footprint(array, direction)
         matching = [row for row in self.access_table if rows.matches(row, {"array": array, "direction": direction})]
@@ -353,7 +353,7 @@ class KernelCounts(FrozenValue):
         return traffic_plan(self._cardinalities, order, self.subgroup_size, self.parameters)
 
     def idle_lanes(self) -> Count:
-        """Return the number of idle lanes. These have no work-item, or one without operations and accesses."""
+        """Return the number of lanes that have no work-item, or one that executes no operation and no access."""
         slots = (self.subgroup_size * self.sub_groups()).labelled("workitem")
         active = active_work_items(self._cardinalities)
         if active.exact:
@@ -373,7 +373,7 @@ class KernelCounts(FrozenValue):
         return sites
 
     def barriers(self, scope: str = "local") -> Count:
-        """Return the number of executed barriers. Each counts once for every work-item, also for idle work-items."""
+        """Return the number of executed barriers. Each barrier counts once for every work-item, even if idle."""
         return total(row.count for row in self.barrier_table if row.scope == scope)
 
     def launches(self) -> Count:
@@ -418,7 +418,7 @@ class KernelCounts(FrozenValue):
         return f"{self.name}({', '.join(self.parameters)})"
 
     def to_frame(self, sizes: Mapping[str, int] | None = None, /, **more_sizes: int) -> DataFrame:
-        """Return a pandas table with a row for each count. If all sizes are given, it has a column ``value``."""
+        """Return a pandas table with a row for each count. With all sizes, the table has a column ``value``."""
         at = {**(sizes or {}), **more_sizes}
         return data_frame(rows.records(self, at), (*rows.COLUMNS, "value") if at else rows.COLUMNS)
 

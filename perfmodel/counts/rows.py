@@ -25,7 +25,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class OperationCount:
-    """Real operations of one type and kind. All work-items of the launch sequence execute them."""
+    """Real operations of one type and kind, executed by all work-items of the launch sequence."""
 
     dtype: str  # as ``float32``
     kind: str  # as ``add``
@@ -36,10 +36,10 @@ class OperationCount:
 class AccessCount:
     """Accesses to one array in one direction with one lane stride.
 
-    ``stride`` is the distance between neighbouring lanes' addresses [access size]. It is 0 for ``indirect`` accesses,
-    whose address depends on data. ``footprint`` is the number of distinct cells in this direction. ``filled`` includes
-    the gaps that this stride leaves between these cells. If the stride is below 2, or the cells are unknown, ``filled``
-    is None. ``footprint`` and ``filled`` are counted at their first use.
+    ``stride`` is the distance between neighbouring lanes' addresses [access size]. The stride is 0 for ``indirect``
+    accesses, whose address depends on data. ``footprint`` is the number of distinct cells in this direction. ``filled``
+    includes the gaps that this stride leaves between these cells. If the stride is below 2, or the cells are unknown,
+    ``filled`` is None. ``footprint`` and ``filled`` are counted at their first use.
     """
 
     space: str

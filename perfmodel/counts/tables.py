@@ -100,7 +100,7 @@ def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[Acce
 def _executions(
     domain: Domain, access: Access, cardinalities: Cardinalities
 ) -> list[tuple[LaneStride | None, Count]]:
-    """Return the executions of an access for each lane stride. If the stride depends on data, it is None."""
+    """Return the executions of an access for each lane stride. A stride that depends on data is None."""
     whole = cardinalities.count(domain)
     if len(access.lane_stride) < 2:
         return [(access.lane_stride[0] if access.lane_stride else None, whole)]
@@ -132,7 +132,7 @@ _by_launch: WeakKeyDictionary[KernelCounts, tuple[KernelCounts, ...]] = WeakKeyD
 
 
 def by_launch(counts: KernelCounts) -> tuple[KernelCounts, ...]:
-    """Return the counts of each launch with all its repeats. Their sum is the kernel's counts."""
+    """Return the counts of each launch with all repeats. The counts of all launches add up to the kernel's."""
     if len(counts.launch_table) < 2:
         return (counts,)
     if counts not in _by_launch:

@@ -1,8 +1,8 @@
 """Bank conflicts: how often local memory repeats an access of a sub-group.
 
 Local memory has banks, and each bank serves one word at a time. An access is repeated if lanes need different words of
-one bank. The factor beta of Karsin's dissertation (SPT model, chapter 3) is the number of serialised accesses for
-each access of a sub-group. A *touch* is a lane of a sub-group, and the distance of its address from the first lane's
+one bank. The factor beta of Karsin's dissertation (SPT model, chapter 3) is the number of serialised accesses for each
+access of a sub-group. A *touch* is a lane of a sub-group, and the distance of its address from the first lane's
 address. Executions with the same touches form one *kind*. A *box* of lanes is a product of intervals of local ids.
 """
 
@@ -32,7 +32,7 @@ Touch = tuple[int, ...]  #: the lane's local ids, and last the bytes from the fi
 
 
 def bank_conflicts(cardinalities: Cardinalities, sites: list[Site], banks: int) -> Count:
-    """Return the most distinct words in one bank, summed over sub-group accesses. It may be an upper bound."""
+    """Return the most distinct words in one bank, summed over sub-group accesses. The sum may be an upper bound."""
     counts = (_serialised(cardinalities, domain, access, banks) for domain, access in sites)
     return sum(counts, Count.constant(0, "subgroup"))
 

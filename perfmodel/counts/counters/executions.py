@@ -193,7 +193,7 @@ def _work_items(domain: Domain, launch: Launch) -> isl.Set:
 
 
 def completed(domain: Domain, launch: Launch, groups: bool = True) -> Domain:
-    """Return the domain with all local axes of its launch as dimensions. If ``groups``, it has all group axes too."""
+    """Return the domain with all local axes of its launch as dimensions. If ``groups``, add all group axes too."""
     points, axes, names = domain.points, list(domain.axes), list(domain.names)
     below = isl.Map("{ [n] -> [x] : 0 <= x < n }")
     limits = [(f"g.{k}", isl.Set.from_pw_aff(extent).apply(below)) for k, extent in enumerate(launch.grid) if groups]

@@ -55,7 +55,7 @@ class GroupWork(FrozenValue):
 
 
 def group_works(cardinalities: Cardinalities) -> Iterator[GroupWork | None]:
-    """Yield the work of each launch's groups. It is None if all groups do the same work or the work has no formula."""
+    """Yield the work of each launch's groups, or None if all groups do the same work or there is no formula."""
     for number, launch in enumerate(cardinalities.program.launches):
         weights = Counter[Domain]()
         for statement in cardinalities.program.statements:

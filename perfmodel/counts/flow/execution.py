@@ -355,7 +355,7 @@ def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | N
 
 
 def execute_barrier(scope: str, rules: Rules, state: State) -> None:
-    """Execute a barrier. It waits for accesses to memory, or for all operations if ``rules.fenced``."""
+    """Execute a barrier, which waits for accesses to memory, or for all operations if ``rules.fenced``."""
     before = state.path(LATEST) if rules.fenced else longer(state.path(FENCE), state.path(ACCESSED))
     after = rules.plus(before, rules.tail(((scope, "barrier"),)))
     state.paths[FENCE] = state.paths[ACCESSED] = after

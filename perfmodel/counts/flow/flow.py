@@ -50,7 +50,7 @@ class ChainRow:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """The operations of one work-item. They are all operations, or only the operations on the longest chain."""
+    """The operations of one work-item: all operations, or only the operations on the longest chain."""
 
     rows: tuple[ChainRow, ...]
 
@@ -143,7 +143,7 @@ class Flow(FrozenValue):
 
     @cached_property
     def between_barriers(self) -> Chain:
-        """The longest chain if no operation moves across a barrier. It is a sum over the parts between barriers."""
+        """The longest chain if no operation moves across a barrier, as a sum over the parts between barriers."""
         return self._longest(Rules(lambda operation: int(operation[1] != "barrier"), fenced=True))
 
     @cached_property

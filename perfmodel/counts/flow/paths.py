@@ -52,7 +52,7 @@ class Prefix:
 
 
 class Path(NamedTuple):  # a tuple, because a walk makes tens of thousands
-    """A chain of operations, and the total cost of these operations at large sizes. Both include the prefix."""
+    """A chain of operations, and the total cost of these operations at large sizes. The prefix counts too."""
 
     terms: Mapping[Term, int]
     cost: Cost = 0

@@ -43,8 +43,8 @@ def is_short(span: Span | None, runs: int, unrolled: bool) -> TypeGuard[Span]:
 class Trips:
     """Trip counts of the loop nests of one program, with the granularity ``"chain"``.
 
-    If work-items or outer iterations differ in trips, the largest number counts. The count is exact if one of them
-    makes all trips that any of them makes. Otherwise the product of each loop's largest trips is an upper bound.
+    If work-items or outer iterations differ in trips, the largest number counts. The count is exact if one work-item
+    makes all trips that any work-item makes. Otherwise the product of each loop's largest trips is an upper bound.
     """
 
     def __init__(self, cardinalities: Cardinalities) -> None:

@@ -73,7 +73,7 @@ def address_of(access: Access, domain: Domain) -> Address | None:
 
 
 def moving_address_of(access: Access, domain: Domain) -> Address | None:
-    """Return the address of an access, also with the steps of data-bounded loops. Their inames are 0 at the start."""
+    """Return the address of an access, also with steps of data-bounded loops, whose inames are 0 at the start."""
     if access.moves is None:
         return address_of(access, domain)
     address = _address(access, access.moves, domain.with_loops)

@@ -78,7 +78,7 @@ def _floors(access: Access) -> Iterator[tuple[int, Fraction]]:
 
 
 class AddressByDigits:
-    """The address of an access as a function of its inames. It is evaluated to find the bytes for a step of each digit.
+    """The address of an access as a function of inames. Evaluation gives the bytes for a step of each digit.
 
     ``first`` has the first value of each iname, by default 0. ``extents`` has the number of values, by default
     infinite.

@@ -1,6 +1,6 @@
 """The operations of a nest that remain after constant folding, reuse of values and loop-invariant code motion.
 
-Counts are of the generated code. Quantities use the remaining operations. These are the rules:
+Counts are of the generated code. Quantities use the operations that remain by these rules:
 
 - An operation on literals alone is folded: ``1.0/4.0``.
 - A quotient by a power of two is a product: ``x/2.0``.

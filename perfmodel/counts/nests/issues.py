@@ -93,7 +93,7 @@ class PrivateAccess:
 
 @dataclass(frozen=True, eq=False)
 class IssuedNest(FrozenValue):
-    """The operations and accesses of a nest that sub-groups issue. Lanes that execute together issue them once."""
+    """The operations and accesses of a nest that sub-groups issue, once for all lanes that execute together."""
 
     nest: Nest
 

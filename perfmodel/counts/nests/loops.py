@@ -124,7 +124,7 @@ def line_of(points: isl.Set, position: int) -> isl.Set:
 
 @dataclass(frozen=True)
 class LoopTrips:
-    """All trip counts of a loop. There are none if nothing bounds them, or if they vary beyond :data:`WRITTEN`."""
+    """All trip counts of a loop, or nothing if the trips have no bound or vary beyond :data:`WRITTEN`."""
 
     numbers: frozenset[int]
     by_group: bool = False  # whether the number depends on the work-group

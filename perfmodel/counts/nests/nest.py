@@ -1,7 +1,8 @@
 """The nests of a kernel, with counts by work-items.
 
 A :class:`Nest` has the statements in the same barrier interval, in the same loops and on the same lanes. Barriers
-matter because a device may run work-items one after another. Such a device loops over them in each barrier interval.
+matter because a device may run work-items one after another. Such a device loops over work-items in each barrier
+interval.
 
 A nest is counted as Loopy's code has it. Compilers change it, and two values show how. A CPU's compiler makes vectors
 of work-items or of iterations (:class:`~perfmodel.quantities.bottleneck.compiled.CompiledNest`). A GPU's compiler
@@ -173,7 +174,7 @@ class Nest(FrozenValue):
     def kept(self) -> Count:
         """The loads and stores of private values that are live across a barrier.
 
-        If a device runs work-items one after another, it keeps these values in memory.
+        A device that runs work-items one after another keeps such values in memory.
         """
         touched: dict[tuple[str, str], list[Count]] = defaultdict(list)
         for statement in self.statements:

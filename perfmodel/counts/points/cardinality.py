@@ -25,7 +25,7 @@ MOST_FLOORS_ADDED = 24
 
 @dataclass(frozen=True, eq=False)
 class Unexpanded:
-    """A product ``factor * prod_i f_i * prod_j |S_j|`` of functions f and sets S. It has values at given sizes."""
+    """A product ``factor * prod_i f_i * prod_j |S_j|`` of functions f and sets S, for given sizes."""
 
     factor: Fraction
     functions: tuple[isl.PwQPolynomial, ...] = ()
@@ -49,7 +49,7 @@ class Unexpanded:
 
 @dataclass(frozen=True)
 class Cardinality:
-    """A number of points: a polynomial plus products without a formula. If ``exact`` is False, it is an upper bound."""
+    """A number of points, or an upper bound if not ``exact``, as a polynomial plus products without a formula."""
 
     polynomial: isl.PwQPolynomial
     exact: bool = True
@@ -161,8 +161,8 @@ class IntervalCounter:
     ) -> isl.PwQPolynomial:
         """Return ``number`` times the number of integers x with a*x + l >= 0 and h - b*x >= 0, where a or b is 1.
 
-        If a = 1, there are floor(h/b) + l + 1 = floor((h + b*(l + 1)) / b) such x, or 0 if this is negative. If b =
-        1, the formula holds with a and b exchanged, and with l and h exchanged.
+        If a = 1, there are floor(h/b) + l + 1 = floor((h + b*(l + 1)) / b) such x, or 0 if this is negative. If b = 1,
+        the formula holds with a and b exchanged, and with l and h exchanged.
         """
         wide, unit = (high, low) if low[name] == 1 else (low, high)
         divisor = abs(wide[name])

@@ -2,7 +2,7 @@
 
 A *form* is a sum of variables with integer coefficients, and a constant. A *row* is a form that is not negative in the
 set. The loops of a tiled kernel are coupled in pairs only (16*i_outer + i_inner < n), and most pairs are equal. A
-variable is eliminated where that is exact in the integers. It is projected out, or a less coupled variable replaces it.
+variable is projected out, or replaced by a less coupled variable, where that is exact in the integers.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def eliminated(polytope: Polytope, name: str) -> Polytope | None:
 
 
 def straightened(polytope: Polytope) -> Polytope:
-    """Return a polytope with the same number of points. Its variables are less coupled if such a polytope is found."""
+    """Return a polytope with the same number of points and, if possible, less coupled variables."""
     simple = without_tiles(_without_fixed(polytope))
     for name in simple.variables if len(simple.variables) > 1 else ():
         moved = _sheared(simple, name)
@@ -84,7 +84,7 @@ def _sheared(polytope: Polytope, name: str) -> Polytope:
 def without_tiles(polytope: Polytope) -> Polytope:
     """Return a polytope with the same number of points in which one variable replaces a tile x and an offset y.
 
-    The new variable is ``z = a*x + y``. It replaces x and y if ``0 <= y - f < a`` and all other constraints contain
+    The new variable is ``z = a*x + y``. The conditions are ``0 <= y - f < a``, and that all other constraints contain
     ``a*x + y`` or ``x`` alone. Then z determines x = floor((z - f)/a), and ``x >= l`` becomes ``z >= a*l + f``.
     """
     polytope = _without_determined(polytope)
@@ -267,7 +267,7 @@ def merged(groups: Iterable[set[str]], couplings: Iterable[set[str]]) -> list[se
 
 
 def _with_multiples(basic: isl.BasicSet) -> tuple[Polytope, tuple[Multiple, ...]]:
-    """Return a set as a polytope. Its variables are the set's dimensions and the floors of dimensions.
+    """Return a set as a polytope whose variables are the set's dimensions and the floors of dimensions.
 
     If a floor requires a parameter to be a multiple, the multiple's name replaces both the floor and the parameter.
     """
@@ -321,7 +321,7 @@ def _congruence(
     return None
 
 class Projector:
-    """Projects a loop domain onto inames, separately for groups that no constraint couples. It keeps the results."""
+    """Projects a loop domain onto inames and keeps the results. Uncoupled inames are projected separately."""
 
     def __init__(self, whole: isl.Set) -> None:
         self.whole = whole

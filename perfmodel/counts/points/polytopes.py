@@ -88,7 +88,7 @@ class AffineForm:
         return AffineForm({names.get(name, name): c for name, c in self.terms.items()}, self.constant)
 
     def tightened(self) -> AffineForm:
-        """Return a form that is >= 0 at the same integers. Its coefficients have no common divisor."""
+        """Return a form that is >= 0 at the same integers, with coefficients that have no common divisor."""
         divisor = gcd(*self.terms.values())
         if divisor < 2:
             return self
@@ -296,7 +296,7 @@ class Polytope(FrozenValue):
 
     @cached_property
     def canonical(self) -> object:
-        """A key of the polytope. If polytopes differ only in the names of variables, they have equal keys."""
+        """A key that is equal for polytopes that differ only in the names of variables."""
         names = {name: f"_{k}" for k, name in enumerate(self.variables)}
         both = (self.equalities, self.inequalities)
         equalities, inequalities = (frozenset(form.renamed(names) for form in forms) for forms in both)

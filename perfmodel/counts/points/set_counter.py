@@ -42,7 +42,7 @@ class BudgetSpentError(Exception):
 
 @contextmanager
 def limited(operations: int) -> Iterator[None]:
-    """Limit the number of isl's operations in a block. If a block exceeds the limit, it raises a BudgetSpentError."""
+    """Limit the number of isl's operations in a block. A block that exceeds the limit raises a BudgetSpentError."""
     context = isl.DEFAULT_CONTEXT
     context.reset_operations()
     context.set_max_operations(operations)

@@ -83,7 +83,7 @@ def _best_variable(summand: PartialSum) -> str:
 
 
 def _summed_over(name: str, summand: PartialSum) -> Iterator[PartialSum]:
-    """Yield sums that add up to a given sum. Each lacks the variable, or has no floors of the variable."""
+    """Yield sums that add up to a given sum, without the variable or without floors of the variable."""
     period = summand.value.period(name)
     if period > RESIDUES:
         raise TooHardError

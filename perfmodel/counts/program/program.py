@@ -220,7 +220,7 @@ SPAN = ":span"  # the suffix of an array's name in the key of its span in ``stat
 
 
 class Statistic(NamedTuple):
-    """A statistic from the user. Its upper bound is the product of the numbers of points of some sets."""
+    """A statistic from the user. The upper bound is the product of the numbers of points of ``most``."""
 
     key: str
     value: Fraction
@@ -271,7 +271,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Statement:
-    """The operations and accesses of an instruction or a test. They are executed at the points of one domain."""
+    """The operations and accesses of an instruction or a test, executed at the points of one domain."""
 
     domain: Domain
     operations: tuple[Operation, ...]
@@ -296,7 +296,7 @@ class BarrierSite:
 
 @dataclass(frozen=True)
 class Program:
-    """A scheduled kernel. It is the input of all counters."""
+    """A scheduled kernel, the input of all counters."""
 
     name: str
     parameters: tuple[str, ...]

@@ -186,7 +186,7 @@ def points_at(points: isl.Set, sizes: Mapping[str, int]) -> int:
 
 
 def _listed(points: isl.Set) -> int:
-    """Return the number of points of a set from a list of points. That is fast for few points in many pieces."""
+    """Return the number of points of a set from a list of points, which is fast if there are few."""
     distinct: set[str] = set()
     for piece in points.get_basic_sets():
         listed: list[isl.Point] = []

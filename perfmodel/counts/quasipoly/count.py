@@ -75,7 +75,7 @@ class Count:
 
     @property
     def unexpanded(self) -> tuple[Unexpanded, ...]:
-        """The summands without a formula. They are evaluated at given sizes."""
+        """The summands without a formula, evaluated at given sizes."""
         return self.number.unexpanded
 
     @classmethod
@@ -167,7 +167,7 @@ class Count:
         return Count(number, assumptions, self.granularity, reasons, _multiple=(self, factor))
 
     def times(self, other: Count) -> Count:
-        """Return the product of the functions. It has the granularity of this count."""
+        """Return the product of the functions, with the granularity of this count."""
         number = self.number.times(other.number)
         return Count(number, self._common_assumptions(other), self.granularity, self.reasons + other.reasons)
 

@@ -136,7 +136,7 @@ def together(
 
 
 def _assignment(name: str, polynomial: QuasiPolynomial, source: PythonSource) -> Iterator[str]:
-    """Yield lines that set a variable. Its value is that of the first piece whose guard holds, or zero."""
+    """Yield lines that set a variable to the value of the first piece whose guard holds, or to zero."""
     word = "if"
     for piece, total in zip(polynomial.pieces, polynomial.sums, strict=True):
         condition, value = source.guard(piece.guard), f"{name} = {source.sum(total)}"

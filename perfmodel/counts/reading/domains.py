@@ -272,7 +272,7 @@ class Domains:
         return self._cache[key]
 
     def at_test(self, launch: int, inames: Iterable[str], conditions: tuple[Condition, ...], shared: bool) -> Domain:
-        """Return instances at which predicates are tested, under the tests before them. It may be a superset."""
+        """Return the instances at which predicates are tested, or a superset. ``conditions`` are earlier tests."""
         atoms = tuple(dict.fromkeys(self._atomic(conditions)))
         key = (launch, frozenset(inames), frozenset(atoms), shared)
         if key not in self._cache:

@@ -262,7 +262,7 @@ class Walk(Mapper):  # type: ignore[misc]
     def fold(
         self, kind: str, operands: Sequence[Any], scope: Scope, complex_type: Type[Any] | None = None
     ) -> Type[Any]:
-        """Combine operands from left to right, as C does. Each one after the first adds an operation (-1 is free)."""
+        """Combine operands from left to right, as C does. Each operand but the first adds an operation (-1 is free)."""
         total, per_lane, paid = scope.literal, False, 0
         left, negative = self.operand, False
         for position, operand in enumerate(operands):

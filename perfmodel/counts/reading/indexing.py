@@ -145,7 +145,7 @@ class Indexing:
         )
 
     def _span(self, array: str, domain: Domain, indices: tuple[Any, ...]) -> IndexSpan | None:
-        """Return how local the data-dependent indices of an array are, or None if statistics have no span of it."""
+        """Return the locality of an array's data-dependent indices, or None if statistics have no span of the array."""
         key = f"{array}{SPAN}"
         if array not in self.domains.private:
             self.domains.keys[key] = None
@@ -259,7 +259,7 @@ class Indexing:
 
 
 def _axis_stride(variable: Any, axis: int) -> Any:
-    """Return the distance of neighbours along an axis, in cells. It is very large along an axis of separate arrays."""
+    """Return the distance of neighbours along an axis, in cells. Separate arrays are very far apart."""
     tag = variable.dim_tags[axis]
     if isinstance(tag, SeparateArrayArrayDimTag):
         inner = zip(variable.dim_tags[axis + 1:], variable.shape[axis + 1:], strict=True)
@@ -462,10 +462,10 @@ def uniform_scalars(kernel: lp.LoopKernel, axes: Mapping[str, str]) -> Mapping[s
     """Return the private scalars that are equal for all work-items of a group, with the loops around their writes.
 
     An example is ``box = list[g, k]``. An address that uses such a scalar depends on data, but the distance between
-    lanes does not. Each write to the scalar is unconditional. The written value depends on loops that are not on a
-    local axis, on arguments that the kernel does not write, and on other such scalars. It depends on nothing else.
-    Outside of the loops around its writes a scalar may differ, since lanes leave a loop at different iterations.
-    ``axes`` are the hardware axes of inames.
+    lanes does not. Each write to the scalar is unconditional. The written value depends only on loops that are not on a
+    local axis, on arguments that the kernel does not write, and on other such scalars. Outside of the loops around its
+    writes a scalar may differ, since lanes leave a loop at different iterations. ``axes`` are the hardware axes of
+    inames.
     """
     written = {name for instruction in kernel.instructions for name in instruction.assignee_var_names()}
     shared = frozenset(kernel.arg_dict.keys() - written)

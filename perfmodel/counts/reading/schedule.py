@@ -185,7 +185,7 @@ def refusals(t_unit: lp.TranslationUnit) -> Iterator[None]:
 
 
 def refusal(t_unit: lp.TranslationUnit, error: Exception) -> KernelError:
-    """Return the error for a kernel that Loopy refuses. It has the reason in one line, and advice."""
+    """Return the error for a kernel that Loopy refuses, with the reason in one line, and with advice."""
     names = _untyped(t_unit) if isinstance(error, lp.diagnostic.TypeInferenceFailure) else ()
     if names:
         return _untyped_arguments(names)
@@ -216,7 +216,7 @@ def _untyped(t_unit: lp.TranslationUnit) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class BuildCheck:
-    """The cached result of a check: the reason why the kernel cannot be built, and advice. Both may be empty."""
+    """The cached result of a check: the reason why the kernel cannot be built, and advice, or two empty texts."""
 
     problem: str = ""
     advice: str = ""

@@ -49,7 +49,7 @@ def extract(
 
 
 class Statements:
-    """The operations, accesses and dataflow of one kernel. They are added launch by launch."""
+    """The operations, accesses and dataflow of one kernel, added launch by launch."""
 
     def __init__(
         self, kernel: lp.LoopKernel, callables: Mapping[Any, Any], domains: Domains, declared: Declared,
@@ -297,8 +297,8 @@ class _Extraction:
     def walk_siblings(self, block: _Block, positions: range, tested: Tests) -> None:
         """Walk siblings as Loopy writes them: the longest group that shares a test is under one ``if``.
 
-        Loopy also groups siblings that share a check of bounds. Such a group may end where lanes of other inames begin.
-        It may also split a group that shares a test.
+        Loopy also groups siblings that share a check of bounds. Such a group may end where lanes of other inames begin,
+        or split a group that shares a test.
         """
         first, unsure = positions.start, frozenset[Any]()
         while positions:
@@ -333,7 +333,7 @@ class _Extraction:
             self.add_barrier(node.scope, block.nodes, block.loops)
 
     def required(self, node: Node, inner: Set[str]) -> Tests:
-        """Return the predicates that all instructions below share. They depend on no inner iname."""
+        """Return the predicates that all instructions below share and that depend on no inner iname."""
         if not self.guarded or program.has_barrier(node):
             return frozenset()
         instructions = [self.kernel.id_to_insn[identifier] for identifier in program.instructions_in(node)]
@@ -341,7 +341,7 @@ class _Extraction:
         return frozenset(test for test in shared if lp.symbolic.get_dependencies(test).isdisjoint(inner))
 
     def add_tests(self, block: _Block, group: range, made: Tests, tested: Tests, unsure: Tests) -> None:
-        """Add the tests of the ``if`` around a group. Loopy sorts them by representation and joins them by ``&&``."""
+        """Add the tests of the ``if`` around a group. Loopy sorts tests by representation and joins tests by ``&&``."""
         if not made or block.around is None:
             return
         below = {identifier for position in group for identifier in program.instructions_in(block.nodes[position])}

@@ -151,7 +151,7 @@ def member_of(dtype: np.dtype[Any], names: tuple[str, ...]) -> tuple[np.dtype[An
 
 
 def structured_types(t_unit: lp.TranslationUnit) -> str:
-    """Return the vector types and structures of all variables. Loopy's persistent key does not distinguish them."""
+    """Return the vector types and structures of all variables, which Loopy's persistent key does not distinguish."""
     texts = []
     for kernel in t_unit.callables_table.values():
         if isinstance(kernel, lp.CallableKernel):
@@ -204,7 +204,7 @@ def flat_terms(expr: p.Sum | p.Product) -> list[Any]:
 
 
 class _TextMapper(lp.symbolic.StringifyMapper):  # type: ignore[misc]
-    """Writes functions and type annotations as text. Loopy's mapper underlines them or cannot write them."""
+    """Writes functions and type annotations as text. Loopy's mapper underlines some and lacks others."""
 
     def __init__(self, whole: Set[str]) -> None:
         super().__init__()

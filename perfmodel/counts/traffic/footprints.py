@@ -232,7 +232,7 @@ class Footprints:
 
     @cached_property
     def most_lines(self) -> float:
-        """The lines of all arrays. They bound any footprint. They are infinite if an array has an unknown shape."""
+        """The lines of all arrays, which bound any footprint. An array of unknown shape has infinitely many."""
         spans = {reference.array: reference.span for reference in self.references}
         lines = (inf if span is None else -(-int(span) // self.line) for span in spans.values())
         return ROUNDING * sum(lines)

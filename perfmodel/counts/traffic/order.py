@@ -35,7 +35,7 @@ def paths(
     Work-groups run one after another, and g.0 is the fastest axis. ``order`` gives the order in a group:
 
     - ``"serial"``: work-items run one after another, and l.0 is the fastest axis. The loop over work-items is outside
-      of all loops. If the launch has barriers, it is inside each runtime loop.
+      of all loops. If the launch has barriers, this loop is inside each runtime loop.
     - ``"lockstep"``: all lanes along l.0 execute each statement together. Loops over the other local axes are as far
       outside as barriers permit.
     - ``"vectors"``: ``lanes`` neighbours along l.0 execute each statement together. Loops over vectors and over the

@@ -10,9 +10,9 @@ work-item after another (:mod:`~perfmodel.counts.traffic.order`)::
                     a   reference 0: steps 64*4*m, 4*m, 4; iterations 1, n/64, n, n*m
                 out     reference 1: steps 64*4, 4;        iterations 1, n/64, n
 
-A *reference* is all accesses to one array with the same motion, such as ``a[i - 1]`` and ``a[i + 1]``. It has one start
-for each access. The *extent* of a loop is the ratio of its iterations to the iterations around it, here n*m/n = m for
-j. So a triangular loop has its mean extent.
+A *reference* is all accesses to one array with the same motion, such as ``a[i - 1]`` and ``a[i + 1]``. Each access has
+one start. The *extent* of a loop is the ratio of its iterations to the iterations around it, here n*m/n = m for j. So a
+triangular loop has its mean extent.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class CoupledLoop(Generic[Amount]):
 
 @dataclass(frozen=True)
 class Window(Generic[Amount]):
-    """A window in which the data-dependent indices of one work-item lie. It moves from work-item to work-item."""
+    """The window of one work-item's data-dependent indices, which moves from work-item to work-item."""
 
     width: Amount | None  # None if it may be all indices
     indices: Amount | None  # of the array; None if its shape is unknown

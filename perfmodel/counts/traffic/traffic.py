@@ -1,6 +1,6 @@
 """The lines that a cache fetches while a kernel runs: layer conditions for any loop nest, cache size and associativity.
 
-:class:`Traffic` is called with sizes and returns :class:`MovedLines`. It is a model, not an exact count.
+:class:`Traffic` is called with sizes and returns :class:`MovedLines`. These are a model, not an exact count.
 
 :func:`traffic_plan` prepares the loop tree and its references once for all sizes. At given sizes, the footprints of
 loops give the lines that are touched between two uses of a line (:class:`ReuseDistances`). If these lines exceed the
@@ -113,10 +113,10 @@ class ReuseDistances:
     def _skipped_share(self, k: int, depth: int, inner: int) -> float:
         """Return the share of an inner loop's iterations that are not executed between two uses of a line.
 
-        Iteration ``i`` of the inner loop uses lines that iteration ``i + m`` of an earlier outer iteration used. A
-        reference with another start may have used them. So ``m`` iterations are not executed in between. If ``m``
-        varies with ``i``, the most frequent value counts. Distances of up to half a line are ignored, since consecutive
-        runs share a line.
+        Iteration ``i`` of the inner loop uses lines that iteration ``i + m`` of an earlier outer iteration used. The
+        reference that used these lines may have another start. So ``m`` iterations are not executed in between. If
+        ``m`` varies with ``i``, the most frequent value counts. Distances of up to half a line are ignored, since
+        consecutive runs share a line.
         """
         motion = self.footprints.motions[k]
         steps = motion.steps or ()
@@ -386,11 +386,11 @@ class Traffic:
         return self.plan.exact
 
     def __call__(self, **sizes: int) -> MovedLines:
-        """Return the lines at one size. It raises as :class:`~perfmodel.counts.quasipoly.count.Count` does."""
+        """Return the lines at one size. The errors are those of a :class:`~perfmodel.counts.quasipoly.count.Count`."""
         return self.at(sizes).lines(self.cache, self.array)
 
     def at(self, sizes: Mapping[str, int]) -> TrafficAt:
-        """Return the traffic at one size for all caches with lines of this length. It raises as a call does."""
+        """Return the traffic at one size for all caches with lines of this length. The errors are those of a call."""
         return TrafficAt(self.plan.launches.at(sizes), self.cache.line_bytes)
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> MovedLines:
