@@ -166,7 +166,7 @@ def _program_of(program: Program, number: int) -> Program:
 
 
 def _kept(nodes: tuple[Node, ...], number: int, launches: Iterator[int]) -> Iterator[Node]:
-    """Yield the host's nodes of a schedule that contain, or are, a given launch."""
+    """Yield the host's nodes of a schedule that are a given launch or contain the launch."""
     for node in nodes:
         if isinstance(node, DeviceKernel):
             if next(launches) == number:

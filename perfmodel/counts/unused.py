@@ -58,7 +58,7 @@ def _advice(key: str, keys: Collection[str]) -> str:
 
 @contextmanager
 def reports() -> Iterator[list[Report]]:
-    """Collect the reports of a block, one for each kernel."""
+    """Collect the reports of all kernels in a block."""
     collected: list[Report] = []
     token = _REPORTS.set(collected)
     try:
@@ -69,7 +69,7 @@ def reports() -> Iterator[list[Report]]:
 
 @contextmanager
 def statistics_of_variants() -> Iterator[None]:
-    """Warn, at the end of a block, of each statistic that no kernel counted in the block uses."""
+    """At the end of a block, warn of each statistic that no kernel of the block uses."""
     collected: list[Report] = []
     try:
         with reports() as collected:

@@ -89,7 +89,7 @@ class Parallelism:
 
 @dataclass(frozen=True, eq=False)
 class Recurrence:
-    """A variable that each iteration of a loop computes from its value in the iteration before."""
+    """A variable whose value in an iteration of a loop depends on the variable's value in the iteration before."""
 
     loop: str  # the loop, and the variable that it carries
     variable: str

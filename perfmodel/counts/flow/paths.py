@@ -22,7 +22,7 @@ Cost = float  # an int or a Fraction
 
 
 class UnknownPrefixError(Exception):
-    """Two paths with different prefixes cannot be subtracted."""
+    """Paths with different prefixes cannot be subtracted."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,6 @@ class Path(NamedTuple):  # a tuple, because a walk makes tens of thousands
     prefix: Prefix | None = None
 
     def plus(self, terms: Iterable[tuple[Term, int]], cost: Cost) -> Path:
-        """Return the path with more operations at its end."""
         longer = dict(self.terms)
         for term, amount in terms:
             longer[term] = longer.get(term, 0) + amount
@@ -98,7 +97,7 @@ START = Path({})
 
 
 def costlier(path: Path, other: Path, added: Cost = 0, added_to_other: Cost = 0) -> bool:
-    """Return whether a path costs more than another, after a cost is added to each."""
+    """Return whether a path costs more than another path. A cost is added to each of the two first."""
     difference = path.cost + added - other.cost - added_to_other
     if path.prefix is not other.prefix:
         first, second = path.prefix or NO_PREFIX, other.prefix or NO_PREFIX

@@ -144,7 +144,7 @@ class Trips:
         return Cardinality(_bound(points, dims), False)
 
     def _uncoupled(self, points: isl.Set, dims: int) -> bool:
-        """Return whether no condition contains both one of the first dimensions and another dimension."""
+        """Return whether no condition couples a first dimension with another dimension."""
         whole = self.cardinalities.sets.factored(points)
         nest = {variable(k) for k in range(dims)}
         return whole is not None and all(
@@ -170,7 +170,7 @@ def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tup
 
 
 def _one_runs_all(points: isl.Set, alone: isl.Set, dims: int) -> bool:
-    """Return whether all values of the first dimensions occur together with a single point of the other dimensions."""
+    """Return whether one point of the other dimensions occurs with all values of the first dimensions."""
     other_values = points.project_out(SET, 0, dims)
     missing = alone.flat_product(other_values).subtract(points)
     most = other_values.subtract(missing.project_out(SET, 0, dims))

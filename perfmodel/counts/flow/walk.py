@@ -67,7 +67,6 @@ class Walk:
     _prolonged: dict[tuple[str, int, int], tuple[Path, Path, Path]] = field(default_factory=dict)
 
     def block(self, nodes: tuple[program.Node, ...], at: Position) -> None:
-        """Execute sibling nodes of the schedule."""
         for node in nodes:
             if isinstance(node, program.Run):
                 step = self.dataflow.by_name.get(node.instruction)

@@ -1,1 +1,1 @@
-"""Nests: the operations and accesses in the same loops, barrier interval and lanes, one row of counts for each nest."""
+"""Nests: a nest has the operations and accesses in the same loops, barrier interval and lanes."""

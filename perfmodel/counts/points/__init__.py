@@ -1,1 +1,1 @@
-"""Counting the points of sets: formulas for intervals, products of factors, Barvinok, our own summation."""
+"""The numbers of points of sets: by formulas for intervals, products of factors, Barvinok's algorithm, or sums."""

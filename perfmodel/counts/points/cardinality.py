@@ -110,7 +110,6 @@ def simplified(polynomial: isl.PwQPolynomial, assumptions: isl.Set) -> isl.PwQPo
 
 
 def isl_value(number: int | Fraction) -> isl.Val:
-    """Return a number of any length as isl's value."""
     return isl.Val(str(number))
 
 

@@ -1,7 +1,7 @@
-"""Numbers of points of sets: each distinct set is counted once, and each product factor by factor.
+"""Numbers of points of sets. Each distinct set is counted once, and each product factor by factor.
 
-Barvinok's algorithm is in ``islpy-barvinok``. The plain ``islpy`` has the same module name, so pip may overwrite it
-without a message. Without the algorithm, sets are summed with plain isl.
+Barvinok's algorithm is in ``islpy-barvinok``. The plain ``islpy`` has the same module name, so pip may overwrite the
+former without a message. Without the algorithm, sets are summed with plain isl.
 """
 
 from __future__ import annotations

@@ -104,7 +104,6 @@ class PythonSource:
         return total if value.denominator == 1 else f"ratio({total}, {value.denominator})"
 
     def compiled(self, name: str, lines: Sequence[str]) -> Callable[..., Any]:
-        """Return the function of the parameters with these lines."""
         arguments = ", ".join(f"x{self.indices[name]}" for name in self.parameters)
         floors = [f"x{self.indices[f.name]} = ({self.form(f.form)}) // {f.denominator}" for f in self.floors]
         return _compiled(name, "\n    ".join([f"def {name}({arguments}):", *floors, *lines]))

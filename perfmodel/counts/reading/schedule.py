@@ -226,7 +226,6 @@ class BuildCheck:
 
     @classmethod
     def from_json(cls, document: list[str]) -> BuildCheck:
-        """Read what :meth:`to_json` wrote."""
         return cls(*document)
 
     def refuse(self) -> None:

@@ -61,7 +61,7 @@ class BoxSets(NamedTuple):
 
 
 class Box:
-    """The bytes and lines that equal boxes touch, independent of the cache."""
+    """The bytes and lines that equal boxes touch, whatever the cache."""
 
     __slots__ = ("_sets", "high", "line", "lines", "low", "repeats", "runs")
 
@@ -75,7 +75,6 @@ class Box:
         self._sets: dict[int, BoxSets] = {}
 
     def in_sets(self, sets: int) -> BoxSets:
-        """Return the sets that the box touches in a cache with this number of sets."""
         box_sets = self._sets.get(sets)
         if box_sets is None:
             box_sets = self._sets[sets] = self._in_sets(sets)

@@ -86,7 +86,7 @@ class Reference(Generic[Amount]):
 
 @dataclass(frozen=True)
 class TreeLoop:
-    """A loop of the tree."""
+    """A loop of the loop tree."""
 
     depth: int  # loops around it
     children: tuple[int, ...]  # in order: numbers of loops, and ~number of references (negative)

@@ -370,7 +370,7 @@ class TrafficPlan:
 
 @dataclass(frozen=True)
 class Traffic:
-    """The lines that a cache fetches: a model, not an exact count."""
+    """A model of the lines that a cache fetches, not an exact count."""
 
     plan: TrafficPlan  # the kernel's loops and references, in the order of the device
     cache: Cache
