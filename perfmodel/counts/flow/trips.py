@@ -203,6 +203,6 @@ def _bound(points: isl.Set, dims: int) -> isl.PwQPolynomial:
 
 
 def _lines(points: isl.Set, dims: int, k: int) -> isl.Map:
-    """Return the values of a dimension for fixed values of the loops before it and of the inames outside the nest."""
+    """Return the values of a dimension, for fixed values of earlier loops and of the inames outside the nest."""
     lines = isl.Map.from_range(points.project_out(SET, k + 1, dims - k - 1)).move_dims(IN, 0, OUT, 0, k)
     return lines.move_dims(IN, k, OUT, 1, lines.dim(OUT) - 1)

@@ -1,4 +1,4 @@
-"""Array indices with floors, as in ``a[j // 8, i, j % 8]``: the digits of an iname, and how digits move the address.
+"""Array indices with floors, as in ``a[j // 8, i, j % 8]``, and the digits of their inames.
 
 If an index uses ``j // 8`` and ``j % 8``, the iname ``j`` has two digits. The digit ``j // 8`` has the *place value* 8,
 and the digit ``j % 8`` has the place value 1. In its digits the index is affine, so that all rules for affine addresses

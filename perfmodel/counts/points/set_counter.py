@@ -188,9 +188,9 @@ class SetCounter:
 def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
     """Return the number of points of a set (section 3.2 of the 2016 paper).
 
-    The points are counted at given sizes only if Barvinok's algorithm needs more ``operations`` of isl, or if the
-    formula has too many terms. The limit is at least :data:`OPERATIONS`, because the algorithm can crash when isl stops
-    it.
+    If Barvinok's algorithm exceeds ``operations`` of isl, or the formula has too many terms, the result has no formula:
+    the points are counted at given sizes. The algorithm can crash when isl stops it, so the limit is at least
+    :data:`OPERATIONS`.
     """
     points = points.coalesce()
     if not can_count():

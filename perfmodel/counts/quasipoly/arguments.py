@@ -186,7 +186,7 @@ def points_at(points: isl.Set, sizes: Mapping[str, int]) -> int:
 
 
 def _listed(points: isl.Set) -> int:
-    """Return the number of points of a set from a list of points, which is fast if there are few."""
+    """Return the number of points of a set from a list of points. A list is fast for few points in many pieces."""
     distinct: set[str] = set()
     for piece in points.get_basic_sets():
         listed: list[isl.Point] = []
