@@ -325,8 +325,7 @@ class Footprints:
         return array if array.lines <= most else array.part(most / array.lines)
 
     def _distances(self, k: int) -> set[int]:
-        """Return 0, and distances [B] of a line or more between starts of reference k and other starts that move alike.
-        """
+        """Return 0, and distances [B] of a line or more between starts of reference k and starts that move alike."""
         reference, steps, starts = self.references[k], self.motions[k].steps, set[int]()
         for alike, motion in zip(self.references, self.motions, strict=True):
             if (alike.array, alike.loops, motion.steps) == (reference.array, reference.loops, steps):
