@@ -1,4 +1,4 @@
-"""What is known of a device, each number with its unit and its source; models read these numbers only from facts."""
+"""What is known of a device. Each number has its unit and its source. Models read these numbers only from facts."""
 
 from perfmodel.facts.device_facts import (
     FACTS_FILE,

@@ -44,7 +44,7 @@ _DECORATIONS = re.compile(r"\((?:r|tm|c)\)|\b(?:cpu|processor)\b|^(?:pthread|cpu
 
 @dataclass(frozen=True)
 class DeviceFacts(FrozenValue):
-    """All facts of one device; the name, platform and driver are as OpenCL reports them.
+    """All facts of one device. The name, platform and driver are as OpenCL reports them.
 
     >>> units = Fact(132, "", "CL_DEVICE_MAX_COMPUTE_UNITS")
     >>> facts = DeviceFacts.from_mapping("NVIDIA H200", "NVIDIA CUDA", "570.1", {"compute_units": units})
@@ -73,7 +73,7 @@ class DeviceFacts(FrozenValue):
         return cls(name, platform, driver, tuple(sorted(facts.items())))
 
     def updated(self, facts: Mapping[str, Fact]) -> DeviceFacts:
-        """Return the device with more facts; a new fact replaces the old one under the same key."""
+        """Return the device with more facts. A new fact replaces the old one under the same key."""
         return replace(self, facts=tuple(sorted({**dict(self.facts), **facts}.items())))
 
     @property
@@ -85,7 +85,7 @@ class DeviceFacts(FrozenValue):
 
     @property
     def recorded(self) -> str:
-        """Who recorded the device's times, and what is uncertain about these times; "" if perfmodel measured them."""
+        """Who recorded the device's times and what is uncertain about these, or "" if perfmodel measured the times."""
         return self.fact("recorded").source if "recorded" in self and self.value("recorded") else ""
 
     @property
@@ -97,13 +97,13 @@ class DeviceFacts(FrozenValue):
         return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
     def fact(self, key: str) -> Fact:
-        """Return one fact, with its unit and source; a FactsError if the device has none under this key."""
+        """Return one fact, with its unit and source. Raise a FactsError if the device has none under this key."""
         if key not in self._by_key:
             raise FactsError(f"the device '{self.name}' has no fact '{key}'", f"its facts are {listed(self)}")
         return self._by_key[key]
 
     def value(self, key: str) -> Any:
-        """Return the value of one fact; raises as :meth:`fact` does."""
+        """Return the value of one fact. Errors are those of :meth:`fact`."""
         return self.fact(key).value
 
     def known(self, key: str, otherwise: Any = None) -> Any:
@@ -131,7 +131,7 @@ class DeviceFacts(FrozenValue):
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> DeviceFacts:
-        """Read a document of :meth:`to_json`; a FactsError if it has another schema or lacks a part."""
+        """Read a document of :meth:`to_json`. Raise a FactsError if it has another schema or lacks a part."""
         try:
             _SCHEMA.check(document)
             head = [document.get(part) for part in ("name", "platform", "driver")]
@@ -150,7 +150,7 @@ def _words(text: str) -> list[str]:
 
 
 def differences(known: DeviceFacts, used: DeviceFacts) -> tuple[str, ...]:
-    """Return how a known device differs from the device in use; a fact is compared only if both have it.
+    """Return how a known device differs from the device in use. A fact is compared only if both devices have it.
 
     >>> differences(DeviceFacts("H200", "NVIDIA CUDA", "570.1", ()), DeviceFacts("H200", "NVIDIA CUDA", "580.2", ()))
     ("driver '570.1', here '580.2'",)
@@ -164,9 +164,9 @@ def differences(known: DeviceFacts, used: DeviceFacts) -> tuple[str, ...]:
 def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
     """Return, by key, values for facts that a device lacks and that neither a device nor a kernel gives.
 
-    ``max_groups_per_unit`` is 1 on a CPU, else :data:`GROUPS_OF_A_GPU`. ``max_items_per_unit`` is the number of
-    work-items of the largest work-group; on a GPU times :data:`ITEMS_OVER_GROUP`. A device without ``device_type`` gets
-    nothing.
+    ``max_groups_per_unit`` is 1 on a CPU and :data:`GROUPS_OF_A_GPU` on a GPU. ``max_items_per_unit`` is the number of
+    work-items of the largest work-group, on a GPU times :data:`ITEMS_OVER_GROUP`. A device without ``device_type`` gets
+    no facts.
     """
     known = dict(facts.facts)
     if "device_type" not in known:
@@ -194,7 +194,7 @@ def published_devices() -> tuple[str, ...]:
 
 
 def published(name: str) -> DeviceFacts:
-    """Return the facts of a published device; an UnknownNameError if there is none of this name."""
+    """Return the facts of a published device. Raise an UnknownNameError if no device has this name."""
     if name not in published_devices():
         raise UnknownNameError(f"'{name}' is not a published device", f"choose among {listed(published_devices())}")
     document = _mapping((_PUBLISHED / f"{name}.yaml").read_bytes())
@@ -206,8 +206,8 @@ def read_facts(path: Path | str) -> Mapping[str, Fact]:
 
     A key of :data:`perfmodel.facts.fact.KEYS` has a fixed unit. Any other key belongs to a user's own family and may
     have any unit of :data:`~perfmodel.facts.fact.UNITS`. With ``published: NAME``, the file's facts replace or complete
-    the published ones. Raises a FactsError if the file is not valid; an UnknownNameError if no published device has the
-    name.
+    the published ones. Raise a FactsError if the file is not valid, and an UnknownNameError if no published device has
+    the name.
     """
     try:
         return _facts(_mapping(read_file(path, LIMITS.yaml_bytes)))
@@ -220,7 +220,7 @@ def read_facts(path: Path | str) -> Mapping[str, Fact]:
 
 
 def read_device(path: Path) -> DeviceFacts:
-    """Read ``device.json``, the facts that a device reports; a StoreError if it cannot be read."""
+    """Read ``device.json``, the facts that a device reports. Raise a StoreError if the file cannot be read."""
     try:
         return DeviceFacts.from_json(json_document(read_file(path)))
     except (DocumentError, FactsError) as error:

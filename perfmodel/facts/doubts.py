@@ -1,8 +1,8 @@
 """A device with the facts of its probes, and doubts about these facts: impossible times and contradictions.
 
-A visit with impossible times was disturbed by other programs; it is not used, and it is repeated. Two facts of one
-property contradict each other if they differ by a factor of :data:`CONTRADICTING` or more. One fact is assumed to be
-right. If a prediction depends on it, the prediction's interval covers both values.
+A *visit* is one run of a probe. If a visit has impossible times, other programs disturbed it. Such a visit is not used,
+and is repeated. Two facts of one property contradict each other if they differ by a factor of :data:`CONTRADICTING` or
+more. One fact is assumed to be right. If a prediction depends on it, the prediction's interval covers both values.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _assumed(probe: str, facts: DeviceFacts) -> str:
 
 
 def disturbed(run: ProbeRun) -> str:
-    """Return a description of an impossible time of a visit; "" if all times are possible."""
+    """Return a description of an impossible time of a visit, or "" if all times are possible."""
     check = _CHECKS.get(run.probe)
     return next(check(run), "") if check else ""
 
@@ -130,7 +130,7 @@ def _units(what: str, bounds: tuple[float, float], run: ProbeRun) -> Iterator[st
 
 
 def _lanes(run: ProbeRun) -> Iterator[str]:
-    """Describe impossible ratios of times: of more lanes to fewer, and of lanes of two kinds to lanes of one kind."""
+    """Describe impossible ratios of times: more lanes to fewer lanes, and lanes of two kinds to lanes of one kind."""
     curve = times([run], "block", "lanes", dtype="float32")
     alone = sorted((int(lanes), seconds) for (block, lanes), seconds in curve.items() if block == lanes)
     for (few, quick), (many, slow) in combinations(alone, 2):
@@ -178,10 +178,9 @@ class _Witness:
 
 
 def contradictions(facts: DeviceFacts) -> tuple[ContradictingFacts, ...]:
-    """Return the contradictions between facts of a device; a fact that the user wrote is not doubted.
+    """Return the contradictions between facts of a device. A fact that the user wrote is not doubted.
 
-    Probes of caches, pages and vector lanes are compared with the system's values; the measured peak of operations with
-    the bound from units, lanes and clock; the measured bandwidth with the lower bound from one load at a time.
+    The function makes these comparisons:
     """
     return tuple(_contradictions(facts))
 

@@ -1,4 +1,4 @@
-"""One fact of a device; the keys of facts that models use, with their units and meanings; checks of documents."""
+"""One fact of a device, the keys of facts that models use (with units and meanings), and checks of documents."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _PARTS = ("value", "unit", "source")
 
 
 def checked_facts(rows: Mapping[str, Any]) -> dict[str, Fact]:
-    """Return the facts of a document by key; a DocumentError if a part is missing or not allowed."""
+    """Return the facts of a document by key. Raise a DocumentError if a part is missing or not allowed."""
     return {key: _fact(shortened(key, quoted=False), key, row) for key, row in rows.items()}
 
 

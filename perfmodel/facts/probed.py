@@ -3,21 +3,21 @@ r"""Facts of a device from its probes: small microbenchmarks, each with a curve 
 :mod:`perfmodel.measuring.probes` takes the times, and a store keeps them in ``probes.jsonl``. A curve that is not clear
 is not used. ``docs/facts.md`` states each rule.
 
-*Caches*. The time of a load in a pointer chase, over the footprint of the chase, has a step at each capacity. With x
-and y the logarithms of the footprint and of the time to the base 2:
+*Caches*. The time of a load in a pointer chase, over the footprint of the chase, has a step at each capacity. Let x and
+y be the logarithms of the footprint and of the time to the base 2.
 
 Each point is replaced by the median of itself and its neighbours. Where the curve falls, adjacent points are pooled to
-their median (isotonic regression in the absolute error). The *slope* at x is the rise from x - 1/4 to x + 1/4. Its
-peaks of at least :data:`STEEP` are steps, if between two peaks the slope falls below half of the lower peak. The
+their median (isotonic regression in the absolute error). The *slope* at x is the rise from x - 1/4 to x + 1/4. Peaks of
+the slope of at least :data:`STEEP` are steps, if between two peaks the slope falls below half of the lower peak. The
 plateau between two steps is where the slope is least. The capacity is the largest measured footprint whose y is at most
 halfway between the plateau before the step and the plateau after it. A total rise of less than :data:`LEAST_RISE` is
 not a step.
 
-*Lanes*. Some lanes make all trips in a first loop, the others in a second one. If a block's lanes run in lockstep, a
-block with both kinds takes twice as long as a block with one kind.
+*Lanes*. Some lanes make all trips in a first loop, and the other lanes in a second loop. If the lanes of a block run in
+lockstep, a block with both kinds takes twice as long as a block with one kind.
 
-*Barriers*. b barriers of one group of G work-items take :math:`t(b, G) = t_0(G) + b (\alpha + \beta G)`, with
-:math:`\alpha` the fact ``barrier_group_s`` and :math:`\beta` ``barrier_s``.
+*Barriers*. In one group of G work-items, b barriers take :math:`t(b, G) = t_0(G) + b (\alpha + \beta G)`. The fact
+``barrier_group_s`` is :math:`\alpha`, and ``barrier_s`` is :math:`\beta`.
 
 *Overlap*. The exponent p of :math:`T = (A^p + B^p)^{1/p}` is 1 for no overlap (the sum), and large for a full overlap
 (the maximum). A is the time of a kernel that only moves data, B of the same kernel with arithmetic on data in
@@ -123,7 +123,7 @@ def times(runs: Iterable[ProbeRun], *names: str, **where: Setting) -> Mapping[tu
 
 
 def probed_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
-    """Return the facts that the runs of one device determine clearly, by key; each source begins with "measured"."""
+    """Return the facts that the runs of one device determine clearly, by key. Each source begins with "measured"."""
     runs = tuple(runs)
     rules = (cache_facts, page_facts, last_level_fact, lane_facts, barrier_facts, overlap_facts)
     return {key: fact for rule in rules for key, fact in rule(runs).items()}
@@ -196,7 +196,7 @@ def last_level_fact(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
 
 
 def _line_bytes(runs: tuple[ProbeRun, ...]) -> int:
-    """Return the line size of the first-level cache [B]: the least distance at which both loads of a pair miss."""
+    """Return the line size of the first-level cache [B], the least distance at which both loads of a pair miss."""
     pairs = times(newest(runs, LINE), "apart")
     if len(pairs) < 3:
         return 0
@@ -211,8 +211,8 @@ def _ways(runs: tuple[ProbeRun, ...], levels: tuple[CurveStep, ...], line: int) 
 
     Lines at a large stride share a set. For each stride, the lines that fit are the most lines whose load time is below
     the middle between this level and the next. The ways are the smallest of these numbers. Lines that are many pages
-    apart may also share a set of the TLB, and then fewer fit. So two strides must agree, and the ways times a power of
-    two must give a capacity in the step.
+    apart may also share a set of the TLB, and then fewer lines fit. Therefore two strides must agree, and the ways
+    times a power of two must give a capacity in the step.
     """
     facts: dict[str, Fact] = {}
     for name, step in zip(LEVELS[:2], levels, strict=False):
@@ -242,7 +242,7 @@ def _sets_fit(set_bytes: int, step: CurveStep) -> bool:
 
 
 def steps(positions: Sequence[float], heights: Sequence[float]) -> tuple[CurveStep, ...]:
-    """Return the steps of a curve, from the left; positions must rise, and all numbers must be positive."""
+    """Return the steps of a curve, from the left. Positions must rise, and all numbers must be positive."""
     if len(positions) < 3:
         return ()
     x, y = np.log2(np.asarray(positions, np.float64)), monotone(smooth(np.log2(np.asarray(heights, np.float64))))
@@ -262,13 +262,13 @@ def steps(positions: Sequence[float], heights: Sequence[float]) -> tuple[CurveSt
 
 
 def smooth(heights: Floats) -> Floats:
-    """Return the median of each point and its two neighbours; at the ends, of the three outermost points."""
+    """Return the median of each point and both neighbours. At the ends use the three outermost points."""
     inner = np.median(np.stack((heights[:-2], heights[1:-1], heights[2:])), axis=0)
     return np.concatenate(([np.median(heights[:3])], inner, [np.median(heights[-3:])]))
 
 
 def monotone(heights: Floats) -> Floats:
-    """Return the non-decreasing curve with the least absolute error: blocks that fall are pooled to their median."""
+    """Return the non-decreasing curve with the least absolute error. Blocks that fall are pooled to their median."""
     blocks: list[list[float]] = []
     for height in heights.tolist():
         blocks.append([height])
@@ -305,7 +305,7 @@ def _middle(slope: Floats, at: int, grid: Floats) -> float:
 
 
 def in_step(runs: Iterable[ProbeRun], dtype: str) -> int:
-    """Return how many lanes run in lockstep; 0 (unclear) unless ratios fall once from 2 to 1, or all are about 1."""
+    """Return how many lanes run in lockstep. Unless ratios fall once from 2 to 1, or all are about 1, return 0."""
     curve = times(newest(runs, LANES), "block", "lanes", dtype=dtype)
     widest = max((int(key[1]) for key in curve), default=0)
     same = curve.get((widest, widest))
@@ -357,7 +357,7 @@ def _growth(runs: tuple[ProbeRun, ...], width: int) -> tuple[int, int, float] | 
 
 
 def vector_gain(runs: Iterable[ProbeRun], dtype: str) -> float:
-    """Return the ratio of a chain's time with a loop to its time without a loop; 0 if not measured."""
+    """Return the ratio of a chain's time with a loop to the time without a loop, or 0 if not measured."""
     curve = times(newest(runs, NESTS), "nest", "operations", dtype=dtype)
     slopes = {}
     for nest in ("straight", "looped"):
@@ -369,7 +369,7 @@ def vector_gain(runs: Iterable[ProbeRun], dtype: str) -> float:
 
 
 def barrier_slopes(runs: Iterable[ProbeRun]) -> dict[int, float]:
-    """Return the time of one more barrier [s] for each number of work-items in the group; 0 if unclear."""
+    """Return the time of one more barrier [s] for each number of work-items in the group, or 0 if unclear."""
     curve = times(newest(runs, BARRIERS), "items", "barriers")
     slopes = {}
     for items in sorted({int(key[0]) for key in curve}):
@@ -399,7 +399,7 @@ def _fitted_line(items: Floats, seconds: Floats) -> tuple[float, float]:
 
 
 def exponent(triples: Sequence[tuple[float, float, float]]) -> float:
-    r"""Return the p in [1, 16] that fits the times (A, B, T) best: the least sum of :math:`\log^2(T_p/T)`."""
+    r"""Return the p in [1, 16] that fits the times (A, B, T) best, with the least sum of :math:`\log^2(T_p/T)`."""
 
     def error(reciprocal: float) -> float:
         return sum(log(together(a, b, 1 / reciprocal) / t) ** 2 for a, b, t in triples)
@@ -413,7 +413,7 @@ def exponent(triples: Sequence[tuple[float, float, float]]) -> float:
 
 
 def together(a: float, b: float, p: float) -> float:
-    """Return the p-norm of two times, which are above zero."""
+    """Return the p-norm of two positive times."""
     large, small = max(a, b), min(a, b)
     return float(large * (1 + (small / large) ** p) ** (1 / p))
 
@@ -431,7 +431,7 @@ def triples(runs: Iterable[ProbeRun]) -> dict[int, tuple[float, float, float]]:
 
 
 def overlap_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
-    """Return ``overlap_exponent``; nothing if no kernel has comparable times of memory and computing."""
+    """Return ``overlap_exponent``, or nothing if no kernel has comparable times of memory and computing."""
     usable = [(a, b, t) for a, b, t in triples(runs).values() if 1 / COMPARABLE <= a / b <= COMPARABLE]
     if not usable:
         return {}

@@ -1,9 +1,9 @@
 r"""The time of a device for one unit of work, from its facts alone. Weights of models are multiples of such a time.
 
 A weight w of one device becomes :math:`w \, r'/r` on another, where r and r' are the times of the two devices for one
-unit: an instruction that takes 1.3 issue slots on one device takes 1.3 on the other, too. Rates *of a unit* are for
-quantities of the busiest compute unit. They assume that all units are busy, with equal shares of the bandwidth of
-caches and memory. The other rates are for quantities of the whole launch.
+unit. For example, an instruction that takes 1.3 issue slots on one device takes 1.3 slots on the other too. Rates *of a
+unit* are for quantities of the busiest compute unit. They assume that all units are busy, with equal shares of the
+bandwidth of caches and memory. The other rates are for quantities of the whole launch.
 
 If a device lacks a latency, a bandwidth of caches or the time of a launch, both devices are assumed to have the same
 latencies and cache bandwidths in clock cycles, and the same time of a launch.
@@ -39,7 +39,7 @@ class Rate:
         return tuple(key for key in self.keys if key not in facts or not facts.value(key))
 
     def seconds(self, facts: DeviceFacts) -> float:
-        """Return the time [s] on a device; a FactsError if it lacks a fact."""
+        """Return the time [s] on a device. Raise a FactsError if the device lacks a fact."""
         return float(self.formula(**{key: float(facts.value(key)) for key in self.keys}))
 
 
@@ -82,6 +82,6 @@ RATES: Mapping[str, Rate] = MappingProxyType(
 
 
 def known_rate(name: str, *devices: DeviceFacts) -> str:
-    """Return the name of a rate; if a device lacks a fact for it, the name of the rate that replaces it."""
+    """Return the name of a rate. If a device lacks a fact for this rate, return the name of the replacement."""
     other = RATES[name].otherwise
     return other if other and any(RATES[name].lacking(device) for device in devices) else name

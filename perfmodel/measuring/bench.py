@@ -1,4 +1,6 @@
-"""An opened device on which variants are compiled, checked and timed; a visit to a configuration, and its record."""
+"""An opened device on which variants are compiled, checked and timed.
+The module also makes visits and their records.
+"""
 
 from __future__ import annotations
 
@@ -81,20 +83,20 @@ class Bench:
                 yield enqueues
 
     def trial(self, subject: Subject, parameters: Parameters) -> float:
-        """Return the quickest of three runs, or of two long ones [s]; the first may include compilation."""
+        """Return the quickest of three runs, or of two long ones [s]. The first run may include compilation."""
         with self.ready(subject, parameters) as enqueues:
             first = timing.sample(self.queue, enqueues, 1).host_s
             return min(first + timing.sample(self.queue, enqueues, 2, self.campaign.longest_s).host_s)
 
     def timed(self, subject: Subject, parameters: Parameters) -> tuple[str, timing.Samples]:
-        """Time the runs of one visit; return the start of the first run and the times."""
+        """Time the runs of one visit. Return the start of the first run and the times."""
         campaign = self.campaign
         with self.ready(subject, parameters) as enqueues:
             began_at = timing.now("milliseconds")
             return began_at, timing.sample(self.queue, enqueues, campaign.runs, campaign.timeout_s, campaign.enough)
 
     def launch_overhead(self) -> float:
-        """Return the median time of an empty kernel [s], which decides the sizes, or raise BrokenDeviceError."""
+        """Return the median time of an empty kernel [s], which decides the sizes. Otherwise raise BrokenDeviceError."""
         try:
             with quiet_compiler():
                 program = cl.Program(self._opened[0], "__kernel void nothing() {}").build()
@@ -104,7 +106,7 @@ class Bench:
             raise broken(self.device.name, " ".join(str(error).split())) from error
 
     def see_that_it_works(self) -> None:
-        """Check that the device runs kernels; if it does not, for example after a kernel's crash, open it again."""
+        """Check that the device runs kernels. If not, for example after a kernel's crash, open the device again."""
         try:
             self.launch_overhead()
         except BrokenDeviceError:
@@ -113,7 +115,7 @@ class Bench:
             self.launch_overhead()
 
     def output(self, subject: Subject, parameters: Parameters) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Run once; return the arguments by name, and all arrays after the run."""
+        """Run once. Return the arguments by name, and all arrays after the run."""
         compiled, queue = self.compiled(subject), self.queue
         scalars, arrays = _arguments(subject, parameters)
         with stage("runtime"), ExitStack() as stack:
@@ -188,7 +190,7 @@ def outcome(row: Measurement) -> str:
 
 @dataclass(eq=False)
 class Timekeeper:
-    """Times configurations on a bench, one visit at a time; each variant is counted and checked once."""
+    """Times configurations on a bench, one visit at a time. Each variant is counted and checked once."""
 
     bench: Bench
     overhead_s: float  # of a launch [s]
@@ -198,18 +200,18 @@ class Timekeeper:
     watch: LoadWatch = field(default_factory=LoadWatch)
 
     def configuration(self, subject: Subject, parameters: Parameters, seconds: float) -> Configuration:
-        """Return a configuration; one run takes `seconds` [s]."""
+        """Return a configuration. One run of the configuration takes `seconds` [s]."""
         return Configuration(subject, parameters, seconds, record(self.bench, subject, parameters).key)
 
     def failed(self, subject: Subject, failure: FailedError, parameters: Parameters | None = None) -> Measurement:
-        """Return the record of a failure; by default at the smallest size."""
+        """Return the record of a failure. By default the record is at the smallest size."""
         return record(
             self.bench, subject, parameters or subject.smallest,
             status=failure.status, message=failure.message, launch_overhead_s=self.overhead_s,
         )  # fmt: skip
 
     def measured(self, configuration: Configuration, position: int | None = None) -> Measurement:
-        """Visit a configuration; return its record, also of a failure. BrokenDeviceError: the device runs no kernel."""
+        """Visit a configuration and return the record, also of a failure. Raise BrokenDeviceError if no kernel runs."""
         subject, parameters = configuration.subject, configuration.parameters
         fields: dict[str, Any] = {"place_in_order": position, "launch_overhead_s": self.overhead_s}
         campaign = self.bench.campaign
@@ -234,7 +236,7 @@ class Timekeeper:
         return record(self.bench, subject, parameters, samples, **fields)
 
     def count(self, subject: Subject) -> KernelCounts:
-        """Return the counts of a variant; FailedError if its work-groups do not fit on the device."""
+        """Return the counts of a variant. Raise FailedError if its work-groups do not fit on the device."""
         generated, key = subject.generated, subject.key
         if key not in self.counted:
             with stage("constraint"):
@@ -253,12 +255,12 @@ class Timekeeper:
     def count_unit(
         self, unit: TranslationUnit, check: bool = True, statistics: Mapping[str, float] | None = None
     ) -> KernelCounts:
-        """Return the counts of a translation unit for the device; `check` generates its code too."""
+        """Return the counts of a translation unit for the device. With `check`, generate its code too."""
         known = {**self.statistics, **(statistics or {})}
         return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=known, check=check)
 
     def work_groups(self, subject: Subject, parameters: Parameters) -> int:
-        """Return the number of work-groups; FailedError if sizes break assumptions, which the code does not check."""
+        """Return the number of work-groups. Raise FailedError if sizes break assumptions, which the code ignores."""
         with stage("constraint"):
             return int(self.count(subject).work_groups()(**parameters))
 

@@ -42,7 +42,7 @@ class Campaign:
     seed: int = 20170405  #: Seed of the order of configurations and of the arrays' contents.
 
     def chosen(self, kernel_classes: Iterable[KernelClass]) -> tuple[KernelClass, ...]:
-        """Return the classes that it measures."""
+        """Return the classes that the campaign measures."""
         wanted = set(self.tags)
         return tuple(kernel for kernel in kernel_classes if not wanted or wanted & set(kernel.tags))
 
@@ -67,7 +67,7 @@ class Campaign:
 
     @property
     def enough(self) -> tuple[float, int]:
-        """The time [s] and the number of runs after which a visit ends early (both must be reached)."""
+        """The time [s] and the number of runs after which a visit ends early. A visit must reach both."""
         return (float("inf") if self.enough_s is None else self.enough_s, self.dropped + 1)
 
     def visit_s(self, run_s: float) -> float:
@@ -85,7 +85,7 @@ class Campaign:
 
 
 def even_indices(count: int, wanted: int) -> tuple[int, ...]:
-    """Return at most `wanted` evenly spaced indices below `count`: the first, the last, then others between them."""
+    """Return at most `wanted` evenly spaced indices below `count`: the first, the last, and others between these."""
     wanted = min(count, wanted)
     evenly = [*dict.fromkeys(round(i * (count - 1) / max(wanted - 1, 1)) for i in range(wanted))]
     return (*evenly[:1], *evenly[1:][-1:], *evenly[1:-1])
@@ -164,7 +164,7 @@ def in_turn(items: Iterable[T], owner: Callable[[T], Hashable]) -> list[T]:
 
 
 def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_size: int) -> list[Team]:
-    """Return the variants that need sizes, one of each class in turn; all variants of a ranked class form one team."""
+    """Return the variants that need sizes, one of each class in turn. A ranked class has all variants in one team."""
     every: list[Team] = []
     for kernel in kernels:
         subjects = [Subject(kernel, v) for v in campaign.variants_of(kernel, max_work_group_size)]
@@ -177,8 +177,7 @@ def teams(kernels: Iterable[KernelClass], campaign: Campaign, max_work_group_siz
 def ordered(configurations: Iterable[Configuration], campaign: Campaign) -> list[Configuration]:
     """Shuffle by the campaign's seed, so that a drift of the times over the campaign is not correlated with a feature.
 
-    With a budget, classes and their variants take turns, so that every class is measured in part if the budget ends
-    early.
+    With a budget, classes and their variants take turns. If the budget ends early, every class is measured in part.
     """
     shuffled = sorted(configurations, key=lambda configuration: configuration.name)
     random.Random(campaign.seed).shuffle(shuffled)

@@ -34,7 +34,7 @@ VARIABLE = "PERFMODEL_WAIT_S"  # environment variable that replaces WAIT_S [s], 
 
 
 def lock_path(facts: DeviceFacts) -> Path:
-    """Return a device's lock file, in a folder of the user; drivers of one CPU share a file, as do equal cards."""
+    """Return the lock file of a device, in a folder of the user. Drivers of one CPU share a file, as do equal cards."""
     name = "cpu" if facts.known("device_type") == "cpu" else facts.slug
     user = str(os.getuid()) if hasattr(os, "getuid") else "user"
     return Path(gettempdir()) / f"perfmodel-{user}" / f"{name}.lock"
@@ -42,7 +42,7 @@ def lock_path(facts: DeviceFacts) -> Path:
 
 @contextmanager
 def locked(facts: DeviceFacts, progress: Progress, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold a device's lock in a block (or until the process ends); DeviceBusyError after waiting `wait_s` [s]."""
+    """Hold the lock of a device in a block. Raise DeviceBusyError after `wait_s` [s]. A dead process holds no lock."""
     path = lock_path(facts)
     lock = FileLock(path, poll_interval=POLL_S, thread_local=False)
     try:
@@ -69,7 +69,7 @@ def locked(facts: DeviceFacts, progress: Progress, wait_s: float = 0.0) -> Itera
 
 
 def _make_own(folder: Path) -> None:
-    """Make the folder with access for this user only; PermissionError if it is a link or belongs to another user."""
+    """Make the folder for this user only. Raise PermissionError if it is a link or belongs to another user."""
     folder.mkdir(mode=0o700, exist_ok=True)
     status = folder.lstat()
     if not stat.S_ISDIR(status.st_mode) or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
@@ -86,7 +86,8 @@ def _holder(path: Path) -> str:
 def pin_threads() -> None:
     """Set, before devices are listed, the variables that make drivers of CPUs keep each thread on one core.
 
-    Else two threads on one core double the times of short runs. It does nothing if the process may not use all cores.
+    Without these variables two threads on one core double the times of short runs. If the process may not use all
+    cores, the function does nothing.
     """
     cores = os.cpu_count() or 1
     if hasattr(os, "sched_getaffinity") and os.sched_getaffinity(0) >= set(range(cores)):
@@ -103,7 +104,7 @@ class MachineTimes(NamedTuple):
 
 
 def reading() -> MachineTimes:
-    """Read the machine's counters; time that a hypervisor gives to other virtual machines is busy."""
+    """Read the counters of the machine. Time that a hypervisor gives to other virtual machines counts as busy."""
     times = psutil.cpu_times()._asdict()
     counted_twice = ("guest", "guest_nice")  # in "user" and "nice" too
     busy_s = sum(value for name, value in times.items() if name not in ("idle", "iowait", *counted_twice))
@@ -145,7 +146,7 @@ class LoadWatch:
 
 
 def wait_until_quiet(report: Callable[[str], None]) -> bool:
-    """Wait, at most :data:`WAIT_S`, while other processes load the machine; `report` this; return if it is quiet."""
+    """Wait, at most :data:`WAIT_S`, while others load the machine, and `report` this. Return whether it is quiet."""
     given, most_s = os.environ.get(VARIABLE) or str(WAIT_S), -1.0
     with suppress(ValueError):
         most_s = float(given)

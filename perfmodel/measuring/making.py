@@ -1,7 +1,7 @@
 """Variants coded, counted, compiled and checked in several processes before anything is timed.
 
-Making a variant takes ten times as long as a visit. If it fails here, the campaign makes it again and records the
-failure.
+Making a variant takes ten times as long as a *visit*, which is a series of runs. If a variant fails here, the campaign
+makes it again and records the failure.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Made:
     counts: bytes
 
     def give(self, subject: Subject, timekeeper: Timekeeper) -> None:
-        """Give the code to a subject and the counts to a timekeeper, which then does not check the output."""
+        """Give the code to a subject and the counts to a timekeeper. The timekeeper then does not check the output."""
         vars(subject)["generated"] = pickle.loads(self.generated)  # the value of the cached property
         timekeeper.counted[subject.key] = counts_from_json(self.counts)
         timekeeper.checked[subject.key] = None
@@ -70,7 +70,7 @@ def subjects_of(kernels: Iterable[KernelClass], campaign: Campaign, device: Devi
 def make_kernels(
     parts: Iterable[tuple[Iterable[KernelClass], Campaign]], device: Device, progress: Progress | None = None
 ) -> AllMade:
-    """Make the variants of campaigns, with one process for each core; return none if one process suffices."""
+    """Make the variants of campaigns, with one process for each core. If one process suffices, return none."""
     todo = [(subject, campaign) for kernels, campaign in parts for subject in subjects_of(kernels, campaign, device)]
     bar, made = progress or Silent(), {}
     with processes_here(len(todo) // FEWEST, MOST) as processes:

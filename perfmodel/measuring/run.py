@@ -33,11 +33,11 @@ def measure(
     kernel_classes: Iterable[KernelClass], device: Device | str | None, store: Path | str,
     progress: Progress | None = None, campaign: Campaign = DEFAULT, made: AllMade | None = None,
 ) -> Measurements:  # fmt: skip
-    """Measure what a store lacks, with one record for each visit; return its records of these classes and device.
+    """Measure what a store lacks, and return the store's records of these classes and device.
 
-    A campaign may be stopped at any instant. The same call continues it and ends with the same set of records, since
-    the chosen sizes are kept next to the store. It waits while another campaign uses the device, and raises
-    DeviceBusyError after `campaign.wait_s`.
+    Each visit, a series of runs of a configuration, has one record. A campaign may be stopped at any instant. The same
+    call continues the campaign and ends with the same set of records, because the chosen sizes are kept next to the
+    store. The call waits while another campaign uses the device. After `campaign.wait_s` it raises DeviceBusyError.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ def measure(
     device
         The device, or an index, name or platform (:func:`perfmodel.opencl.find`).
     store
-        A folder, or a ``.jsonl`` file; see :mod:`perfmodel.store`.
+        A folder, or a ``.jsonl`` file (:mod:`perfmodel.store`).
     campaign
         The settings: :data:`QUICK`, :data:`DEFAULT`, :data:`FULL` or your own.
     made
-        Made kernels (:func:`perfmodel.measuring.making.make_kernels`); by default they are made here.
+        Made kernels (:func:`perfmodel.measuring.making.make_kernels`). By default the call makes them.
     """
     require(device is None or isinstance(device, str) or hasattr(device, "slug"), "measure: device", device,
             "one of pm.devices(), or an index, name or platform as text")  # fmt: skip
@@ -101,9 +101,10 @@ def _left_out(session: Session, left: list[Configuration], unplanned: list[Team]
 class Session:
     """State of one call of :func:`perfmodel.measuring.measure`.
 
-    `rows` are the current records of the store by key, without impossible times, which are measured again. `deaths` are
-    the records of configurations that ended their process. Without code, only those of this campaign count: the cause
-    may be fixed by now. `start_s` is the start by this process's clock, minus the time of earlier processes [s].
+    `rows` are the current records of the store by key. Impossible times are left out and measured again. `deaths` are
+    the records of configurations that ended their process. Of records without code, only those of this campaign count,
+    because the cause may be fixed by now. `start_s` is the start by the clock of this process, minus the time of
+    earlier processes [s].
     """
 
     bench: Bench
@@ -123,7 +124,7 @@ class Session:
 
     @classmethod
     def started(cls, bench: Bench, path: Path, progress: Progress) -> Session:
-        """Start with the records of the store; measuring the launch overhead checks the device."""
+        """Start with the records of the store. The measurement of the launch overhead checks the device."""
         measured = stored.read(path)
         known = (*(row for row in measured.rows if row.kernel_hash), *supervised.recorded_before(path))
         deaths = {row.key: row for row in known if supervised.died(row)}
@@ -144,7 +145,7 @@ class Session:
         return sum(self._lacks(c) * c.expected_s(campaign) for c in configurations) >= self.left_s
 
     def configuration(self, subject: Subject, parameters: Parameters, seconds: float) -> Configuration:
-        """Make a configuration; a record of other code with equal counts becomes a record of this configuration."""
+        """Make a configuration. A record of other code with equal counts becomes a record of this configuration."""
         made = self.timekeeper.configuration(subject, parameters, seconds)
         known = self._by_driver.get(_with_options(made.key))
         if known is not None and known.counts_hash and made.key not in self.rows:
@@ -160,7 +161,7 @@ class Session:
         self.rows[row.key] = row.after(self.rows.get(row.key))
 
     def measure(self, order: Sequence[Configuration]) -> list[Configuration]:
-        """Visit configurations as often as the campaign says, and again if visits disagree; return the unfinished ones.
+        """Visit configurations as the campaign says, and again if visits disagree. Return the unfinished ones.
 
         Each pass has the `order` of the whole campaign, so that two visits to a configuration are not in quick
         succession.
@@ -175,7 +176,7 @@ class Session:
         return [c for c in order if self._lacks(c) or self._disagrees(c)]
 
     def visit(self, order: Sequence[Configuration], todo: Sequence[Configuration], name: str = "measuring") -> None:
-        """Visit configurations one after another within the budget, except failed ones; record each visit."""
+        """Visit configurations one after another within the budget, except failed ones. Record each visit."""
         positions = {configuration.key: position for position, configuration in enumerate(order)}
         campaign = self.bench.campaign
         with task(self.progress, name, len(todo), sum(c.expected_s(campaign) for c in todo)):
@@ -219,7 +220,7 @@ def plan_configurations(
     session: Session, kernels: Iterable[KernelClass], enough: Callable[[Sequence[Configuration]], bool],
     made: AllMade = MappingProxyType({}),
 ) -> tuple[list[Configuration], list[Team]]:  # fmt: skip
-    """Plan configurations until there are enough; return them and the variants that were not planned."""
+    """Plan configurations until there are enough. Return these and the variants that were not planned."""
     waiting = teams(kernels, session.bench.campaign, session.bench.fact("max_work_group_size"))
     for subject in (subject for team in waiting for subject in team):
         if (known := made.get(name_of(subject))) is not None:
@@ -267,7 +268,7 @@ def _plan(session: Session, team: Team, plans: dict[str, Plan]) -> Plan:
 
 
 def _try(session: Session, subject: Subject, recorded: Subject, work: Callable[[Subject], object]) -> None:
-    """Work on a variant; raise PlanError if this ended an earlier process, or fails."""
+    """Work on a variant. Raise PlanError if this ended an earlier process, or fails."""
     record = session.timekeeper.failed(recorded, NO_END)
     if death := session.deaths.get(record.key):
         raise PlanError(subject, FailedError("runtime", death.message), death)

@@ -1,4 +1,7 @@
-"""The sizes at which variants are measured: found by trial runs, and kept in a file next to the store."""
+"""The sizes at which variants are measured. Trial runs find these sizes, and a file next to the store keeps them.
+
+A *ladder* has sets of sizes from small to large. Each set is a *rung*.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +38,11 @@ def search_sizes(
 ) -> tuple[Parameters, ...]:
     """Choose parameter sets from small to large (Stevens and Klöckner 2016, section 4.2).
 
-    The lowest rung is the first at which all trials suffice. From there the search takes each rung of the ladder. It
-    ends when it has the wanted number of rungs, when the next one does not fit into memory, or when a run takes, or the
-    next run would take, longer than the campaign allows (a step at least doubles the time). The first
-    `campaign.least_rungs` rungs are taken even if they take longer. If no rung suffices, only the largest rung that
-    fits and is short enough is taken.
+    The lowest rung is the first at which all trials suffice. From there the search takes each rung, and ends in three
+    cases: enough rungs are found, the next rung does not fit into memory, or a run takes longer than the campaign
+    allows. The last case includes the expected next run, because a step at least doubles the time. The first
+    `campaign.least_rungs` rungs are taken even if they take longer. If no rung suffices, the search takes only the
+    largest rung that fits and is short enough.
     """
     wanted = min(sizes.rungs, campaign.rungs or sizes.rungs)
     taken: list[Rung] = []
@@ -64,7 +67,7 @@ def _try_rung(
     sizes: Ladder, exponent: int, run_trial: Callable[[Parameters], Trial], fits: Callable[[Parameters], bool],
     campaign: Campaign,
 ) -> Rung:  # fmt: skip
-    """Run trials at a rung; if it is sorted, only at its longest short sets. Empty if one does not fit in memory."""
+    """Run trials at a rung (of a sorted rung, only at the longest short sets). Return none if a set does not fit."""
     rung: Rung = []
     for point in sizes.at(exponent)[: campaign.points]:
         if not fits(point):
@@ -92,7 +95,7 @@ class Plan:
 
 
 class PlanError(Exception):
-    """A variant failed while its sizes were chosen; the store may have the record. It never leaves this package."""
+    """A variant failed while its sizes were chosen. The store may have the record. The error stays in this package."""
 
     def __init__(self, subject: Subject, failure: FailedError, record: Measurement | None = None) -> None:
         self.subject, self.failure, self.record = subject, failure, record
@@ -103,7 +106,7 @@ def plan_sizes(timekeeper: Timekeeper, team: Team, time: Callable[[Subject, Para
     """Choose the parameter sets at which to measure all of `team`, the variants of one class, or raise PlanError.
 
     Sizes suffice if the quickest run takes several launch overheads and each compute unit has enough work-groups.
-    `time` gives the time of a trial run [s]; by default the bench does (:meth:`Bench.trial`).
+    `time` gives the time of a trial run [s], by default with :meth:`Bench.trial`.
     """
     bench, kernel, seen = timekeeper.bench, team[0].kernel, {}
     campaign, time = bench.campaign, time or bench.trial
@@ -143,7 +146,7 @@ def plan_path(store: Path | str) -> Path:
 
 
 def plan_key(bench: Bench, team: Team, hashes: Sequence[str] = ()) -> str:
-    """Return the key of a plan: device, the team's code or the hashes of its counts, and the settings for sizes."""
+    """Return the key of a plan: device, code of the team or hashes of its counts, and the settings for sizes."""
     facts = bench.device.facts
     members = [
         [s.kernel.name, s.variant, code, *([1] if s.kernel.sizes.rungs == 1 else [])]
@@ -153,7 +156,7 @@ def plan_key(bench: Bench, team: Team, hashes: Sequence[str] = ()) -> str:
 
 
 def read_plans(path: Path, by: Literal["key", "alike"] = "key") -> dict[str, Plan]:
-    """Return the plans in a file, by one of their keys; damaged lines are left out, their sizes searched again."""
+    """Return the plans in a file, by one of their keys. Damaged lines are left out, and their sizes searched again."""
     plans = read_lines(path, _read_plan, needed=False)[0] if path.is_file() else ()
     return {getattr(plan, by): plan for _, plan in plans}
 

@@ -37,7 +37,7 @@ class FailedError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class GeneratedCode:
-    """Loopy's code for a translation unit. Pickles contain the code, as another process might generate other code."""
+    """Loopy's code for a translation unit. Pickles contain the code, since another process may generate other code."""
 
     t_unit: TranslationUnit
 
@@ -92,7 +92,7 @@ MOST_ELEMENTS = 2**31 - 1  # most elements of an array: Loopy's indices have 32 
 
 @dataclass(frozen=True)
 class ArrayArgument:
-    """An array at given sizes: `strides` and `offset` in elements; `buffers` names the parts of ``sep`` axes."""
+    """An array at given sizes, `strides` and `offset` in elements. `buffers` names the parts of ``sep`` axes."""
 
     name: str
     dtype: np.dtype[Any]
@@ -109,18 +109,18 @@ class ArrayArgument:
 
     @property
     def octets(self) -> int:
-        """Size of its memory [bytes]."""
+        """Size of the memory of the array [bytes]."""
         return self.elements * self.dtype.itemsize
 
     @property
     def parts(self) -> dict[str, slice]:
-        """The slice of its memory for each of its buffers, by name."""
+        """The slice of the array's memory for each of its buffers, by name."""
         names = self.buffers or (self.name,)
         each = self.elements // len(names)
         return {name: slice(index * each, (index + 1) * each) for index, name in enumerate(names)}
 
     def view(self, flat: Any) -> Any:
-        """Return its memory `flat`, shape (elements,), as a view with the shape of the array."""
+        """Return the memory `flat` of the array, shape (elements,), as a view with the shape of the array."""
         strides = tuple(stride * self.dtype.itemsize for stride in self.strides)
         return np.lib.stride_tricks.as_strided(flat[self.offset :], self.shape, strides)
 
@@ -133,7 +133,7 @@ def _elements(shape: Sequence[int], strides: Sequence[int], vector: int) -> int:
 
 
 def with_all_arguments(kernel: Any) -> Any:
-    """Return a kernel with all arguments of its code: parts of ``sep`` arrays, and Loopy's offsets and strides."""
+    """Return a kernel with all arguments of its code: parts of ``sep`` arrays, and offsets and strides of Loopy."""
     from loopy import LoopKernel
     from loopy.preprocess import make_args_for_offsets_and_strides, make_arrays_for_sep_arrays
 
@@ -143,9 +143,9 @@ def with_all_arguments(kernel: Any) -> Any:
 
 
 def array_arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[ArrayArgument, ...]:
-    """Return the arrays among a kernel's arguments, in order; `values` has its sizes, and offsets other than 0.
+    """Return the arrays among the arguments of a kernel, in order. `values` has its sizes, and offsets other than 0.
 
-    KernelError means an array without a known size, ArgumentError a size without a value.
+    Raise KernelError for an array without a known size, and ArgumentError for a size without a value.
     """
     from loopy import ValueArg
     from loopy.kernel.array import ArrayBase
@@ -200,7 +200,7 @@ def _array(kernel: str, argument: Any, values: Mapping[str, Any]) -> ArrayArgume
 
 
 def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a kernel's scalar arguments in their types; offsets are 0 by default. ArgumentError: other names."""
+    """Return a kernel's scalar arguments in their types. Offsets are 0 by default. Other names raise ArgumentError."""
     from loopy import ValueArg
 
     values = {**dict.fromkeys(offset_arguments(kernel), 0), **scalars, **parameters}
@@ -220,14 +220,14 @@ def offset_arguments(kernel: Any) -> set[str]:
 
 
 def fits(arrays: tuple[ArrayArgument, ...], most_octets: float, largest_octets: int) -> bool:
-    """Whether arrays fit into a device: each of them, their sum, and the range of 32-bit indices."""
+    """Whether arrays fit into a device. Limits are on each array, on their sum, and on the range of 32-bit indices."""
     if sum(array.octets for array in arrays) > most_octets:
         return False
     return all(array.octets <= largest_octets and math.prod(array.shape) <= MOST_ELEMENTS for array in arrays)
 
 
 def contents(dtype: np.dtype[Any], seed: int) -> Any:
-    """Return random numbers in [0.5, 2), so that none is denormal and sums or products do not soon overflow."""
+    """Return random numbers in [0.5, 2). None is denormal, and sums or products do not soon overflow."""
     return np.random.default_rng(seed).uniform(0.5, 2.0, BLOCK).astype(dtype)
 
 
@@ -271,14 +271,14 @@ def one_line(error: BaseException) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A variant of a kernel class; pickles contain its generated code."""
+    """A variant of a kernel class. Pickles contain the generated code."""
 
     kernel: KernelClass
     variant: Variant
 
     @cached_property
     def generated(self) -> GeneratedCode | KeptKernel:
-        """Its code, or FailedError."""
+        """The code of the variant. If it cannot be generated, raise FailedError."""
         with stage("compile"), redirect_stdout(sys.stderr):  # a class may print
             unit = self.kernel.build(**self.variant)
             generated = unit if isinstance(unit, KeptKernel) else GeneratedCode(unit)
@@ -292,7 +292,7 @@ class Subject:
 
     @property
     def hash(self) -> str:
-        """Hash of its code; empty if it cannot be generated."""
+        """Hash of the code, or "" if the code cannot be generated."""
         try:
             return self.generated.hash
         except FailedError:
@@ -300,26 +300,26 @@ class Subject:
 
     @property
     def key(self) -> Key:
-        """Class, variant and code, which identify counts and checks; or FailedError."""
+        """Class, variant and code, which identify counts and checks. Without code, raise FailedError."""
         return self.kernel.name, canonical(self.variant), self.generated.hash
 
     @property
     def smallest(self) -> Parameters:
-        """Its smallest size, at which its output is checked."""
+        """The smallest size of the variant. The output is checked there."""
         return self.kernel.sizes.at(self.kernel.sizes.start)[0]
 
     @property
     def scalars(self) -> Mapping[str, float]:
-        """Its floating-point arguments."""
+        """The floating-point arguments."""
         return self.kernel.scalars(**self.variant)
 
     @property
     def statistics(self) -> Mapping[str, float]:
-        """Statistics of its data; see :func:`perfmodel.counts.count`."""
+        """Statistics of the data (:func:`perfmodel.counts.count`)."""
         return self.kernel.known_statistics(self.variant)
 
     def arrays(self, parameters: Parameters) -> tuple[ArrayArgument, ...]:
-        """Return its arrays at these sizes."""
+        """Return the arrays at these sizes."""
         return array_arguments(self.generated.kernel, {**self.scalars, **parameters})
 
 

@@ -1,10 +1,11 @@
 """A supervised campaign, which continues after a configuration that ends its process.
 
-A kernel may end its process by SIGSEGV, and a driver with damaged memory by SIGABRT. So the campaign runs in a child
-process. Before the child uses the device, it writes to a pipe the record to add if it dies (:func:`under_way`). The
-supervisor starts the child again after each such death, but not after the user ends it. The child also reports when it
-begins to print its result, so that a result is printed once. Ctrl-C in a terminal reaches both processes, ``kill -INT``
-only one: the supervisor passes interrupts on, and the child handles the first one only.
+A kernel may end its process by SIGSEGV, and a driver with damaged memory by SIGABRT. The campaign therefore runs in a
+child process. Before the child uses the device, the child writes to a pipe the record to add if the child dies
+(:func:`under_way`). The supervisor starts the child again after each such death, but not after the user ends it. The
+child also reports the start of printing, so that a result is printed once. Ctrl-C in a terminal reaches both processes,
+and ``kill -INT`` reaches only one. The supervisor therefore passes interrupts on, and the child handles only the first
+interrupt.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ Report: TypeAlias = tuple[Path, Measurement]  # a store, and the record to appen
 
 @dataclass
 class _Child:
-    """A child's reports, its exit status (-n: ended by signal n), and whether it was interrupted."""
+    """A child's reports, the exit status (-n: ended by signal n), and whether the child was interrupted."""
 
     status: int = 0
     interrupted: bool = False
@@ -52,7 +53,7 @@ class _Child:
     result: int | None = None  # None until everything is printed
 
     def read(self, line: bytes) -> None:
-        """Read a line of the pipe; a process that dies may write half a line."""
+        """Read a line of the pipe. A process that dies may write half a line."""
         with suppress(ValueError):
             document = json.loads(line) or {"record": None}
             self.starts = document.get("starts", {}) | self.starts
@@ -66,9 +67,10 @@ class _Child:
 def supervise(command: Sequence[str], notify: Callable[[str], None]) -> int:
     """Run a command that measures, again after each crash, and return its exit status.
 
-    The command calls :func:`follow_supervisor`; `notify` receives a message at each new start. The configuration under
-    way is tried once more, since an earlier one may have damaged memory. If the process dies twice in a row at the same
-    configuration, this is recorded as failed (``runtime``). After two deaths between configurations, the command ends.
+    The command calls :func:`follow_supervisor`. The function `notify` receives a message at each new start. The
+    configuration under way is tried once more, because an earlier one may have damaged memory. If the process dies
+    twice in a row at the same configuration, the configuration is recorded as failed (``runtime``). After two deaths
+    between configurations, the command ends.
     """
     start_s, retried, between = monotonic(), None, False
     starts: dict[str, int] = {}
@@ -103,7 +105,7 @@ def supervise(command: Sequence[str], notify: Callable[[str], None]) -> int:
 
 
 def _run(command: Sequence[str], variables: Mapping[str, str], notify: Callable[[str], None]) -> _Child:
-    """Run the command once; the first interrupt is passed on, the second kills it."""
+    """Run the command once. The first interrupt is passed on, and the second kills the command."""
     reading, writing = os.pipe()
     environment = {**os.environ, **variables, PIPE: str(writing)}
     state, interrupts = _Child(), 0
@@ -127,7 +129,7 @@ def _run(command: Sequence[str], variables: Mapping[str, str], notify: Callable[
 
 
 def follow_supervisor() -> bool:
-    """Return whether a supervisor started this process; if so, the process ends with the supervisor."""
+    """Return whether a supervisor started this process. If so, the process ends with the supervisor."""
     if PIPE not in os.environ:
         return False
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
@@ -157,7 +159,7 @@ def spent_s() -> float:
 
 
 def recorded_before(path: Path) -> tuple[Measurement, ...]:
-    """Return the records that earlier processes appended to a store; the first call only reports the store's size."""
+    """Return records that earlier processes appended to a store. The first call only reports the size of the store."""
     if PIPE not in os.environ:
         return ()
     rows, _ = store.paths(path.absolute())
@@ -180,7 +182,7 @@ def begin_result() -> None:
 
 
 def end_result(status: int | None) -> None:
-    """Report that everything is printed, and the status with which this process ends."""
+    """Report that everything is printed, with the exit status of this process."""
     if PIPE in os.environ:
         with suppress(OSError):  # the supervisor has ended, or belongs to a process above this one
             _report({"result": status})

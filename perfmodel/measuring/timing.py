@@ -54,7 +54,8 @@ class CompiledCode:
     def enqueues(self, queue: Any, arguments: Mapping[str, Any]) -> Iterator[tuple[Enqueue, ...]]:
         """Yield the launches of one call with these arguments (buffers and scalars by name), valid in the context.
 
-        Loopy's host function runs once, with a :class:`_Recorder` in place of pyopencl. Runs repeat only the launches.
+        The host function of Loopy runs once, with a :class:`_Recorder` in place of pyopencl. Runs repeat only the
+        launches.
         """
         from loopy.target.pyopencl_execution import PyOpenCLExecutionWrapperGenerator
 
@@ -74,7 +75,7 @@ class CompiledCode:
 
 
 class _Kernels:
-    """The kernels of a program by name. Each access returns a new object: launches differ in their arguments."""
+    """The kernels of a program by name. Each access returns a new object, since launches differ in their arguments."""
 
     def __init__(self, program: Any) -> None:
         self.__program = program
@@ -84,7 +85,7 @@ class _Kernels:
 
 
 class _Temporary(cl.Buffer):  # type: ignore[misc]
-    """Memory that stays allocated when the host function releases it, since its recorded launches run later."""
+    """Memory that stays allocated when the host function releases it. The recorded launches run later."""
 
     def release(self) -> None:
         """Keep the memory."""
@@ -92,7 +93,7 @@ class _Temporary(cl.Buffer):  # type: ignore[misc]
 
 @dataclass
 class _Recorder:
-    """Replaces pyopencl: notes the launches, and keeps the memory that they use until the stack is unwound."""
+    """Replaces pyopencl. A recorder notes launches, and keeps the memory that they use until the stack is unwound."""
 
     context: Any
     stack: ExitStack
@@ -118,7 +119,7 @@ class _Recorder:
 
 @contextmanager
 def device_buffers(queue: Any, arrays: Mapping[ArrayArgument, Any]) -> Iterator[dict[str, Any]]:
-    """Yield memory on the device for the buffers of arrays, filled with their blocks; short blocks are repeated."""
+    """Yield memory on the device for the buffers of arrays, filled with their blocks. Short blocks are repeated."""
     with ExitStack() as stack:
         buffers = {}
         for array, block in arrays.items():
@@ -138,8 +139,8 @@ def device_buffers(queue: Any, arrays: Mapping[ArrayArgument, Any]) -> Iterator[
 class Samples:
     """Times of the runs in order [s], by the host's clock from before the enqueue until the device is idle.
 
-    `device_s` are the device's own, from the first start to the last end. Samples are not `complete` if runs were left
-    out because earlier ones took too long.
+    `device_s` are times by the device's clock, from the first start to the last end. Samples are not `complete` if runs
+    were left out because earlier runs took too long.
     """
 
     host_s: tuple[float, ...]
@@ -164,10 +165,10 @@ def sample(
     queue: Any, enqueues: tuple[Enqueue, ...], runs: int, timeout_s: float = float("inf"),
     enough: tuple[float, int] = (float("inf"), 0),
 ) -> Samples:  # fmt: skip
-    """Run the launches of one call of a kernel, each time on an idle in-order queue with profiling; note the times.
+    """Run the launches of one call of a kernel repeatedly, on an idle in-order queue with profiling, and note times.
 
-    No run begins once the earlier runs took longer than `timeout_s` [s]. `enough` has a time [s] and a number of runs:
-    if so many runs took this time, the visit ends.
+    No run begins once the earlier runs took longer than `timeout_s` [s]. `enough` has a time [s] and a number of runs.
+    If so many runs took this time, the visit ends.
     """
     host: list[float] = []
     device: list[float] = []
@@ -198,7 +199,7 @@ LIBRARIES = ("perfmodel", "loopy", "islpy", "pyopencl", "numpy")  # libraries wh
 
 
 def flags(samples: Samples, campaign: Campaign, overhead_s: float, least_s: float) -> tuple[str, ...]:
-    """Return the flags of one visit (docs/measuring.md); `least_s` is the time that the counted work needs [s]."""
+    """Return the flags of one visit (docs/measuring.md). `least_s` is the time that the counted work needs [s]."""
     flagged = {
         "spread": samples.spread(campaign.dropped) > campaign.spread,
         "clock": clocks_disagree(samples, campaign.dropped, overhead_s),
@@ -217,7 +218,7 @@ def clocks_disagree(samples: Samples, dropped: int, overhead_s: float) -> bool:
 
 
 def least_seconds(counts: KernelCounts, parameters: Parameters, facts: DeviceFacts) -> float:
-    """Return the larger of operations / peak rate and global bytes / rate of the nearest cache [s]; 0 if unknown."""
+    """Return the larger of operations / peak rate and global bytes / rate of the nearest cache [s], or 0 if unknown."""
     if not {"compute_units", "clock_mhz", "device_type"} <= set(facts):
         return 0.0
     peaks = PEAKS.get(facts.value("device_type"))

@@ -3,8 +3,8 @@
 T4 is the auto-tuning community's format for results (Lorentz Center workshop, March 2022): results schema 1.0.0, times
 in milliseconds. Kernel Tuner appends a line to its cache for each timed configuration, and two braces at the end. After
 an interrupted run the missing braces are added as in ``kernel_tuner.util.correct_open_cache`` (version 1.5), and an
-incomplete last line is left out. A table of times is CSV: columns of integer parameters, then ``min_ms`` [ms], and
-``invalid``, Kernel Tuner's word for the reason of a missing time.
+incomplete last line is left out. A table of times is CSV. Its columns are integer parameters, then ``min_ms`` [ms], and
+``invalid``. The last column has Kernel Tuner's word for the reason of a missing time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FAILED_MS: Final = 1e20  # time of a failed configuration in files of older ver
 
 
 def table(rows: Iterable[Measurement]) -> list[dict[str, Any]]:
-    """Return one flat dict for each record, all with the same keys; values that a record lacks are None."""
+    """Return one flat dict for each record, all with the same keys. A value that a record lacks is None."""
     rows = tuple(rows)
     variants = sorted({name for row in rows for name in row.variant})
     sizes = sorted({name for row in rows for name in row.parameters})
@@ -75,7 +75,7 @@ def _cell(value: Any) -> Any:
 
 
 def csv_text(rows: Iterable[Measurement]) -> str:
-    """Return :func:`table` as comma-separated values with one line of headings; None is empty."""
+    """Return :func:`table` as comma-separated values with one line of headings. None is empty."""
     cells = table(rows)
     return display.csv_text(list(cells[0]), cells) if cells else ""
 
@@ -83,7 +83,7 @@ def csv_text(rows: Iterable[Measurement]) -> str:
 def t4(rows: Iterable[Measurement]) -> dict[str, Any]:
     """Return records as a document of the T4 results schema, version 1.0.0.
 
-    A configuration is the kernel's name, its variant and its sizes in one flat object; a size with the name of a
+    A configuration is the name, the variant and the sizes of a kernel in one flat object. A size with the name of a
     variant's key becomes ``parameters.<name>``. The objective ``time`` is the minimum after the drop [ms].
     """
     return {"schema_version": "1.0.0", "results": [_result(row) for row in rows]}
@@ -108,7 +108,7 @@ def _result(row: Measurement) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class TunerResult:
-    """A tuner's times of one configuration [s]; none if it failed."""
+    """Times of one configuration by a tuner [s]. A failed configuration has none."""
 
     configuration: Mapping[str, Any]
     status: Status
@@ -119,7 +119,7 @@ class TunerResult:
 
 @dataclass(frozen=True)
 class TunerResults:
-    """The results in a tuner's file, in its order; `refused` has a sentence for each invalid entry."""
+    """The results in a tuner's file, in the order of the file. `refused` has a sentence for each invalid entry."""
 
     path: str
     form: str  # "Kernel Tuner cache", "T4" or "table of times"
@@ -171,7 +171,7 @@ def _results(
 
 
 def unpacked(content: bytes) -> bytes:
-    """Return the bytes of a file, without gzip; DocumentError if it is damaged or too long."""
+    """Return the bytes of a file, without gzip. Raise DocumentError if the file is damaged or too long."""
     if not content.startswith(b"\x1f\x8b"):
         return content
     try:

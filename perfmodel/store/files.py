@@ -42,7 +42,7 @@ def paths(path: Path | str) -> tuple[Path, Path]:
 
 
 def device_path(path: Path | str) -> Path:
-    """Return the file that describes a store's device; a store of another device has its own file next to it."""
+    """Return the file that describes a store's device. A store of another device has its own file next to this one."""
     rows, _ = paths(path)
     return rows.with_name(DEVICE_FILE if rows.name == ROWS_FILE else f"{rows.stem}.{DEVICE_FILE}")
 
@@ -54,10 +54,10 @@ def packed_path(path: Path | str) -> Path:
 
 
 def pack(path: Path | str) -> None:
-    """Pack the counts of a store into ``counts.jsonl.xz``; a campaign appends to a plain file.
+    """Pack the counts of a store into ``counts.jsonl.xz``. A campaign appends to a plain file.
 
-    Equal counts give equal bytes. Nothing is packed if a line is damaged. A kill at any instant loses nothing: counts
-    that are in both files are used once. Raises OutputError, or StoreError for a damaged packed file.
+    Equal counts give equal bytes. If a line is damaged, nothing is packed. A kill at any instant loses nothing, because
+    counts in both files are used once. Raise OutputError, or StoreError for a damaged packed file.
     """
     _, plain = paths(path)
     with opened(plain):
@@ -79,9 +79,10 @@ def _read_counts(path: Path | str) -> tuple[dict[str, Any], tuple[str, ...]]:
 def read(path: Path | str) -> Measurements:
     """Read a store.
 
-    A line is left out with a SetAsideWarning if it is torn, has an unknown schema, or its counts do not match their
-    hash; ``Measurements.set_aside`` names it too. Raises a StoreError if there is no store at `path`, a newer version
-    of perfmodel wrote it, or no line of a file can be read; a FactsError if ``facts.yaml`` is not valid.
+    A line is left out with a SetAsideWarning if it is torn, has an unknown schema, or has counts that do not match
+    their hash. ``Measurements.set_aside`` names such lines too. Raise a StoreError if there is no store at `path`, a
+    newer version of perfmodel wrote it, or no line of a file can be read. Raise a FactsError if ``facts.yaml`` is not
+    valid.
     """
     require(isinstance(path, (str, Path)), "read: path", path, "the path of a store")
     rows_path, _ = paths(path)
@@ -110,8 +111,8 @@ def other_device(path: Path | str, holds: str, given: str) -> StoreError:
 def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
     """Make the store's folder and its empty file, so that a store that cannot be written is reported early.
 
-    With `facts`, the store belongs to that device: ``device.json`` is written, again only if facts changed. Raises
-    OutputError, or StoreError if it belongs to another device or a newer version of perfmodel wrote it.
+    With `facts`, the store belongs to that device. The function then writes ``device.json`` if facts changed. Raise
+    OutputError, or StoreError if the store belongs to another device or a newer version of perfmodel wrote it.
     """
     rows_path, _ = paths(path)
     with opened(rows_path):
@@ -128,7 +129,7 @@ def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
 
 
 def append(path: Path | str, measurement: Measurement, counts: KernelCounts | None = None) -> None:
-    """Append a record, after its counts if the store lacks them; StoreError if it is of another device."""
+    """Append a record, after its counts if the store lacks them. A record of another device raises StoreError."""
     rows_path, _ = paths(path)
     if counts is not None:
         append_counts(path, counts)
@@ -185,7 +186,7 @@ def _compare(path: Path, holds: tuple[str, str], given: tuple[str, str]) -> None
 
 
 def _facts(rows_path: Path, rows: tuple[Measurement, ...]) -> DeviceFacts | None:
-    """Return the device's facts; later ones replace earlier ones: assumed, probed, reported, of ``facts.yaml``."""
+    """Return the device's facts. Later ones replace earlier ones: assumed, probed, reported, of ``facts.yaml``."""
     owners = {(row.device, row.platform) for row in rows}
     folder, written = _read_device(rows_path.with_name(DEVICE_FILE)), rows_path.with_name(FACTS_FILE)
     facts = _read_device(device_path(rows_path)) or folder
@@ -222,7 +223,7 @@ def append_probe(path: Path | str, run: ProbeRun) -> None:
 
 
 def read_probes(path: Path | str) -> tuple[ProbeRun, ...]:
-    """Return the visits of probes in the folder of a store, empty without a file, or raise StoreError."""
+    """Return the visits of probes in the folder of a store, or none without a file. Raise StoreError for a bad file."""
     file = probes_path(path)
     if not file.is_file():
         return ()

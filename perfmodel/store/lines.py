@@ -31,14 +31,14 @@ _SHOWN = 3  # damaged lines that a message names
 
 
 def append_line(path: Path, document: Any) -> None:
-    """Append one line atomically, or raise OutputError; a torn last line is moved to ``*.torn`` first."""
+    """Append one line atomically, or raise OutputError. A torn last line is moved to ``*.torn`` first."""
     with opened(path) as file:
         write_line(path, file, document)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[FileIO]:
-    """Open a file to read and append, with its folder locked, or raise OutputError; make the folder first."""
+    """Open a file to read and append, with its folder made and locked. Raise OutputError if that fails."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         check_regular(path)
@@ -52,7 +52,7 @@ def opened(path: Path) -> Iterator[FileIO]:
 
 
 def write_line(path: Path, file: FileIO, document: Any) -> None:
-    """Append one line to a file that :func:`opened` gave; see :func:`append_line`."""
+    """Append one line to a file that :func:`opened` gave, as :func:`append_line` does."""
     end = _without_torn_line(path, file)
     rest = memoryview((json_text(document) + "\n").encode())
     try:
@@ -111,9 +111,9 @@ Lines = tuple[tuple[int, Value], ...]
 def read_lines(path: Path, read: Callable[[bytes], Value], needed: bool = True) -> tuple[Lines[Value], tuple[str, ...]]:
     """Return the values of a JSON Lines file with their line numbers, and a sentence about any damaged lines.
 
-    `read` returns the value of a line, or raises :class:`~perfmodel.errors.DocumentError`; ``.xz`` is unpacked. Damaged
-    lines are left out with a SetAsideWarning. StoreError means that a newer version of perfmodel wrote a line, that the
-    file is damaged, or, if lines are `needed`, that none can be read.
+    `read` returns the value of a line, or raises :class:`~perfmodel.errors.DocumentError`. A file ``.xz`` is unpacked.
+    Damaged lines are left out with a SetAsideWarning. Raise StoreError if a newer version of perfmodel wrote a line, if
+    the file is damaged, or if lines are `needed` and none can be read.
     """
     values: list[tuple[int, Value]] = []
     damaged: list[tuple[int, str]] = []
@@ -157,7 +157,7 @@ def uncollected() -> Iterator[None]:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines; if a line exceeds the limit of length, only its start and its end."""
+    """Yield the lines. If a line exceeds the limit of length, yield only its start and its end."""
     try:
         with lzma.open(path) if path.suffix == PACKED else path.open("rb") as stream:
             while line := stream.readline(LIMITS.bytes + 1):
@@ -210,7 +210,7 @@ def read_row(line: bytes) -> Measurement:
 
 
 def read_counts(line: bytes) -> StoredCounts:
-    """Return the counts of a line of ``counts.jsonl``, or raise DocumentError, also if their hash differs."""
+    """Return the counts of a line of ``counts.jsonl``. Raise DocumentError, also if their hash differs."""
     with _named(line, "counts", "name"):
         stored = value_of(StoredCounts, line)
         digest = hashlib.sha256(canonical(stored.counts).encode()).hexdigest()

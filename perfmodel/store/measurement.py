@@ -40,15 +40,15 @@ Size: TypeAlias = Annotated[int, Field(ge=0, le=EXACT)]
 
 
 def canonical(value: Any) -> str:
-    """Write a value as JSON with sorted keys: equal values give equal text."""
+    """Write a value as JSON with sorted keys. Equal values give equal text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 class Visit(BaseModel):
-    """Consecutive runs of a configuration; the first `dropped` runs do not count.
+    """Consecutive runs of a configuration. The first `dropped` runs do not count.
 
-    ``began_at`` is the start (ISO 8601, UTC), ``load`` the number of cores that other processes used [1; None:
-    unknown].
+    ``began_at`` is the start (ISO 8601, UTC). ``load`` is the number of cores that other processes used [1], or None if
+    unknown.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -67,10 +67,10 @@ class Visit(BaseModel):
 class Measurement(BaseModel):
     """One configuration (kernel, variant, parameters) on one device, with its raw times.
 
-    ``samples_s`` are the times of all runs by the host's clock, in order [s]; ``device_samples_s`` the times of the
-    same runs by the device's clock [s], empty without profiling. ``visits`` groups the runs; a record without visits
-    is one visit. A store holds one record for each visit, and :func:`joined` joins them. ``place_in_order`` is the
-    position in the campaign's shuffled order; ``flags`` are words for suspicious times.
+    ``samples_s`` are the times of all runs by the host's clock, in order [s]. ``device_samples_s`` are the times of the
+    same runs by the device's clock [s], empty without profiling. ``visits`` groups the runs. A record without visits is
+    one visit. A store holds one record for each visit, and :func:`joined` joins them. ``place_in_order`` is the
+    position in the shuffled order of the campaign. ``flags`` are words for suspicious times.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
@@ -123,7 +123,7 @@ class Measurement(BaseModel):
 
     @property
     def every_visit(self) -> tuple[Visit, ...]:
-        """The record's visits; without visits, one visit with all runs."""
+        """The visits of the record. Without visits, there is one visit with all runs."""
         return self.visits or (Visit(runs=len(self.samples_s), dropped=self.dropped),)
 
     @property
@@ -146,14 +146,14 @@ class Measurement(BaseModel):
         return min(self.kept_s)
 
     def seconds_by(self, clock: Clock) -> float:
-        """Return the minimum of all visits after the drop by a clock [s]; NaN without times of the device."""
+        """Return the minimum of all visits after the drop by a clock [s], or NaN without times of the device."""
         if clock == "host":
             return self.seconds
         return min(map(min, self._kept(self.device_samples_s))) if self.device_samples_s else math.nan
 
     @property
     def disagreement(self) -> float:
-        """Ratio of the two lowest minima of visits, minus 1 [1]; NaN for a single visit."""
+        """Ratio of the two lowest minima of visits, minus 1 [1], or NaN for a single visit."""
         if len(self.visits) < 2:
             return math.nan
         lowest, second, *_ = sorted(map(min, self.kept_by_visit_s))
@@ -193,7 +193,7 @@ class Measurement(BaseModel):
         return before.status == self.status == "ok" and self.matches(before)
 
     def matches(self, other: Measurement) -> bool:
-        """Whether case, driver and code are equal; for code of another Loopy, equal counts suffice."""
+        """Whether case, driver and code are equal. For code of another Loopy, equal counts suffice."""
         options = (options_of(row.kernel_hash) for row in (self, other))
         counted_alike = "" != self.counts_hash == other.counts_hash and next(options) == next(options)
         same_code = self.kernel_hash == other.kernel_hash or counted_alike
@@ -201,7 +201,7 @@ class Measurement(BaseModel):
 
 
 def options_of(kernel_hash: str) -> str:
-    """Return the hash of the compiler's options, which is a part of a code's hash; "" without options."""
+    """Return the hash of the compiler's options, which is a part of a code's hash, or "" without options."""
     return kernel_hash.partition("-")[2]
 
 

@@ -7,8 +7,8 @@ An impossible time would distort a fit, because its relative error exceeds all o
 - One visit is 10 times as fast as the median of three or more visits to the same configuration.
 - Other sizes of the variant contradict the time. If each parameter of a second size is at least as large as in the
   first, their times T and t must satisfy t/10 <= T <= 10 t W/w, where w and W are the numbers of operations, accesses
-  and work-items. A time is left out if most of the neighbouring sizes contradict it; half of them suffice if it is
-  below the launch overhead.
+  and work-items. A time is left out if most of the neighbouring sizes contradict the time. If the time is below the
+  launch overhead, half of the sizes suffice.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Impossible:
 
 
 def below_launch(row: Measurement) -> str:
-    """Return the reason if a record's time is shorter than a launch; "" if it is not, or if the overhead is unknown."""
+    """Return the reason if a record's time is below a launch. Otherwise, or without a known overhead, return ""."""
     overhead = row.launch_overhead_s
     if row.status != "ok" or not overhead or row.seconds >= LAUNCHES * overhead:
         return ""
@@ -73,8 +73,8 @@ def odd_visits(visits: Sequence[Measurement]) -> dict[int, str]:
 def unsupported(rows: Sequence[Measurement], work: Callable[[Measurement], float]) -> dict[int, str]:
     """Return reasons by position for times that other sizes of the same variant contradict.
 
-    `records` has one record for each size, all with the status ok. `work` returns a configuration's number of
-    operations, accesses and work-items, or NaN; it is called only if times alone do not decide.
+    `rows` has one record for each size, all with the status ok. `work` returns the number of operations, accesses and
+    work-items of a configuration, or NaN. The function calls `work` only if times alone do not decide.
     """
     order = sorted(range(len(rows)), key=lambda index: (math.prod(rows[index].parameters.values()), index))
     near = {}
@@ -101,7 +101,7 @@ def _rejected(row: Measurement, against: int, asked: int) -> bool:
 
 
 def _order(row: Measurement, other: Measurement) -> int:
-    """Return 1 if a record's sizes are all at least as large as another's, -1 if all are at most as large, else 0."""
+    """Return 1 if all sizes of a record are at least as large as of another, -1 if at most as large, otherwise 0."""
     if row.parameters.keys() != other.parameters.keys() or row.parameters == other.parameters:
         return 0
     signs = {size > other.parameters[name] for name, size in row.parameters.items() if size != other.parameters[name]}
@@ -143,8 +143,8 @@ class _ReadCounts(Mapping[str, "KernelCounts"]):
 class Measurements(FrozenValue):
     """Records in the order of the store, and their counts.
 
-    Iteration yields the records to fit: the newest of each configuration, with all visits, if it is ok and its time is
-    possible (:attr:`impossible`).
+    Iteration yields the records to fit. These are the newest record of each configuration, with all visits, if the
+    record is ok and its time is possible (:attr:`impossible`).
     """
 
     rows: tuple[Measurement, ...]  #: All records, one for each visit, with failed and outdated ones.
@@ -161,17 +161,17 @@ class Measurements(FrozenValue):
 
     @cached_property
     def counts(self) -> Mapping[str, KernelCounts]:
-        """The counts by hash, each read from JSON at its first use."""
+        """The counts by hash. Each is read from JSON at its first use."""
         return _ReadCounts(self.counts_documents, self._read)
 
     @property
     def current(self) -> tuple[Measurement, ...]:
-        """The newest record of each configuration, failed ones too, joined with earlier visits of the same code."""
+        """The newest record of each configuration, also of failed ones, joined with earlier visits of the same code."""
         return self._joined[0]
 
     @cached_property
     def impossible(self) -> tuple[Impossible, ...]:
-        """Records with impossible times, with the reasons; they are not fitted, and campaigns measure them again."""
+        """Records with impossible times, with reasons. They are not fitted, and campaigns measure them again."""
         single: dict[Key, list[Measurement]] = {}
         for row in self.current:
             if row.status == "ok" and not below_launch(row):
@@ -188,7 +188,7 @@ class Measurements(FrozenValue):
 
     @cached_property
     def possible(self) -> tuple[Measurement, ...]:
-        """The :attr:`current` records without :attr:`impossible` ones; failed ones too."""
+        """The :attr:`current` records without :attr:`impossible` ones. Failed records are included."""
         aside = {id(impossible.row) for impossible in self.impossible}
         return tuple(row for row in self.current if id(row) not in aside)
 
@@ -201,12 +201,12 @@ class Measurements(FrozenValue):
 
     @property
     def _recorded(self) -> str:
-        """Origin of times that others recorded; "" for times that can be measured again."""
+        """Origin of times that others recorded, or "" for times that can be measured again."""
         return self.facts.recorded if self.facts else ""
 
     @property
     def mixture(self) -> str:
-        """A sentence on the drivers of the records to fit and their numbers of rows; "" for one driver."""
+        """A sentence on the drivers of the records to fit and their numbers of rows, or "" for one driver."""
         drivers = Counter(row.driver for row in self)
         if len(drivers) < 2:
             return ""
@@ -243,7 +243,7 @@ class Measurements(FrozenValue):
         return tuple(current), tuple(aside)
 
     def _work(self, row: Measurement) -> float:
-        """Return the number of operations, accesses and work-items; NaN if they cannot be counted."""
+        """Return the number of operations, accesses and work-items, or NaN if they cannot be counted."""
         try:
             counts = self.counts[row.counts_hash]
             parts = [part.count for part in counts.operation_table] + [part.count for part in counts.access_table]
@@ -270,7 +270,7 @@ class Measurements(FrozenValue):
 
     @property
     def device(self) -> str:
-        """Name of the one device, or StoreError for several."""
+        """Name of the one device. Several devices raise StoreError."""
         devices = sorted({(row.device, row.platform) for row in self.rows})
         if len(devices) > 1:
             shown = listed(f"{device} ({platform})" for device, platform in devices)
@@ -282,7 +282,7 @@ class Measurements(FrozenValue):
 
     @property
     def known_facts(self) -> DeviceFacts:
-        """The facts of the one device, at least its names, or StoreError for several devices."""
+        """The facts of the one device, at least its names. Several devices raise StoreError."""
         if self.facts is not None:
             return self.facts
         row = next(iter(self.rows), None)
@@ -296,7 +296,7 @@ class Measurements(FrozenValue):
         return measurements
 
     def of_device(self, name: str, platform: str | None = None) -> Measurements:
-        """Return the records of one device, on one platform if that is given."""
+        """Return the records of one device, on one platform if a platform is given."""
         return self._where(lambda row: row.device == name and platform in (None, row.platform))
 
     def of_kernels(self, *names: str) -> Measurements:
@@ -311,5 +311,5 @@ class Measurements(FrozenValue):
         return replace(self, rows=tuple(filter(wanted, self.rows)))
 
     def to_frame(self) -> DataFrame:
-        """Return the current records as a ``DataFrame``; see :func:`perfmodel.store.table`."""
+        """Return the current records as a ``DataFrame``, with the columns of :func:`perfmodel.store.table`."""
         return data_frame(table(self.current))

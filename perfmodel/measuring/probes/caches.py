@@ -1,13 +1,13 @@
 """Caches: one work-item follows a cycle through the lines of a buffer, and each load waits for the one before.
 
 - The **chase** gives the time of a load over the footprint. Its cycle goes through blocks of 128 KiB, one after the
-  other in random order, and through the lines of a block in random order. So the pages of a block stay in the
-  processor's TLB, and its prefetchers find no pattern. Each footprint begins at a random page of the buffer, since some
-  processors select a way of their first cache by a hash of the address, which two pages may share. Each run
+  other in random order, and through the lines of a block in random order. The pages of a block therefore stay in the
+  processor's TLB, and prefetchers find no pattern. Each footprint begins at a random page of the buffer. Some
+  processors select a way of their first cache by a hash of the address, and two pages may share this hash. Each run
   continues where the previous one stopped.
-- **Conflicts** give the ways: a chase over a few lines that are a power of two apart, and so share a set.
-- **Pages**: a chase over one line of each page, and one over as many lines side by side. The difference is the time of
-  looking up pages.
+- **Conflicts** give the ways: a chase over a few lines that are a power of two apart. Such lines share a set.
+- **Pages**: a chase over one line of each page, and a chase over as many lines side by side. The difference is the time
+  of page look-ups.
 - **Stream**: all compute units of a CPU read their parts of a footprint again and again.
 - The **line** of the first cache: pairs of loads, some bytes apart, in a footprint that the next cache holds.
 """
@@ -103,7 +103,7 @@ def disagreeing(visited: Earlier) -> tuple[int, ...]:
 
 
 def cycle(lines: int, generator: np.random.Generator) -> NDArray[np.int64]:
-    """Return the order in which the lines are visited: each once."""
+    """Return the order in which the lines are visited, each line once."""
     blocks = generator.permutation(-(-lines // BLOCK_LINES)) * BLOCK_LINES
     return np.concatenate([
         first + generator.permutation(min(BLOCK_LINES, lines - first)) for first in blocks.tolist()
@@ -111,14 +111,14 @@ def cycle(lines: int, generator: np.random.Generator) -> NDArray[np.int64]:
 
 
 def linked(positions: NDArray[np.int64], cells: int) -> Cells:
-    """Return cells that form a cycle: each of the positions holds the next one, and the last holds the first."""
+    """Return cells that form a cycle. Each of the positions holds the next position, and the last holds the first."""
     buffer = np.zeros(cells, np.uint32)
     buffer[positions] = np.roll(positions, -1)
     return buffer
 
 
 def follow(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any], length: int) -> Point:
-    """Time a chase whose buffers are set; first go through its `length` loads once, as far as time allows."""
+    """Time a chase whose buffers are set. First go through the `length` loads once, as far as time allows."""
     kernel, part = instrument.kernel(SOURCE), min(length, 2**14)
     done, began = 0, monotonic()
     kernel.set_arg(2, np.int32(part))

@@ -1,7 +1,7 @@
 """All probes of a device, in visits with long pauses, which are appended to ``probes.jsonl``.
 
 A series has all visits of all probes. After a stop at any time, the next call continues it. A file names the probe
-under way, so that a probe that ends the process twice is recorded as failed.
+under way. If a probe ends the process twice, it is recorded as failed.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ def measure_probes(
 ) -> tuple[ProbeRun, ...]:  # fmt: skip
     """Run the probes that a device's folder lacks, and return all probes of the folder.
 
-    If the folder has thorough probes, brief ones are not run. With `again` a new series begins, unless the last one is
-    incomplete; its facts replace the earlier ones. DeviceBusyError: another campaign does not end in an hour.
+    If the folder has thorough probes, brief probes are not run. With `again` a new series begins, unless the last
+    series is incomplete. Facts of a new series replace the earlier ones. Raise DeviceBusyError if another campaign does
+    not end in an hour.
     """
     progress = progress or Silent()
     stored.prepare(folder, device.facts)
@@ -59,7 +60,7 @@ def measure_probes(
 
 
 def _todo(known: Earlier, driver: str, settings: ProbeSettings, again: bool) -> tuple[int, list[tuple[int, Probe]]]:
-    """Return the last series, or a new one for a new driver or settings, and its missing visits and probes."""
+    """Return the last series (or a new one for a new driver or settings), and its missing visits and probes."""
     series = max((run.series for run in known), default=0)
     visits = [(visit, probe) for probe in PROBES for visit in range(probe.visits(settings))]
     every = sorted(visits, key=lambda pair: pair[0])
@@ -91,7 +92,7 @@ def _visited(
 
 @contextmanager
 def _under_way(folder: Path, what: str) -> Iterator[int]:
-    """Name the visit under way in a file; yield how often a process has ended in the middle of it."""
+    """Name the visit under way in a file. Yield how often a process has ended in the middle of this visit."""
     path = probes_path(folder).with_suffix(".begun")
     before = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     deaths = before.count(what)

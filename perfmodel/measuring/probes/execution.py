@@ -1,12 +1,12 @@
 """How a device executes: :mod:`perfmodel.facts.probed` makes facts of these four probes.
 
-- **Lanes**: two loops. Each lane makes all its trips in one of them; which lanes use which loop varies.
+- **Lanes**: two loops. Each lane makes all its trips in one of the loops. The probe varies which lanes use which loop.
 - **Nests**: a chain of operations in each lane, straight, and inside of a loop with one trip. A compiler that runs
   lanes one after the other puts neighbouring lanes into a vector only where no loop is inside.
 - **Barriers**: one group loops over a body with 0 to 32 barriers.
 - **Overlap**: memory and arithmetic, alone and together. Each work-item loads one number, takes it through a chain of
-  operations and stores it. In ``compute`` the groups of a part load the same numbers; in ``memory`` there is no chain;
-  in ``both`` there is the chain, and each group loads its own numbers. A kernel with neither memory nor arithmetic
+  operations and stores it. In ``compute`` the groups of a part load the same numbers. In ``memory`` there is no chain.
+  In ``both`` there is the chain, and each group loads its own numbers. A kernel with neither memory nor arithmetic
   gives the cost of the launch and its groups.
 
 In nests and overlap, neighbouring groups share the cells of a part of the launch, which stay in the cache of a core.
@@ -130,7 +130,7 @@ def _groups(instrument: Instrument, kernel: Any, items: int, aim_s: float) -> in
 
 
 def barrier_source(barriers: int) -> str:
-    """Return the kernel whose loop has `barriers` barriers, each after a step of arithmetic; for 0, a single step."""
+    """Return the kernel whose loop has `barriers` barriers, each after a step of arithmetic. For 0, it is one step."""
     step = f"    {STEP}"
     return BARRIERS_HEAD + ((step + BARRIER) * barriers or step) + BARRIERS_TAIL
 

@@ -18,7 +18,7 @@ DTYPES = {"float32": "float", "float64": "double"}  # types of OpenCL C by the n
 
 
 class Instrument:
-    """An opened device; programs are kept until this value is gone."""
+    """An opened device. Programs are kept until this value is gone."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
@@ -30,7 +30,7 @@ class Instrument:
         return int(self.device.facts.known(key, otherwise))
 
     def most_bytes(self, wanted: int) -> int:
-        """Return the size of a buffer [B]: `wanted`, or less where the device has less memory."""
+        """Return the size of a buffer [B]: `wanted`, or less if the device has less memory."""
         return min(wanted, self.known("global_memory_bytes", 2**28) // 4, self.known("max_alloc_bytes", 2**28))
 
     @property
@@ -39,7 +39,7 @@ class Instrument:
         return tuple(name for name in DTYPES if name == "float32" or self.known("has_float64", 0))
 
     def kernel(self, source: str, *options: str) -> Any:
-        """Return the one kernel of a source; it is built once with these options."""
+        """Return the one kernel of a source. The kernel is built once with these options."""
         if (source, options) not in self._kernels:
             with quiet_compiler():
                 program = cl.Program(self.context, source).build(options=list(options))
@@ -48,7 +48,7 @@ class Instrument:
 
     @contextmanager
     def memory(self, *contents: Any) -> Iterator[tuple[Any, ...]]:
-        """Yield a buffer for each array, with its contents, or for each number of bytes; release them at the end."""
+        """Yield a buffer for each array, with its contents, or for each number of bytes. Release all at the end."""
         buffers = []
         try:
             for content in contents:
@@ -89,7 +89,7 @@ class ProbeSettings:
     """How thoroughly a device is probed.
 
     All other probes run between two of the `visits` to a probe. A visit makes a number of `runs` of each configuration
-    and ignores the first `dropped`; a run aims at `run_s` [s]. No configuration begins after `most_s` [s], and no
+    and ignores the first `dropped` runs. A run aims at `run_s` [s]. No configuration begins after `most_s` [s], and no
     footprint is larger than `most_bytes`.
     """
 
@@ -111,7 +111,7 @@ Earlier: TypeAlias = tuple[ProbeRun, ...]
 
 @dataclass(frozen=True)
 class Probe:
-    """A probe; `points` times its configurations one after another, and gets the earlier visits of this series."""
+    """A probe. The function `points` times its configurations in order, and gets the earlier visits of this series."""
 
     name: str
     points: Callable[[Instrument, ProbeSettings, Earlier], Iterator[Point]]
@@ -122,7 +122,7 @@ class Probe:
         return settings.visits + (self.more if settings.visits > 1 else 0)
 
     def timed(self, instrument: Instrument, settings: ProbeSettings, earlier: Earlier) -> tuple[tuple[Point, ...], str]:
-        """Time its configurations; return the times, and the problem, if any."""
+        """Time the configurations. Return the times, and the problem, if any."""
         points: list[Point] = []
         try:
             points.extend(self.points(instrument, settings, earlier))
