@@ -1,4 +1,4 @@
-"""Fitting and measuring together: calibrate a device, fit and judge what was measured, check the installation."""
+"""Fitting and measuring together: calibrate a device, fit and judge measured rows, and check the installation."""
 
 import lazy_loader
 

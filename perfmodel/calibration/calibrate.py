@@ -49,11 +49,11 @@ UNTESTED = "groups"  # the protocol of the verdict on a folder without test kern
 class FittedDevice(FrozenValue):
     """All families fitted to one device and judged on its test kernels, which no fit has seen.
 
-    `models` has the fitted model of each family by name; `problems` the reason why a family could not be fitted.
-    `chosen` is the family of `candidates` to use for predictions; "" if no family can be used. `comparisons` has its
-    predicted and the measured times of the test kernels. Without test kernels it has the times of the measured kernels,
-    each predicted by a fit without its group. `samples` has the times of the random samples, `phases` the duration of
-    each task.
+    `models` has the fitted model of each family by name. `problems` has the reason why a family could not be fitted.
+    `chosen` is the family of `candidates` to use for predictions, or "" if no family can be used. `comparisons` has the
+    times of the test kernels, measured and predicted by the chosen family. Without test kernels, `comparisons` has the
+    measured kernels, each predicted by a fit without its group. `samples` has the times of the random samples. `phases`
+    has the duration of each task.
     """
 
     folder: Path
@@ -118,7 +118,7 @@ def fit_device(
     folder: Path, out: Path | None = None, progress: Progress | None = None, names: Sequence[str] = (),
     given: Mapping[str, Fact] | None = None,
 ) -> FittedDevice:  # fmt: skip
-    """Fit every family, or the named ones, to a device's folder; write weights, recommendation and verdict into `out`.
+    """Fit every family, or the named ones, to a device's folder. Write weights, recommendation and verdict into `out`.
 
     A family with negative weights may predict times below zero and is not recommended. If no candidate is left, the
     linear model is fitted again without negative weights. `given` facts, by key, replace the known facts of the device.
@@ -177,7 +177,7 @@ def _fit_families(
     wanted: Mapping[str, Family], target: Path, advance: Callable[[str], None], evaluate: Evaluate,
     options: FitOptions | None = None,
 ) -> tuple[dict[str, FittedModel], dict[str, str], dict[str, FamilyFits]]:
-    """Fit and save families; return the models, the problems of families that cannot be fitted, and the fits."""
+    """Fit and save families. Return the models, the problems of families that cannot be fitted, and the fits."""
     models, problems, fits = {}, {}, {}
     for name, family in wanted.items():
         given = options or FitOptions()
@@ -199,8 +199,8 @@ def fit_family(
 ) -> FittedModel:  # fmt: skip
     """Fit one family to measurements in a folder, or in its ``.jsonl`` file.
 
-    Intervals also use the measured test kernels and samples, where the folder holds them. `given` facts are fixed
-    instead of fitted. With `driver`, only what was measured with that version of the driver is used.
+    Intervals also use the measured test kernels and samples, if the folder holds any. `given` facts are fixed instead
+    of fitted. With `driver`, only what was measured with that version of the driver is used.
     """
     measured = store.read(source)
     if driver is not None:
@@ -265,7 +265,7 @@ def _parts(campaign: Campaign, kernels: Kernels, tests: Kernels) -> list[tuple[I
 def probe_device(
     device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None, again: bool = False
 ) -> None:
-    """Run the probes that a device's folder lacks, or all with `again`; briefly in a quick campaign."""
+    """Run the probes that a device's folder lacks, or all with `again`. A quick campaign probes briefly."""
     measure_probes(device, folder, progress, BRIEF if campaign.name == QUICK.name else THOROUGH, again)
 
 
@@ -273,7 +273,7 @@ def measure_device(
     device: Device, folder: Path, campaign: Campaign = DEFAULT, progress: Progress | None = None,
     kernels: Kernels = None, tests: Kernels = None, made: AllMade | None = None,
 ) -> None:  # fmt: skip
-    """Measure measurement kernels, test kernels and samples as :func:`calibrate`; each has a share of the budget."""
+    """Measure measurement kernels, test kernels and samples as :func:`calibrate`. Each has a share of the budget."""
     began, budget_s = monotonic(), campaign.budget_s
     files = (folder, folder / store.TESTS_FILE, folder / store.SAMPLES_FILE)
     for index, (classes, part) in enumerate(_parts(campaign, kernels, tests)):
@@ -293,10 +293,10 @@ def calibrate(
 ) -> FittedDevice:  # fmt: skip
     """Probe and measure a device, fit the families that can be recommended, and judge the fits on unseen kernels.
 
-    If it was stopped, the next call continues from what the folder holds. The campaign's budget covers
-    probes, measurement kernels, test kernels and samples. Samples are measured only if `kernels` is None. With
-    `made_first`, kernels are made before the budget begins. FitError means that no measurement kernel was measured: the
-    budget is too small, or all fail.
+    If a call was stopped, the next call continues from what the folder holds. The campaign's budget covers probes,
+    measurement kernels, test kernels and samples. Samples are measured only if `kernels` is None. With `made_first`,
+    kernels are made before the budget begins. Raise a FitError if no measurement kernel was measured, because the
+    budget is too small or all kernels fail.
     """
     store.prepare(folder, device.facts)  # a folder that cannot be used is refused before anything takes long
     phases = Phases(progress or Silent())

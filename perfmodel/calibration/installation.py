@@ -40,7 +40,7 @@ class Part:
 
 
 def diagnose() -> Iterator[Part]:
-    """Check every part; each part is checked after the parts that it needs."""
+    """Check every part. Each part is checked after the parts that it needs."""
     yield python_part()
     yield from library_parts()
     yield barvinok_part()
@@ -58,7 +58,7 @@ def python_part() -> Part:
 
 
 def library_parts() -> Iterator[Part]:
-    """Check the version of each library in setup.cfg; import the libraries whose range has an upper bound."""
+    """Check the version of each library in setup.cfg. Import the libraries whose range has an upper bound."""
     return map(_library_part, libraries.required())
 
 

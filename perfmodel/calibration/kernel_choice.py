@@ -69,7 +69,7 @@ _ACCESS = re.compile(
 
 
 def classes_for(wanted: Iterable[str], library: Iterable[KernelClass]) -> tuple[KernelClass, ...]:
-    """Return variants of library classes that isolate the features, else synthesised classes.
+    """Return variants of library classes that isolate the features, or synthesised classes if there are none.
 
     If all kernels exercise all of the features, the library's classes with the tag "overhead" are returned.
     """
@@ -87,7 +87,7 @@ def classes_for(wanted: Iterable[str], library: Iterable[KernelClass]) -> tuple[
 
 
 def synthesise(feature: str) -> KernelClass:
-    """Return a class that mainly exercises this feature; raise UnknownNameError if no class can be made for it."""
+    """Return a class that mainly exercises this feature. Raise UnknownNameError if no class can be made."""
     if (match := _OPERATION.fullmatch(feature)) and match["kind"] in STEPS[match["numbers"]]:
         return _operation(feature, match["dtype"], match["numbers"], match["kind"])
     if (match := _ACCESS.fullmatch(feature)) and match["bits"] in WIDTHS:
@@ -176,7 +176,7 @@ MEASUREMENT_KERNELS, TEST_KERNELS = "measurement_kernels", "test_kernels"
 
 
 def discovered(folders: Iterable[Path] | None, default: str = MEASUREMENT_KERNELS) -> tuple[KernelClass, ...]:
-    """Return the kernel classes in all of the folders; if none are given, the shipped classes."""
+    """Return the kernel classes in all of the folders. If no folders are given, return the shipped classes."""
     return tuple(kernel for folder in folders or [shipped(default)] for kernel in discover(folder))
 
 
@@ -186,7 +186,7 @@ def shipped_samples() -> tuple[KernelClass, ...]:
 
 
 def chosen_campaign(quick: bool, full: bool, budget_s: float | None) -> Campaign:
-    """Return the campaign of that size, with this budget [s] if it is given."""
+    """Return the campaign of that size, with this budget [s] if a budget is given."""
     if quick and full:
         raise OptionError("--quick and --full were both given", "give one of them")
     return replace(QUICK if quick else FULL if full else DEFAULT, budget_s=budget_s)
@@ -202,7 +202,7 @@ def sampling(campaign: Campaign) -> tuple[Campaign, tuple[KernelClass, ...]]:
 def chosen_classes(
     kernels: tuple[KernelClass, ...], names: Sequence[str] = (), tags: Sequence[str] = ()
 ) -> tuple[KernelClass, ...]:
-    """Return the classes whose name or tag is in `names` and that have one of `tags`; an empty list selects all."""
+    """Return the classes whose name or tag is in `names` and that have one of `tags`. An empty list selects all."""
     known, labels = {kernel.name for kernel in kernels}, {tag for kernel in kernels for tag in kernel.tags}
     if unknown := set(names) - known - labels:
         allowed = f"choose of {', '.join(sorted(known))}, or of the tags {', '.join(sorted(labels))}"
@@ -217,7 +217,7 @@ def chosen_classes(
 def missing_features(
     counted: Iterable[KernelCounts], sizes: Mapping[str, int], store: Path, family: str = "stevens_kloeckner_2016"
 ) -> tuple[str, ...]:
-    """Return the features of a family that kernels need at some sizes and that no row of a store exercised, sorted."""
+    """Return, sorted, a family's features that kernels need at some sizes and that no row of a store exercised."""
     takes = find_family(family).takes
     needed = {name for counts in counted for name in _exercised(counts, sizes) if takes(name)}
     if paths(store)[0].is_file():

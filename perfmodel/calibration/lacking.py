@@ -1,7 +1,7 @@
 """Quantities that a kernel needs and a device's weights lack: chooses rows to measure, and fits again with them.
 
-It chooses a few cheap rows in which the quantity takes a large share of the time. The share is predicted with the cost
-of a related quantity.
+The module chooses a few cheap rows in which the quantity takes a large share of the time. The share is predicted with
+the cost of a related quantity.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ HINTS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class ChosenRow:
-    """A variant of a kernel class at sizes, and how much of its time a quantity makes up [1]."""
+    """A variant of a kernel class at sizes, and the share of a quantity in its time [1]."""
 
     kernel: KernelClass
     variant: Variant
@@ -71,7 +71,7 @@ class ChosenRow:
 
 
 def models_of(folder: Path) -> dict[str, FittedModel]:
-    """Return the models of a device's folder by family; the candidates of a calibration come first."""
+    """Return the models of a device's folder by family. The candidates of a calibration come first."""
     names = sorted(families(), key=lambda name: (name not in CANDIDATES, name))
     return {name: load(path) for name in names if (path := folder / f"{name}.json").is_file()}
 
@@ -136,7 +136,7 @@ def exercising(
 
 
 def _in_order(quantity: str, library: Iterable[KernelClass]) -> list[tuple[bool, KernelClass, Variant]]:
-    """Return the variants of all classes, the most promising first, each with whether :data:`HINTS` names it."""
+    """Return the variants of all classes, most promising first, each with whether :data:`HINTS` names it."""
     start = max((start for start in HINTS if quantity.startswith(start)), key=len, default="")
     hints, bits = HINTS.get(start, ()), quantity.rpartition("_")[2]
 
@@ -153,7 +153,7 @@ def _in_order(quantity: str, library: Iterable[KernelClass]) -> list[tuple[bool,
 def _best_row(
     quantity: str, model: FittedModel, kernel: KernelClass, variant: Variant, most_items: int
 ) -> ChosenRow | None:
-    """Return the sizes at which a quantity has its largest share of a variant's time; None if the share is 0."""
+    """Return the sizes at which a quantity has its largest share of a variant's time, or None if the share is 0."""
     (shaped, *_) = kernel.with_variants((variant,)).variants_on(most_items, 1)
     try:
         counts = count(kernel.build(**shaped), model.fitted.subgroup_size, statistics=kernel.known_statistics(shaped))
@@ -172,7 +172,7 @@ def _best_row(
 
 
 def refitted(folder: Path, names: Iterable[str]) -> dict[str, FittedModel]:
-    """Fit families again to all records of a folder, with the facts of their earlier fits; write their weights."""
+    """Fit families again to all records of a folder, with the facts of earlier fits. Write the weights."""
     measured, tests = recorded_folder(folder, measured_facts=False)
     samples, models = samples_of(folder, measured), {}
     for name in names:

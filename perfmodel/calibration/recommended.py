@@ -59,7 +59,7 @@ class Recommended(BaseModel):
 
 
 def recommended_weights(folder: Path, family: str | None = None) -> Path | None:
-    """Return a folder's weights file: of the given family, else of the recommended one, else of the first candidate."""
+    """Return a folder's weights file, of the given family, or else the recommended one, or else the first candidate."""
     names = CANDIDATES if family is None else (family,)
     if family is None and (choice := read_recommended(folder)):
         names = (choice.family,)
@@ -68,7 +68,7 @@ def recommended_weights(folder: Path, family: str | None = None) -> Path | None:
 
 
 def read_recommended(folder: Path) -> Recommended | None:
-    """Return the content of a folder's ``recommended.json``; None where it has none."""
+    """Return the content of a folder's ``recommended.json``, or None without this file."""
     path = folder / RECOMMENDED_FILE
     if not path.is_file():
         return None
@@ -80,7 +80,7 @@ def read_recommended(folder: Path) -> Recommended | None:
 
 
 def verdict_of(weights: Path | None) -> str:
-    """Return what the weights of a file may be used for, in words; "" if they were never judged."""
+    """Return what the weights of a file may be used for, in words, or "" if they were never judged."""
     choice = None if weights is None else read_recommended(weights.parent)
     return choice.verdict if choice and weights and choice.family == weights.stem else ""
 
@@ -94,11 +94,11 @@ def candidates(facts: DeviceFacts | None) -> tuple[str, ...]:
 
 
 def recommended(rivals: Iterable[fitting.FamilyFits]) -> str:
-    r"""Return the name of the family with the lowest cross-validation error; "" if `rivals` is empty.
+    r"""Return the name of the family with the lowest cross-validation error, or "" if `rivals` is empty.
 
     `rivals` are fits of families to the same measured rows. The error of a row with the time t is :math:`|\log(t/p)|`,
-    with p predicted by a fit without the row's group. :func:`perfmodel.fitting.family_fits.error_of_kernels` averages
-    the rows that all families predict. Of equal families the first is taken.
+    where a fit without the row's group predicts p. :func:`perfmodel.fitting.family_fits.error_of_kernels` averages the
+    rows that all families predict. Of equal families the first is taken.
     """
     every = tuple(rivals)
     unseen = {fits.family.name: _errors(fits) for fits in every}
@@ -117,7 +117,7 @@ def recommended(rivals: Iterable[fitting.FamilyFits]) -> str:
 
 
 def _errors(fits: fitting.FamilyFits) -> np.ndarray:
-    """Return each row's error of log time, by a fit without its group; NaN if withheld. Samples come last."""
+    """Return the error of log time of each row, by a fit without its group, or NaN if withheld. Samples come last."""
     judged = np.concatenate([fits.seen, fits.sampled])
     return fitting.log_errors(fits.predict_without_group(judged).of(judged), fits.refits.table.times[judged])
 
@@ -153,12 +153,12 @@ class FoundWeights:
 
     @property
     def verdict(self) -> str:
-        """What these weights may be used for, in words; "" if they were never judged."""
+        """What these weights may be used for, in words, or "" if they were never judged."""
         return verdict_of(self.path)
 
     @property
     def rank(self) -> int:
-        """The verdict as a number: the better the verdict, the larger the number."""
+        """The verdict as a number. A better verdict has a larger number."""
         return _WORST_FIRST.index(self.verdict) if self.verdict in _WORST_FIRST else 0
 
 
@@ -186,18 +186,18 @@ def _current_folder() -> Path:
 
 
 def device_in_use(selector: str | None = None) -> DeviceFacts:
-    """Return the facts that distinguish the device in use, as ``--device`` selects it; no kernel is built."""
+    """Return the facts that distinguish the device in use, as ``--device`` selects it. No kernel is built."""
     pin_threads()
     return identify(selector).facts
 
 
 def find_weights(device: str | None = None, family: str | Family | None = None) -> FoundWeights:
-    """Find the weights of the device in use, in :func:`search_folders`; parameters are those of :func:`load`.
+    """Find the weights of the device in use, in :func:`search_folders`. Parameters are those of :func:`load`.
 
-    Weights belong to it if their device has the same name, platform, driver, number of compute units and size of
-    caches. Of several, the weights with the best verdict are preferred, then those in the earlier folder. If no OpenCL
-    device has the name `device`, the weights come from the one folder whose name or device contains its words, as
-    ``titan-v``. A WeightsError names the device and the available weights.
+    Weights belong to a device if their device has the same name, platform, driver, number of compute units and size of
+    caches. Of several weights, those with the best verdict are preferred, then those in the earlier folder. If no
+    OpenCL device has the name `device`, the weights come from the one folder whose name or device contains its words,
+    as ``titan-v``. Otherwise a WeightsError names the device and the available weights.
     """
     name = None if family is None else find_family(family).name
     try:
@@ -227,7 +227,7 @@ def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]
 
 
 def weights_of(used: DeviceFacts, family: str | None = None) -> FoundWeights:
-    """Return the weights of a device, by the name of their family; raise WeightsError where there are none."""
+    """Return the weights of a device, by the name of their family. Raise WeightsError if there are none."""
     known, alike = [], []
     for origin, folder, facts in fitted_devices():
         differ, path = differences(facts, used), recommended_weights(folder, family)
@@ -248,7 +248,7 @@ def weights_of(used: DeviceFacts, family: str | None = None) -> FoundWeights:
 
 
 def own_folder(weights: FoundWeights) -> Path:
-    """Return the folder for new measurements of a device; for shipped weights, a copy in the user's data."""
+    """Return the folder for new measurements of a device. For shipped weights it is a copy in the user's data."""
     if weights.origin != SHIPPED:
         return weights.folder
     own = data_folder() / weights.folder.name
@@ -260,9 +260,9 @@ def own_folder(weights: FoundWeights) -> Path:
 def weights_like(device: str | None, facts: DeviceFacts, family: str | None = None) -> FoundWeights:
     """Find the weights that are to be transferred to a device by its facts (:func:`perfmodel.transferred`).
 
-    They come from the folder with the words `device` in its name or in its device's slug, as ``titan-v``; by default
-    from the device of the same type, CPU or GPU, with the most measured rows. A WeightsError names the available
-    weights.
+    The weights come from the folder with the words `device` in its name or in its device's slug, as ``titan-v``. By
+    default they come from the device of the same type, CPU or GPU, with the most measured rows. Without weights, a
+    WeightsError names the available ones.
     """
     name = None if family is None else find_family(family).name
     if device is not None:
@@ -301,7 +301,7 @@ def _type_of(facts: DeviceFacts | None) -> str:
 
 
 def fitted_devices() -> Iterator[tuple[str, Path, DeviceFacts]]:
-    """Yield each folder of a device, words for where it was found, and its device; unreadable ones are left out."""
+    """Yield each folder of a device, words for its place, and the device. Unreadable folders are left out."""
     seen = set()
     for origin, folder in search_folders():
         for path in sorted(folder.glob(f"*/{DEVICE_FILE}")):
@@ -317,7 +317,7 @@ def _names(facts: DeviceFacts) -> str:
 
 
 def shown(path: Path) -> str:
-    """Return a path, relative to the current folder if it is inside this folder."""
+    """Return a path, relative to the current folder if the path is inside."""
     here = _current_folder()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
@@ -325,18 +325,18 @@ def shown(path: Path) -> str:
 def load(
     path: str | Path | None = None, family: str | Family | None = None, *, device: str | None = None
 ) -> FittedModel:
-    """Read a fitted model from a weights file; without a path, the model of the device in use.
+    """Read a fitted model from a weights file. Without a path, read the model of the device in use.
 
     Parameters
     ----------
     path
         A file that :meth:`perfmodel.FittedModel.save` or ``perfmodel fit`` wrote. By default :func:`find_weights` finds
-        one; the model's ``path`` names it.
+        a file, and ``path`` of the model names it.
     family
         With a path, a family is needed only if it is a user's own (:func:`perfmodel.predicting.model.load`). Without a
-        path, weights of this family are found; by default of the recommended one.
+        path, weights of this family are found, by default of the recommended family.
     device
-        Index, name or platform of the device in use, if no path is given; by default the default device.
+        Index, name or platform of the device in use, if no path is given. By default it is the default device.
     """
     require(path is None or isinstance(path, (str, Path)), "load: path", path, "the path of a weights file")
     require(device is None or isinstance(device, str), "load: device", device, "an index, name or platform as text")
@@ -352,10 +352,10 @@ def fit(
 ) -> FittedModel:  # fmt: skip
     r"""Fit a model family to measurements, by default the one for their device.
 
-    Weights w [s per unit] minimise the squared relative errors of the times t, :math:`\sum_i (1 - p_i(w)/t_i)^2`, where
-    p is what the family predicts. By default the family is the first of the device's :func:`candidates` that can be
-    fitted. (``perfmodel fit --all`` chooses the best candidate by kernels that the fit has not seen.) Other parameters
-    are as of :func:`perfmodel.predicting.model.fit`.
+    Weights w [s per unit] minimise the squared relative errors of the times t, :math:`\sum_i (1 - p_i(w)/t_i)^2`. The
+    family predicts p. By default the family is the first of the device's :func:`candidates` that can be fitted.
+    (``perfmodel fit --all`` chooses the best candidate by kernels that the fit has not seen.) Other parameters are as
+    of :func:`perfmodel.predicting.model.fit`.
     """
     require_rows(measurements)
     *first, last = candidates(measurements.facts) if family is None else (family,)
@@ -368,7 +368,7 @@ def fit(
 def model_in_use(
     path: Path | None, family: str | None, device: str | None, report: Callable[[str], None], judged: bool = True
 ) -> FittedModel:
-    """Return the model of a file or of the device in use, and `report` its weights; with `judged` their verdict too."""
+    """Return the model of a file or of the device in use. Report its weights, and with `judged` their verdict."""
     if path is None:
         weights = find_weights(device, family)
         report(weights.text if judged else weights.source)
@@ -390,7 +390,7 @@ def foreign(model: FittedModel, device: str | None = None) -> tuple[str, ...]:
 
 
 def folder_weights(folder: Path, family: str | None = None) -> Path:
-    """Return the weights of a family in a device's folder; by default the recommended one, else the first by name."""
+    """Return the weights of a family in a device's folder, by default the recommended one, or the first by name."""
     from perfmodel.analyses.report_models import weights_files  # here: predictions do not need it
 
     if not (folder / ROWS_FILE).is_file():

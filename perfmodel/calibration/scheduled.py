@@ -1,4 +1,4 @@
-"""Devices of a Dask scheduler's workers: one task measures each of them, and this process writes its folder."""
+"""Devices of a Dask scheduler's workers. One task measures each device, and this process writes its folder."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def measured_devices(
     client: Any, selectors: Sequence[str], folders: Path, campaign: Campaign, progress: Progress | None = None,
     kernels: Kernels = None, tests: Kernels = None,
 ) -> Iterator[Path]:  # fmt: skip
-    """Probe and measure devices of a scheduler's workers, at the same time; yield the folder of each finished device.
+    """Probe and measure devices of a scheduler's workers, at the same time. Yield the folder of each finished device.
 
-    `selectors` are the resources of workers to measure, by default all; `client` is a ``distributed.Client``. If a
+    `selectors` are the resources of workers to measure, by default all. `client` is a ``distributed.Client``. If a
     device's folder below `folders` has measurements already, the missing ones are added. A task that does not finish
-    leaves the folder unchanged. Raises SchedulerError, VersionError, UnknownNameError or BrokenDeviceError if the
-    scheduler, a worker's versions or its device cannot be used, and SchedulerError also if a worker died, even if Dask
-    started its task again.
+    leaves the folder unchanged. Raise SchedulerError, VersionError, UnknownNameError or BrokenDeviceError if the
+    scheduler, the versions of a worker or its device cannot be used. Raise SchedulerError also if a worker died, even
+    if Dask started its task again.
     """
     workers = _chosen(client, selectors)
     cluster.check_versions(client, sorted({address for addresses in workers.values() for address in addresses}))
@@ -87,7 +87,7 @@ def _result(client: Any, selector: str, future: Any) -> Any:
 def measure_files(
     selector: str, files: Files, campaign: Campaign, kernels: list[bytes] | None, tests: list[bytes] | None
 ) -> dict[str, bytes]:
-    """Probe and measure this worker's device in a temporary folder with the given files; return its files."""
+    """Probe and measure this worker's device in a temporary folder with the given files. Return the new files."""
     pin_threads()
     device: Device = find(selector)
     measured, tested = (None if given is None else [pickle.loads(each) for each in given] for given in (kernels, tests))
@@ -101,7 +101,7 @@ def measure_files(
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
-    """Return the files of a device's folder that a campaign reads, by name; an incomplete last line is left out."""
+    """Return by name the files of a device's folder that a campaign reads, without an incomplete last line."""
     names = (f"{part.removesuffix('.jsonl')}{end}" for part in _STORES for end in (".jsonl", ".plan.jsonl"))
     files = {name: (folder / name).read_bytes() for name in (*names, *_OTHERS) if (folder / name).is_file()}
     lines = {name: content[: content.rfind(b"\n") + 1] for name, content in files.items() if name.endswith(".jsonl")}

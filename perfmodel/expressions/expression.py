@@ -3,9 +3,9 @@ r"""The language of formulas that compute seconds from features and weights.
 An expression is text: numbers, features, weights (names that begin with ``w_``), ``+ - * / **``, ``where(condition, a,
 b)`` (or ``a if condition else b``) and the functions of :data:`perfmodel.expressions.functions.FUNCTIONS`. It may use
 *parts*, which are named steps defined before it, and *sums*, :math:`\sum_f w_f f` over named features with a weight
-``w_`` + feature for each. :func:`parse` checks that every name is known; that the expression is differentiable by every
-weight (``max`` and ``where`` have the derivative of the branch taken); and, by the ranges of its pieces, that it is not
-negative if features and weights are not negative.
+``w_`` + feature for each. :func:`parse` makes three checks. Every name must be known. The expression must be
+differentiable by every weight (``max`` and ``where`` have the derivative of the branch taken). By the ranges of its
+pieces, the expression must not be negative if features and weights are not negative.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Expression(FrozenValue):
     weights: tuple[str, ...]
 
     def value(self, features: Mapping[str, Any], weights: Sequence[float] | npt.NDArray[np.float64]) -> Any:
-        """Return the value: a float where all features are numbers, else an array of their broadcast shape.
+        """Return the value: a float if all features are numbers, otherwise an array of their broadcast shape.
 
-        A missing feature is zero; `weights` are in the order of :attr:`weights`. 0/0 is NaN, and poles are infinite.
+        A missing feature is zero. `weights` are in the order of :attr:`weights`. 0/0 is NaN, and poles are infinite.
         """
         given = [features.get(name, 0.0) for name in self.features]
         if _any_array(given):
@@ -80,7 +80,7 @@ class Expression(FrozenValue):
 
 @dataclass(frozen=True)
 class Expressions(FrozenValue):
-    """Expressions that are evaluated together, with given values of the weights; common steps are computed once."""
+    """Expressions that are evaluated together, with given weights. Common steps are computed once."""
 
     expressions: tuple[Expression, ...]
     weights: Mapping[str, float]
@@ -119,11 +119,11 @@ def parse(
 ) -> Expression:  # fmt: skip
     """Check an expression and return it.
 
-    Besides features, the expression may use the quantities in `names`; the steps in `parts`, whose texts may use
-    earlier steps; and the `sums` of features. `constants`, such as facts of a device, replace names or weights by
-    numbers. A weight without `bounds` is not negative. Raise a FamilyError, which points to the characters at fault, if
-    the text, or a part's text, is not an expression, has an unknown name, is not differentiable by its weights, or can
-    be negative.
+    Besides features, the expression may use the quantities in `names`, the steps in `parts`, and the `sums` of
+    features. The text of a part may use earlier steps. `constants`, such as facts of a device, replace names or weights
+    by numbers. A weight without `bounds` is not negative. Raise a FamilyError if the text, or the text of a part, is
+    not an expression, has an unknown name, is not differentiable by its weights, or can be negative. The text of the
+    error points to the characters at fault.
 
     >>> expression = parse("smooth_max(w_add*op_float32_add, w_load*global_load_32_stride1, w_sharpness)")
     >>> expression.weights
@@ -185,7 +185,7 @@ def weight_units(expression: Expression) -> dict[str, str]:
 
 
 def _add_units(tree: Any, seconds: bool, weights: Collection[str], units: dict[str, str]) -> None:
-    """Add the units of the weights in a tree; its value may be in seconds."""
+    """Add the units of the weights in a tree, whose value may be in seconds."""
     inside: Sequence[Any] = ()  # trees with the same unit
     pure = None
     match tree:

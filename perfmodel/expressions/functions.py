@@ -19,10 +19,10 @@ EVERYTHING: Interval = (-math.inf, math.inf)
 class Function:
     """A function that an expression may call, of floats and of NumPy arrays.
 
-    `arguments` is the number of its arguments. With `more` it is the least number; further arguments are combined with
-    the result, from the left. `derivatives` has the derivative by each argument, as a function of the arguments'
-    expressions. It is None for a function with jumps, whose arguments must not contain a weight. `interval` returns the
-    range of the value.
+    `arguments` is the number of its arguments. With `more` this is the least number, and further arguments are combined
+    with the result, from the left. `derivatives` has the derivative by each argument, as a function of the arguments'
+    expressions. For a function with jumps, `derivatives` is None, and the arguments must not contain a weight.
+    `interval` returns the range of the value.
     """
 
     arguments: int
@@ -39,7 +39,7 @@ def call(name: str, *arguments: Any) -> Any:
 
 
 def smooth_max(a: Any, b: Any, sharpness: Any) -> Any:
-    """Return :math:`(a^s + b^s)^{1/s}` for s > 0: the sum at s = 1, the maximum for large s; negative a, b are 0."""
+    """Return :math:`(a^s + b^s)^{1/s}` for s > 0. This is the sum at s = 1, the maximum for large s; a, b < 0 are 0."""
     high, ratio = _sorted(a, b)
     value = high * (1 + ratio**sharpness) ** (1 / sharpness)
     return np.where(high > 0, value, 0.0)
@@ -76,7 +76,7 @@ def _smooth_max_of_floats(a: float, b: float, sharpness: float) -> float:
 
 
 def _guarded(function: Callable[[float], float], at_pole: float) -> Callable[[float], float]:
-    """Return a function of :mod:`math` without errors: as in NumPy, it returns inf, NaN, or `at_pole` at 0."""
+    """Return a function of :mod:`math` that raises no errors. Like NumPy, it returns inf, NaN, or `at_pole` at 0."""
 
     def value(x: float) -> float:
         try:
@@ -110,7 +110,7 @@ def _abs_interval(x: Interval) -> Interval:
 
 
 def _chosen(first: Any, second: Any) -> tuple[Callable[..., Any], ...]:
-    """Return the derivatives of ``max`` or ``min``; the one by the first argument is 1 where ``a first b``, else 0."""
+    """Return the derivatives of ``max`` or ``min``. The first derivative is 1 where ``a first b``, else 0."""
     return (
         lambda a, b: If(Comparison(a, first, b), 1, 0),
         lambda a, b: If(Comparison(a, second, b), 1, 0),
@@ -220,7 +220,7 @@ def negative(a: Interval) -> Interval:
 
 
 def times(a: Interval, b: Interval) -> Interval:
-    """Return the range of a product; zero times infinity is zero."""
+    """Return the range of a product. Zero times infinity is zero."""
     ends = [_product(x, y) for x in a for y in b]
     return min(ends), max(ends)
 

@@ -16,7 +16,7 @@ MARK = "@"
 
 
 def in_launch(name: str, number: int) -> str:
-    """Return the name of a quantity in a launch; launches are numbered from 1."""
+    """Return the name of a quantity in a launch. Launches are numbered from 1."""
     return name if number == 1 else f"{name}{MARK}{number}"
 
 
@@ -26,7 +26,7 @@ def quantity_of(name: str) -> str:
 
 
 def each_launch(names: Collection[str], values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the values for each launch, under names without ``@k``; after the first launch, only those of `names`."""
+    """Yield the values for each launch, under names without ``@k``. Later launches have only those of `names`."""
     yield values
     for number in count(2):
         of_launch = {name: values[there] for name in names if (there := in_launch(name, number)) in values}
@@ -43,7 +43,7 @@ class LaunchSum(Expression):
 
     @classmethod
     def of(cls, one: Expression, names: Collection[str]) -> Expression:
-        """Return the sum of `one` over the launches in `names`; if there is only one launch, return `one` itself."""
+        """Return the sum of `one` over the launches in `names`. If there is only one launch, return `one` itself."""
         most = max((int(name.partition(MARK)[2] or 1) for name in names), default=1)
         if most == 1:
             return one
@@ -68,7 +68,7 @@ class LaunchSum(Expression):
         return total
 
     def _later(self, features: Mapping[str, Any]) -> Iterator[tuple[npt.NDArray[np.int64], dict[str, Any]]]:
-        """For each launch after the first, yield the rows of kernels that have this launch, and these rows' columns."""
+        """Yield for each launch after the first the rows of kernels with this launch, and the columns of these rows."""
         _, *later = each_launch(self.one.features, features)
         for columns in later:
             rows = np.flatnonzero(np.any([column != 0 for column in columns.values()], axis=0))

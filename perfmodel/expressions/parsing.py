@@ -50,7 +50,7 @@ class Subexpression:
 class Parser:
     """Parser of one text into a subexpression.
 
-    `terms` has the subexpression of each defined name; `known` returns whether another name is a feature. After
+    `terms` has the subexpression of each defined name. `known` returns whether another name is a feature. After
     parsing, `sign_lost_at` is the first node that can be negative although its parts cannot.
     """
 
@@ -227,14 +227,14 @@ class Parser:
         return prim.Comparison(left.tree, _COMPARISONS[type(node.ops[0])], right.tree)
 
     def _watched(self, node: ast.expr, made: Subexpression, *parts: Subexpression) -> Subexpression:
-        """Return the term; set :attr:`sign_lost_at` if it is the first one that can become negative."""
+        """Return the term. Set :attr:`sign_lost_at` if this term is the first that can become negative."""
         if self.sign_lost_at is None and made.range[0] < 0 <= min((part.range[0] for part in parts), default=0):
             self.sign_lost_at = node
         return made
 
 
 def _applied(name: str, function: Function, given: Sequence[Subexpression]) -> Subexpression:
-    """Return the call of a function; ``max`` and ``min`` combine their arguments from left to right, two at a time."""
+    """Return the call of a function. ``max`` and ``min`` combine two arguments at a time, from left to right."""
 
     def applied(*terms: Subexpression) -> Subexpression:
         tree = call(name, *(term.tree for term in terms))

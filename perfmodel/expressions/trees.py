@@ -53,7 +53,7 @@ def children(tree: Any) -> tuple[Any, ...]:
 
 
 def extent(tree: Any) -> tuple[int, int]:
-    """Return the numbers of levels and of nodes of a tree, without recursion; a shared subtree counts each time."""
+    """Return the numbers of levels and of nodes of a tree, without recursion. A shared subtree counts each time."""
     extents: dict[int, tuple[int, int]] = {}  # by identity: comparing equal trees recurses
     waiting = [tree]
     while waiting:
@@ -70,7 +70,7 @@ def extent(tree: Any) -> tuple[int, int]:
 
 
 class Derivative(CachedMapper):  # type: ignore[misc]
-    """The derivative by a variable; unlike pymbolic's mapper, it leaves out zeros and ones."""
+    """The derivative by a variable. Unlike pymbolic's mapper, it leaves out zeros and ones."""
 
     def __init__(self, name: str) -> None:
         super().__init__()

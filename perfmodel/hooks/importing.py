@@ -1,4 +1,4 @@
-"""Measurements from the results of other tuners: each configuration is built into a kernel, counted, and stored."""
+"""Measurements from the results of other tuners. Each configuration is built into a kernel, counted, and stored."""
 
 from __future__ import annotations
 
@@ -160,29 +160,30 @@ def import_results(
     """Add the results in another tuner's file to a store of measurements.
 
     For each valid result the kernel is built and counted, so that models can be fitted and compared. A failed result
-    becomes a record with a status. Times are the tuner's, in seconds; Kernel Tuner measures them by the device's clock,
-    without the launch. Results that the store holds are not added again.
+    becomes a record with a status. Times are those of the tuner, in seconds. Kernel Tuner measures times by the
+    device's clock, without the launch. Results that the store holds are not added again.
 
     Parameters
     ----------
     path, target
-        A cache file of Kernel Tuner, a T4 file, or a table of times (:mod:`perfmodel.store.exchange`); and the store.
+        A cache file of Kernel Tuner, a T4 file, or a table of times (:mod:`perfmodel.store.exchange`), and the store.
     kernel
-        A Python file with ``kernel(**configuration)`` and ``space()``, with ``build(**configuration)``, ``KERNEL`` or
-        ``variants()``; or a kernel class, or a function ``build``.
+        A kernel class, a function ``build``, or a Python file. The file has ``kernel(**configuration)`` and
+        ``space()``, or ``build(**configuration)``, ``KERNEL`` or ``variants()``.
     sizes
         Values of the kernel's size parameters that the configurations do not contain.
     device, platform, driver
-        Where the results were measured. By default the file names the device, the store its platform and driver.
+        Where the results were measured. By default the file names the device, and the store names the platform and
+        driver.
     name
-        Name of the kernel in the records; by default the name of the file, or of the class.
+        Name of the kernel in the records, by default the name of the file or of the class.
     jobs, progress
-        Processes that count, by default one, or one for each core from 64 kernels on; True shows a bar.
+        Processes that count: by default one, or one for each core from 64 kernels on. For `progress`, True shows a bar.
 
     Raises
     ------
     DocumentError, KernelFileError
-        If the file cannot be read, does not name its device, or has no usable result; if the kernel file is wrong.
+        If the file cannot be read, does not name its device, or has no usable result, or if the kernel file is wrong.
     StoreError, OutputError
         If the store belongs to another device, or cannot be written.
     """
@@ -257,7 +258,7 @@ def _outcomes(
 
 
 def _checked(planned: _Planned, outcome: KernelCounts | PerfModelError) -> KernelCounts | PerfModelError:
-    """Return counts if the result's work-group and sizes fit them, else the error that refuses it."""
+    """Return counts if the work-group and the sizes of the result fit them, or else the error that refuses them."""
     if isinstance(outcome, PerfModelError):
         return outcome
     sizes = planned.row.parameters
@@ -293,7 +294,7 @@ def _record(
 
 
 def _added(target: str | Path, facts: DeviceFacts, row: Measurement, counts: KernelCounts | None = None) -> Measurement:
-    """Add a record to the store, and return it; its hash is of the counts, since Loopy did not generate the code."""
+    """Add a record to the store and return it. The hash is of the counts, since Loopy did not generate the code."""
     if not store.device_path(target).is_file():
         store.prepare(target, DeviceFacts(facts.name, facts.platform, facts.driver, ()))
     if counts is not None:

@@ -35,7 +35,7 @@ def refused(configuration: Configuration, problem: str) -> TuningError:
 
 
 def build_kernel(build: Build, configuration: Configuration) -> TranslationUnit:
-    """Return the kernel of a configuration; raise TuningError if ``build`` fails."""
+    """Return the kernel of a configuration. Raise TuningError if ``build`` fails."""
     from loopy import TranslationUnit
 
     try:
@@ -59,7 +59,7 @@ def parameters_of(build: Callable[..., Any]) -> tuple[tuple[str, ...] | None, fr
 
 
 def three_axes(shape: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a shape with three axes; missing axes have the width 1."""
+    """Return a shape with three axes. Missing axes have the width 1."""
     return (*shape, 1, 1, 1)[:3]
 
 
@@ -85,7 +85,7 @@ class DeviceCode:
 def device_code(
     unit: TranslationUnit, counts: KernelCounts, sizes: Mapping[str, int], configuration: Configuration
 ) -> DeviceCode:
-    """Return the code that Loopy generates, and its launch; TuningError for several launches or memory between them."""
+    """Return Loopy's code and its launch. Raise TuningError for several launches, or memory between them."""
     from loopy.schedule.tools import get_subkernel_arg_info
     from pymbolic import evaluate
 
@@ -143,7 +143,7 @@ class Guide(FrozenValue):
 
     @cached_property
     def ranked(self) -> tuple[tuple[dict[str, Any], float], ...]:
-        """Each allowed configuration that fits on the device, with its predicted time [s]; the fastest first."""
+        """Each allowed configuration that fits on the device, with the predicted time [s], the fastest first."""
         predicted = [(configuration, self.seconds(configuration)) for configuration in self._allowed]
         fitting = sorted((pair for pair in predicted if pair[1] < math.inf), key=lambda pair: pair[1])
         if not fitting:
@@ -160,7 +160,7 @@ class Guide(FrozenValue):
         return {**{name: list(values) for name, values in self.space.items()}, **shapes}
 
     def counts(self, configuration: Configuration) -> KernelCounts:
-        """Return the counts of a configuration, which are made once; raise TuningError if that fails."""
+        """Return the counts of a configuration, which are made once. Raise TuningError if that fails."""
         key = _key(configuration)
         if key not in self._counts:
             unit = build_kernel(self.build, configuration)
@@ -171,7 +171,7 @@ class Guide(FrozenValue):
         return self._counts[key]
 
     def seconds(self, configuration: Configuration) -> float:
-        """Return the predicted time [s]; infinite if a work-group is too large for the device."""
+        """Return the predicted time [s]. The time is infinite if a work-group is too large for the device."""
         counts = self.counts(configuration)
         try:
             return float(self.model.predict(counts, self.sizes, allow_unmeasured=self.allow_unmeasured).seconds)
@@ -215,7 +215,7 @@ class Guide(FrozenValue):
     ) -> dict[str, Any]:
         """Return the arguments of ``kernel_tuner.tune_kernel`` that describe the kernels and their space.
 
-        `arguments` are arrays by name; other arrays are filled with numbers in [0.5, 2). `scalars` are the scalar
+        `arguments` are arrays by name. Other arrays are filled with numbers in [0.5, 2). `scalars` are the scalar
         arguments except sizes. Call this for each run, because Kernel Tuner changes the values.
         """
         fastest, _ = self.ranked[0]
@@ -268,7 +268,7 @@ class Guide(FrozenValue):
         return {name: configuration[name] for name in self.space}
 
     def _with_blocks(self, configuration: dict[str, Any]) -> dict[str, Any]:
-        """Add the shape of its work-groups to a configuration; TuningError: its own parameters contradict it."""
+        """Add the shape of its work-groups to a configuration. Raise TuningError if its parameters contradict it."""
         shape = three_axes(self.counts(configuration).launch.group_shape)
         names = self._block_names
         whole = {**configuration, **{n: width for n, width in zip(names, shape, strict=False) if n not in self.space}}
@@ -281,7 +281,7 @@ class Guide(FrozenValue):
 
 @dataclass(frozen=True)
 class PredictedFirst:
-    """An optimizer for Kernel Tuner's ``OptAlgWrapper``: runs the configurations predicted fastest first."""
+    """An optimizer for Kernel Tuner's ``OptAlgWrapper``. It runs the configurations predicted fastest first."""
 
     names: tuple[str, ...]  # the parameters, in the order of the space
     ranks: Mapping[str, int]  # rank of each configuration by predicted time

@@ -1,8 +1,8 @@
 """Kernel files: what they define, how they run, and how their functions are sent to other processes.
 
 A kernel class is a value ``KERNEL`` in a file of its own. A user's file has a function ``kernel()`` or ``variants()``,
-and may have ``arguments()`` and ``reference()``. A file runs as ``python file.py`` would run it. An exception in it
-becomes a :class:`~perfmodel.errors.KernelFileError`.
+and may have ``arguments()`` and ``reference()``. A file runs as ``python file.py`` would run it. An exception in the
+file becomes a :class:`~perfmodel.errors.KernelFileError`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ DEFINE = "define one: kernel() returns a loopy.TranslationUnit, variants() a dic
 def discover(folder: Path | str) -> tuple[KernelClass, ...]:
     """Return the ``KERNEL`` values of the Python files in `folder`, sorted by name.
 
-    Raises a KernelFileError if `folder` has no Python file, a file has no ``KERNEL`` that is a :class:`KernelClass`, or
+    Raise a KernelFileError if `folder` has no Python file, a file has no ``KERNEL`` that is a :class:`KernelClass`, or
     two classes have the same name.
     """
     paths = sorted(path for path in Path(folder).glob("*.py") if not path.name.startswith("_"))
@@ -71,7 +71,7 @@ class KernelFile(FrozenValue):
         return {name: build() for name, build in self.builders.items()}
 
     def only(self, names: Collection[str] | None) -> KernelFile:
-        """Return the file with only these variants, or all for None; an UnknownNameError if one is missing."""
+        """Return the file with only these variants, or all for None. Raise UnknownNameError if one is missing."""
         names = self.builders if names is None else names
         for name in names:
             if name not in self.builders:
@@ -101,12 +101,12 @@ def load_file(path: Path | str) -> dict[str, TranslationUnit]:
     """Return the translation units of a user's kernel file, by variant name.
 
     The file defines ``kernel()``, which returns a :class:`loopy.TranslationUnit`, or ``variants()``, which returns a
-    dict of name to TranslationUnit. Or ``kernel(tile, ...)`` takes parameters, and ``space()`` returns a dict of the
-    values of each; ``allowed(tile, ...)``, if there is one, leaves out the configurations for which it returns false.
+    dict of name to TranslationUnit. Instead, ``kernel(tile, ...)`` may take parameters. Then ``space()`` returns a dict
+    of the values of each parameter. A configuration is left out if a function ``allowed(tile, ...)`` returns false.
 
-    Raises a KernelFileError, with the line, if there is no such file, it is not Python, it raises, it defines neither
-    function, or a function returns something else. Raises a TuningError if ``space()`` is not well defined, or
-    ``kernel()`` takes parameters without it.
+    Raise a KernelFileError, with the line, if the file does not exist, is not Python, raises, or defines neither
+    function, or if a function returns something else. Raise a TuningError if ``space()`` is not well defined, or if
+    ``kernel()`` takes parameters without ``space()``.
     """
     return dict(load_kernel_file(path).variants)
 
@@ -114,12 +114,13 @@ def load_file(path: Path | str) -> dict[str, TranslationUnit]:
 def load_kernel_file(path: Path | str) -> KernelFile:
     """Return a user's kernel file: its variants or its space, ``arguments()`` and ``reference()``.
 
-    The variants of a space are built when they are used. ``arguments(**sizes)`` takes the sizes by name, or some of
-    them, and with a parameter ``variant`` the name of a variant; it returns a dict of argument name to numpy array or
-    number. ``reference(**arguments)`` takes the kernel's arguments by name, or some of them, as they are before a run:
-    arrays, scalars and sizes. It returns a dict of output name to array, or a translation unit that computes them.
+    The variants of a space are built when they are used. ``arguments(**sizes)`` takes all or some sizes by name, and
+    the name of a variant if it has a parameter ``variant``. It returns a dict of argument name to numpy array or
+    number. ``reference(**arguments)`` takes all or some arguments of the kernel by name, as they are before a run:
+    arrays, scalars and sizes. The function returns a dict of output name to array, or a translation unit that computes
+    the outputs.
 
-    Raises the errors of :func:`load_file`, also when these functions are called.
+    The errors are those of :func:`load_file`, also when these functions are called.
     """
     path = Path(path)
     if not path.is_file():
@@ -246,7 +247,7 @@ _executed: dict[str, Source] = {}  # the kernel files that ran in this process, 
 
 
 def execute(path: Path) -> dict[str, Any]:
-    """Run a file as a module and return the names that it defines; a KernelFileError if it cannot be read or raises.
+    """Run a file as a module and return its names. Raise a KernelFileError if the file cannot be read, or raises.
 
     Its ``__name__`` is not ``"__main__"``, and its definitions can be pickled.
     """
@@ -282,7 +283,7 @@ def _not_python(path: Path, error: SyntaxError) -> KernelFileError:
 
 
 def execution_error(path: str | Path, cause: BaseException) -> KernelFileError:
-    """Return the error for a kernel file that raised `cause`; ``location`` is the last line in its folder that ran."""
+    """Return the error for a kernel file that raised `cause`. ``location`` is the last line that ran in its folder."""
     folder, last = Path(path).absolute().parent, None
     for frame, number in traceback.walk_tb(cause.__traceback__):
         file = frame.f_code.co_filename
@@ -310,9 +311,10 @@ def _text(cause: BaseException) -> str:
 
 @contextmanager
 def surroundings(path: Path) -> Iterator[None]:
-    """Run a block of a kernel file: it can import modules next to it, and its prints go to standard error.
+    """Run a block of a kernel file. The file can import modules next to it, and its prints go to standard error.
 
-    An exception in it becomes a KernelFileError, or a VersionError where a library outside of its range raised it.
+    An exception in the block becomes a KernelFileError. If a library outside of its range raised the exception, it
+    becomes a VersionError.
     """
     folder, arguments = path.absolute().parent, sys.argv
     _forget_namesakes(folder)
@@ -340,7 +342,7 @@ def surroundings(path: Path) -> Iterator[None]:
 
 
 def _module_name(path: Path) -> str:
-    """Return a module name that is unique and the same in each process, since Loopy's caches on disk keep it."""
+    """Return a module name that is unique and the same in each process. Loopy's caches on disk keep this name."""
     digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:8]
     return f"{re.sub(r'[^0-9A-Za-z_]', '_', path.stem)}_{digest}"
 
@@ -376,7 +378,7 @@ def _pickled(name: str) -> bytes:
 
 
 def restore(source: Source) -> None:
-    """Run a kernel file of another process here, unless it ran already, so that its definitions can be unpickled."""
+    """Run another process's kernel file here, unless it ran already, so that its definitions can be unpickled."""
     if _executed.get(_module_name(source.path)) != source:
         _run(source, source.path)
 

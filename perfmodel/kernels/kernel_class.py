@@ -21,7 +21,7 @@ Parameters: TypeAlias = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Ladder:
-    """Sizes from small to large. Rung t has the sizes ``at(p + step*t)``; p is chosen for each device."""
+    """Sizes from small to large. Rung t has the sizes ``at(p + step*t)``. The number p is chosen for each device."""
 
     at: Callable[[int], tuple[Parameters, ...]]  #: from an exponent to the parameter sets of one rung
     start: int  #: the smallest exponent to try
@@ -50,7 +50,7 @@ def work_groups(dimensions: int, max_work_group_size: int) -> tuple[WorkGroup, .
     """Return the work-group shapes (Stevens and Klöckner, section 4.1) for a device with this limit [work-items].
 
     The medium sets are for devices that allow 512 work-items, the small sets for 256. For lower limits, the shape is
-    the largest power of two that is allowed. For 0 dimensions the shape is empty: the class sets its own.
+    the largest power of two that is allowed. For 0 dimensions the shape is empty, and the class sets its own.
 
     >>> work_groups(2, 64)
     ((8, 8),)

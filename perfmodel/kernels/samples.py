@@ -1,4 +1,4 @@
-"""Random kernels on which fits are judged; they ship with generated code and counts, so that calibrations are fast."""
+"""Random kernels (samples) that judge fits. They ship with generated code and counts, to make calibrations fast."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class KeptKernel(FrozenValue):
 
     @property
     def host_function(self) -> tuple[str, str]:
-        """Name of Loopy's host function, and its Python code."""
+        """Name and Python code of Loopy's host function."""
         name, code = self.document["host"]
         return name, code
 
@@ -93,7 +93,7 @@ def _same(kept: KeptKernel) -> Any:
 
 
 def _grown(smallest: Parameters, grow: list[str], rung: int) -> tuple[Parameters, ...]:
-    """Return the sizes of a rung; each rung doubles the next :data:`RUNG` size parameters in turn."""
+    """Return the sizes of a rung. Each rung doubles the next :data:`RUNG` size parameters in turn."""
     sizes = dict(smallest)
     for step in range(RUNG * rung):
         sizes[grow[step % len(grow)]] *= 2
@@ -105,7 +105,7 @@ def _unchecked(arguments: Mapping[str, Any], **variant: Any) -> Mapping[str, Any
 
 
 def _pointers(reach: int, generator: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    """Return random cells along the first axis, at most `reach` from an entry's own position if that is not 0."""
+    """Return random cells along the first axis. If `reach` is not 0, they are at most `reach` from their entry."""
     if not reach:
         return generator.integers(0, shape[0], shape).astype(np.int32)
     positions = np.arange(shape[0]).reshape(-1, *[1] * (len(shape) - 1))

@@ -31,9 +31,9 @@ MOST_KEPT = 10**6  # configurations that satisfy all restrictions: a gigabyte of
 class Space(FrozenValue):
     """All variants of a kernel that a function builds from parameters.
 
-    Raises a TuningError if a parameter's name is not a string, it has no values or one value twice, there are more than
-    :data:`MOST` configurations, a restriction has an unknown parameter or does not return true or false, or no
-    configuration satisfies all restrictions.
+    Raise a TuningError in these cases: the name of a parameter is not a string, a parameter has no values or one value
+    twice, there are more than :data:`MOST` configurations, a restriction has an unknown parameter, a restriction does
+    not return true or false, or no configuration satisfies all restrictions.
 
     >>> space = Space(build=print, values={"tile": (8, 16), "unroll": (1, 16)},
     ...               restrictions=[lambda tile, unroll: unroll <= tile])
@@ -57,7 +57,7 @@ class Space(FrozenValue):
 
     @cached_property
     def configurations(self) -> tuple[Configuration, ...]:
-        """The configurations that satisfy all restrictions; the last parameter varies fastest."""
+        """The configurations that satisfy all restrictions. The last parameter varies fastest."""
         checks, known = defaultdict[int, list[Check]](list), 0
         for restriction in self.restrictions:
             check, taken = self._check(restriction)

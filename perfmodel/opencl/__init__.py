@@ -1,4 +1,4 @@
-"""OpenCL devices: listing, selection, and a check in a separate process, since a listed device may not work."""
+"""OpenCL devices: listing, selection, and a check in a separate process. A listed device may not work."""
 
 from perfmodel.opencl.device import Device, devices, no_device, quiet_compiler
 from perfmodel.opencl.health import Health, check, survey

@@ -60,16 +60,16 @@ class Device:
 
     @property
     def platform(self) -> str:
-        """The name of its platform."""
+        """The name of the platform."""
         return self.facts.platform
 
     @property
     def slug(self) -> str:
-        """A short name for files; see :attr:`perfmodel.facts.DeviceFacts.slug`."""
+        """A short name for files (:attr:`perfmodel.facts.DeviceFacts.slug`)."""
         return self.facts.slug
 
     def context(self) -> tuple[Any, Any]:
-        """Open the device, or raise NoDeviceError; return a pyopencl context and an in-order queue with profiling."""
+        """Open the device. Return a pyopencl context and an in-order queue with profiling, or raise NoDeviceError."""
         import pyopencl as cl
 
         handles = _handles()
@@ -95,7 +95,7 @@ def devices() -> tuple[Device, ...]:
 
 
 def identities() -> tuple[Device, ...]:
-    """Return the same devices quickly, with only the facts that distinguish them; no kernel is built."""
+    """Return the same devices quickly, with only the facts that distinguish them. No kernel is built."""
     return tuple(Device(index, identity_of(handle)) for index, handle in enumerate(_handles()))
 
 
@@ -141,7 +141,7 @@ def system_caches(folder: Path = SYSTEM) -> dict[str, Fact]:
 
 
 def system_page(folder: Path = HUGE_PAGES) -> Fact:
-    """Return the size of a page of memory [B]: of a huge page if every program gets huge pages."""
+    """Return the size of a page of memory [B]. If every program gets huge pages, return the size of a huge page."""
     with suppress(OSError, ValueError):
         if "[always]" in _word(folder, "enabled"):
             size = int(_word(folder, "hpage_pmd_size"))
@@ -174,7 +174,7 @@ def identity_of(handle: Any) -> DeviceFacts:
 
 
 def facts_of(handle: Any) -> DeviceFacts:
-    """Query a ``pyopencl.Device`` for all facts of models; unreported ones are left out."""
+    """Query a ``pyopencl.Device`` for all facts of models. Unreported facts are left out."""
     facts = {
         key: Fact(int(value), unit, _source(attribute))
         for key, unit, attribute in _NUMBERS
@@ -199,7 +199,7 @@ def _described(handle: Any, facts: Mapping[str, Fact]) -> DeviceFacts:
 
 
 def _vendor_facts(handle: Any) -> dict[str, Fact]:
-    """Run the queries of the device's vendor; devices of other vendors may answer them wrongly."""
+    """Run the queries of the device's vendor. Devices of other vendors may answer these queries wrongly."""
     extensions = handle.extensions.split()
     facts = {
         key: Fact(int(value), unit, _source(attribute))

@@ -1,4 +1,4 @@
-"""Check of a device: it must build and run a kernel, in a separate process, since its driver may crash."""
+"""Check of a device: it must build and run a kernel. The check is in a separate process, since drivers may crash."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check(device: Device, time_limit: float = TIME_LIMIT_S) -> Health:
 
 
 def survey(time_limit: float = TIME_LIMIT_S) -> tuple[tuple[Device, Health], ...]:
-    """Return all devices with their checks; this process does not use OpenCL. BrokenDeviceError: listing crashes."""
+    """Return all devices with their checks, without OpenCL in this process. A crash raises BrokenDeviceError."""
     listed = _probe("list", time_limit)["devices"]
     known = (Device(index, DeviceFacts.from_json(document)) for index, document in enumerate(listed))
     return tuple((device, check(device, time_limit)) for device in known)
@@ -83,7 +83,7 @@ def _death(status: int, stderr: str) -> str:
 
 
 def run_small_kernel(device: Device) -> None:
-    """Run a new kernel in which item i writes 3 i + s for a random s; ArithmeticError if the result is wrong."""
+    """Run a new kernel in which item i writes 3 i + s for a random s. Raise ArithmeticError if the result is wrong."""
     import numpy as np
     import pyopencl as cl
 
@@ -103,7 +103,7 @@ def run_small_kernel(device: Device) -> None:
 
 
 def health(device: Device) -> dict[str, Any]:
-    """Run the small kernel; return the fields of :class:`Health`."""
+    """Run the small kernel. Return the fields of :class:`Health`."""
     start = time.perf_counter()
     try:
         run_small_kernel(device)
@@ -120,7 +120,7 @@ def _first_line(error: Exception) -> str:
 
 
 def main(argument: str) -> None:
-    """Write JSON to standard output: for "list" the facts of all devices, for "0" the health of device 0."""
+    """Write JSON to standard output: the facts of all devices for "list", and the health of device 0 for "0"."""
     listed = devices()
     if argument == "list":
         answer: dict[str, Any] = {"devices": [device.facts.to_json() for device in listed]}

@@ -11,10 +11,11 @@ from perfmodel.opencl.health import Health, broken, check
 
 
 def find(selector: str | None = None) -> Device:
-    """Return a device that works; NoDeviceError, UnknownNameError or BrokenDeviceError if there is none.
+    """Return a device that works. Without one, raise NoDeviceError, UnknownNameError or BrokenDeviceError.
 
-    `selector` is an index, a slug or name, else a part of a platform's name, else a part of a slug or name, in upper or
-    lower case; of several equally good matches, the first that works. The default is PoCL, else the first that works.
+    `selector` is an index, a slug or a name. Otherwise it is a part of a platform's name, or of a slug or name, in
+    upper or lower case. Of several equally good matches, the first that works is taken. The default is PoCL, or else
+    the first that works.
     """
     failures: list[tuple[Device, Health]] = []
     for device in _candidates(selector, devices()):
@@ -29,7 +30,7 @@ def find(selector: str | None = None) -> Device:
 
 
 def identify(selector: str | None = None) -> Device:
-    """Return the device that :func:`find` returns if all devices work, with its identity only; no kernel is built."""
+    """Return the device that :func:`find` returns if all devices work, with only its identity. No kernel is built."""
     return _candidates(selector, identities())[0]
 
 

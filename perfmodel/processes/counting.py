@@ -29,28 +29,28 @@ def count_all(
     Parameters
     ----------
     variants
-        By name translation units, their counts, or functions without arguments that make translation units; or a
-        :class:`perfmodel.Space`. Functions are called in the processes; they may come from a notebook or a kernel file.
+        A :class:`perfmodel.Space`, or by name translation units, their counts, or functions without arguments that make
+        translation units. Functions are called in the processes, and may come from a notebook or a kernel file.
     jobs
-        Number of processes; -1 is one for each core, -2 all cores but one, 1 this process. In a block of
+        Number of processes: -1 is one for each core, -2 is one for all cores but one, 1 is this process. In a block of
         ``joblib.parallel_config(backend="dask")`` the cluster's workers are used.
     progress
-        Receives a report for each variant; True shows a bar on standard error.
+        Receives a report for each variant. True shows a bar on standard error.
     **options
         As of :func:`perfmodel.count`.
 
     Returns
     -------
     CountedVariants
-        A mapping of name to counts, in the order of the variants; ``errors`` has by name those without counts. A
-        variant that ends its process twice has an error; a WorkerDiedWarning reports each end.
+        A mapping of name to counts, in the order of the variants. ``errors`` has by name the errors of the others. A
+        variant that ends its process twice has an error. A WorkerDiedWarning reports each end.
 
     Raises
     ------
     PerfModelError, OptionError, TypeError
-        The first error, if no variant can be counted; `jobs` or an option of :func:`perfmodel.count` is invalid.
+        If no variant can be counted (the first error), or if `jobs` or an option of :func:`perfmodel.count` is invalid.
     VersionError, SchedulerError
-        A worker of a cluster has other versions, or the scheduler does not answer.
+        If a worker of a cluster has other versions, or if the scheduler does not answer.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def count_all(
 
 @dataclass(frozen=True)
 class Counting:
-    """Counts a variant, with options of :func:`perfmodel.count`; returns JSON unless the counts stay `here`."""
+    """Counts a variant, with options of :func:`perfmodel.count`. Returns JSON, or counts if they stay `here`."""
 
     options: Mapping[str, Any]
     here: bool

@@ -1,6 +1,7 @@
 """Variants spread over processes: loky's processes on this machine, or the workers of an active Dask cluster.
 
-A variant whose process dies is tried again, alone; if it ends its process again, it gets an error.
+If the process of a variant dies, the variant is tried again, alone. If the process dies again, the variant gets an
+error.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ CORES: frozenset[int] = frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched
 
 
 class Pool:
-    """Works on variants in `jobs` processes (-1: one for each core, 1: this one); `progress` True shows a bar."""
+    """Works on variants in `jobs` processes (-1: one for each core, 1: this process). `progress` True shows a bar."""
 
     def __init__(self, jobs: int, progress: reports.Progress | bool | None = None) -> None:
         self.jobs = checked_jobs(jobs)
@@ -47,7 +48,7 @@ class Pool:
     def stream(
         self, task: Task, variants: Mapping[str, Variant], title: str, most: int = MOST
     ) -> Generator[tuple[str, Any], None, None]:
-        """Yield the name and the result, or error, of each variant in order; buffer `most` results per process."""
+        """Yield the name and the result, or error, of each variant in order. Buffer `most` results per process."""
         with reports.task(self.progress, title, len(variants)):
             if self.alone:
                 for name in variants:
@@ -100,7 +101,7 @@ class _SentVariants:
             future.cancel()
 
     def _send(self, index: int) -> list[int]:
-        """Send variants while processes have room; return those without a result if a process died."""
+        """Send variants while processes have room. If a process died, return the variants without a result."""
         last = min(len(self._names), index + self._most * self._processes.count)
         while self._next < last and len(self._sent) < SENT * self._processes.count:
             self._next += 1
@@ -122,7 +123,7 @@ class _SentVariants:
             self._sent[self._processes.submit(work, self._task, parcel)] = index
 
     def _receive(self, everything: bool = False) -> list[int]:
-        """Wait for a result; if a process died, wait for all others too, and return the variants without a result."""
+        """Wait for a result. If a process died, wait for all others too, and return the variants without a result."""
         unfinished = []
         for future in wait(self._sent, return_when="ALL_COMPLETED" if everything else FIRST_COMPLETED).done:
             index = self._sent.pop(future)
@@ -169,7 +170,7 @@ def _note(name: str, value: Any) -> str:
 
 
 class Processes:
-    """`count` processes, which end with the ``with`` block; loky replaces a process that grew by 300 MB."""
+    """A number `count` of processes, which end with the ``with`` block. A process that grew by 300 MB is replaced."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -180,7 +181,7 @@ class Processes:
         return value
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Call a function in one of the processes; the first call starts them."""
+        """Call a function in one of the processes. The first call starts the processes."""
         if self._executor is not None:
             return self._executor.submit(function, *arguments)  # type: ignore[no-any-return]
         with _interrupts_held(), all_cores():
@@ -198,7 +199,7 @@ class Processes:
         return ProcessPoolExecutor(self.count, env=environment, **ignore)
 
     def end(self, kill: bool = False) -> None:
-        """End the processes once they are idle, or at once; the next call starts new ones."""
+        """End the processes once they are idle, or at once. The next call starts new processes."""
         executor, self._executor = self._executor, None
         if executor is not None:
             executor.shutdown(wait=True, kill_workers=kill)
@@ -215,7 +216,7 @@ class Processes:
 
 
 class ClusterProcesses(Processes):
-    """At most `most` workers of a Dask cluster, which replaces dead ones; their versions must match."""
+    """At most `most` workers of a Dask cluster, which replaces dead workers. Versions of workers must match."""
 
     def __init__(self, client: Any, most: int) -> None:
         import asyncio
@@ -240,11 +241,11 @@ class ClusterProcesses(Processes):
         return self._client.submit(bytes, value, pure=False)
 
     def end(self, kill: bool = False) -> None:
-        """Do nothing: the user owns the cluster."""
+        """Do nothing, because the user owns the cluster."""
 
 
 def processes_for(jobs: int, most: int) -> Processes:
-    """Return processes for a number of jobs, at most `most`: of an active Dask cluster, else of this machine."""
+    """Return at most `most` processes for a number of jobs. They are of an active Dask cluster, or of this machine."""
     from joblib import effective_n_jobs
     from joblib.parallel import get_active_backend
 
@@ -256,7 +257,7 @@ def processes_for(jobs: int, most: int) -> Processes:
 
 
 def processes_here(wanted: int, most: int | None = None) -> AbstractContextManager[Processes | None]:
-    """Return `wanted` processes, but at most `most` and one for each core; None if one process suffices."""
+    """Return `wanted` processes, but at most `most` and one for each core. If one suffices, return None."""
     from loky import cpu_count
 
     with all_cores():
@@ -266,7 +267,7 @@ def processes_here(wanted: int, most: int | None = None) -> AbstractContextManag
 
 @contextmanager
 def all_cores() -> Iterator[None]:
-    """Let this thread, and processes that start in the block, use all cores, since PoCL binds threads to one core."""
+    """Let this thread, and processes started in the block, use all cores. PoCL binds threads to one core."""
     bound = os.sched_getaffinity(0) if CORES else set()
     if CORES:
         os.sched_setaffinity(0, CORES)

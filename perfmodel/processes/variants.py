@@ -1,7 +1,7 @@
 """Sending variants to another process, and the work of that process.
 
 cloudpickle pickles a function of an importable module by its name, and other functions as a whole. Another process
-cannot import a kernel file, so the file's text is sent too, and runs there first. Counts are sent as JSON.
+cannot import a kernel file. The text of the file is therefore sent too, and runs there first. Counts are sent as JSON.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _one_thread = Lock()  # isl and Loopy's caches are for one thread; Dask's worker
 
 
 class CountedVariants(Mapping[str, KernelCounts]):
-    """Counts by the name of each variant, in order; ``errors`` has variants without counts. JSON is parsed at use."""
+    """Counts by the name of each variant, in order. ``errors`` has variants without counts. JSON is parsed at use."""
 
     def __init__(self, counts: Mapping[str, KernelCounts | bytes], errors: Mapping[str, PerfModelError]) -> None:
         self._counts = dict(counts)
@@ -92,7 +92,7 @@ class Outcome(NamedTuple):
 
 
 def packed(name: str, variant: Variant | bytes) -> Parcel:
-    """Pickle a variant, or raise KernelError; counts may be given as JSON."""
+    """Pickle a variant, or raise KernelError. Counts may be given as JSON."""
     if isinstance(variant, KernelCounts):
         variant = counts_as_json(variant)
     try:
@@ -114,7 +114,7 @@ def unpacked(parcel: Parcel) -> Variant:
 
 
 def work(task: bytes, parcel: Parcel) -> Outcome:
-    """Apply a pickled task to a variant; both were sent to this process."""
+    """Apply a pickled task to a variant. Both were sent to this process."""
     unused: list[Report] = []
     with _one_thread, warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")

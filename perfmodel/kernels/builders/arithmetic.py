@@ -1,8 +1,8 @@
 """Arithmetic on private values: chains, independent terms, and N-body sums.
 
-One chain measures latency, because each operation waits for the one before. Several chains, or terms that depend on
-each other only in their sum, overlap: they measure throughput. The N-body kernel is from Stevens and Klöckner, section
-5: positions are a 3 by n column-major array, and a softening keeps distances above zero.
+One chain measures latency, because each operation waits for the one before. Several chains overlap, and so do terms
+that depend on each other only in their sum. Overlapping work measures throughput. The N-body kernel is from Stevens and
+Klöckner, section 5: positions are a 3 by n column-major array, and a softening keeps distances above zero.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def potentials_kernel(name: str, assumptions: str) -> lp.TranslationUnit:
 
 
 def prefetch_block(t_unit: lp.TranslationUnit, lane: str) -> lp.TranslationUnit:
-    """Hold the positions of a block of points in local memory; the iname `lane` runs over the block."""
+    """Hold the positions of a block of points in local memory. The iname `lane` runs over the block."""
     return lp.precompute(
         t_unit, "there", ["c", lane], precompute_inames=["part", "lane"],
         precompute_outer_inames=frozenset({"i_outer", "j_outer"}), temporary_name="x_tile", default_tag=None,

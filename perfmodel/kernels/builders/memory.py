@@ -19,7 +19,7 @@ TILES = 256  # columns that each work-item adds up
 
 
 def filled_stride(rows: int, work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
-    """Each work-item adds up `rows` rows of 256 columns; the array has 256 * (work-group size) columns."""
+    """Each work-item adds up `rows` rows of 256 columns. The array has 256 * (work-group size) columns."""
     (width,) = work_group
     terms = (f"a[{row}, {width}*k + lane]" for row in range(rows))
     t_unit = lp.make_kernel(
@@ -40,14 +40,14 @@ def filled_stride(rows: int, work_group: WorkGroup = (256,)) -> lp.TranslationUn
 
 
 def tile_sums(arguments: dict[str, Any], work_group: WorkGroup, **variant: Any) -> dict[str, Any]:
-    """Return the output of :func:`filled_stride`: every work-group writes the same sums."""
+    """Return the output of :func:`filled_stride`. Every work-group writes the same sums."""
     (width,) = work_group
     sums = arguments["a"].sum(axis=0).reshape(TILES, width).sum(axis=0)
     return {"out": np.resize(sums, arguments["n"])}
 
 
 def end(size: str, guarded: bool) -> str:
-    """Return where an axis ends, as Loopy writes it: ``n``, or ``n - 1`` without its last element."""
+    """Return where an axis ends, as Loopy writes it: ``n``, or ``n - 1`` without the last element."""
     return f"{size} - 1" if guarded else size
 
 
@@ -63,7 +63,7 @@ def stored(values: Any, before: Any, guarded: bool) -> Any:
 def strided(
     statement: str, arguments: Iterable[lp.KernelArgument], cells: int, name: str, work_group: WorkGroup
 ) -> lp.TranslationUnit:
-    """Run `statement` for each work-item i, slice r and cell o < `cells`; n and k are added to `arguments`."""
+    """Run `statement` for each work-item i, slice r and cell o < `cells`. Add n and k to the `arguments`."""
     t_unit = lp.make_kernel(
         f"{{[i, r, o]: 0 <= i < n and 0 <= r < k and 0 <= o < {cells}}}", statement,
         [*arguments, lp.ValueArg("n, k", np.int32)], assumptions=assume(n=work_group, k=()), name=name,

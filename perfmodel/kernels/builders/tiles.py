@@ -61,7 +61,7 @@ def differences_kernel(name: str, assumptions: str) -> lp.TranslationUnit:
 def tiled_stencil(
     t_unit: lp.TranslationUnit, array: str, width: int, height: int, rows: int, prefetch: bool, unroll: bool = True
 ) -> lp.TranslationUnit:
-    """Split a kernel of i and j into tiles of width by height*rows cells; each work-item loops over `rows` cells.
+    """Split a kernel of i and j into tiles of width by height*rows cells. Each work-item loops over `rows` cells.
 
     With `prefetch` a tile of the array, with its halo, is in local memory.
     """
