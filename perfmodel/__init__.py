@@ -1,7 +1,7 @@
 """perfmodel: predict the run time of Loopy kernels on OpenCL devices, without running them.
 
-It counts symbolically what a kernel does, fits a device's weights once to measurements, and predicts any other kernel
-from its counts. Public names are loaded at their first use.
+The package counts symbolically what a kernel does, fits the weights of a device once to measurements, and predicts any
+other kernel from counts. Public names are loaded at their first use.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A writable folder for the caches of the libraries that perfmodel uses.
 
-The import of Loopy fails if its caches below ``$XDG_CACHE_HOME`` or ``~/.cache`` cannot be opened, so ``import
-perfmodel`` checks the folder first. It does not write there.
+The import of Loopy fails if its caches below ``$XDG_CACHE_HOME`` or ``~/.cache`` cannot be opened. Therefore ``import
+perfmodel`` checks the folder first, without writing there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LIBRARIES = ("pytools", "pyopencl", "pocl", "perfmodel")
 
 
 def settle_caches() -> None:
-    """Use a temporary folder for caches if the usual folder is unusable; call this before Loopy is imported.
+    """Use a temporary folder for caches if the usual folder is unusable. Call this before Loopy is imported.
 
     Raise an OutputError if no temporary folder can be used either.
     """

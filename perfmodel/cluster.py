@@ -26,7 +26,7 @@ def dask() -> Any:
 
 
 def connected(address: str, timeout_s: float = ANSWERS_S) -> Any:
-    """Return a ``distributed.Client``, which the caller closes; certificates come from Dask's configuration."""
+    """Return a ``distributed.Client``, which the caller closes. Certificates come from Dask's configuration."""
     client, log = dask().Client, logging.getLogger("distributed")
     before = log.level
     log.setLevel(logging.CRITICAL)  # Dask logs each attempt; the error below reports the failure once
@@ -43,7 +43,7 @@ def connected(address: str, timeout_s: float = ANSWERS_S) -> Any:
 
 
 async def _wait_for_answer(address: str, timeout_s: float) -> None:
-    """Wait for a scheduler's answer for a limited time; a connected client would wait for ever."""
+    """Wait for a scheduler's answer for a limited time. A connected client would wait for ever."""
     arguments = dask().Security().get_connection_args("client")
     async with dask().rpc(address, timeout=timeout_s, connection_args=arguments) as scheduler:
         await asyncio.wait_for(scheduler.identity(), timeout_s)
@@ -76,7 +76,7 @@ def asking(client: Any) -> Iterator[None]:
 
 
 def devices_of(client: Any) -> dict[str, list[str]]:
-    """Return the resources of all workers, which are names of devices, each with its workers' addresses."""
+    """Return the resources of all workers, each with its workers' addresses. Resources are names of devices."""
     with asking(client):
         workers = client.sync(client.scheduler.identity, n_workers=-1)["workers"]
     found: dict[str, list[str]] = {}

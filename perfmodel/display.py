@@ -28,7 +28,7 @@ NONE = "-"
 
 
 def csv_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
-    """Return records as CSV with a header; an apostrophe keeps spreadsheets from computing a cell like ``=1+2``.
+    """Return records as CSV with a header. An apostrophe keeps spreadsheets from computing a cell like ``=1+2``.
 
     >>> print(csv_text(["kernel", "change"], [{"kernel": "=1+2", "change": -0.5}]), end="")
     kernel,change
@@ -116,12 +116,12 @@ def values_text(values: Mapping[str, Any]) -> str:
 
 
 def finite(value: Any) -> Any:
-    """Return a value for JSON: None for NaN and infinity, which JSON does not have."""
+    """Return a value for JSON. NaN and infinity, which JSON lacks, become None."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def html_table(rows: Sequence[Sequence[str]], caption: str = "", notes: Iterable[str] = (), left: int = 1) -> str:
-    """Return rows of cells as an HTML table with a caption and notes, everything escaped; the first row is the heading.
+    """Return rows of cells as an escaped HTML table with a caption and notes. The first row is the heading.
 
     If there are more than :data:`MOST_ROWS` other rows, one row replaces those in the middle. The first `left` columns
     are aligned left.
@@ -152,10 +152,10 @@ def data_frame(records: Iterable[Mapping[str, Any]], columns: Sequence[str] | No
 
 
 def columns_text(rows: Sequence[Sequence[str]], left: int = 1, width: int | None = None) -> str:
-    """Return rows of cells in aligned columns; the first `left` columns are aligned left.
+    """Return rows of cells in aligned columns. The first `left` columns are aligned left.
 
-    A table wider than `width` continues in blocks below each other. Each block repeats the `left` columns; if these
-    take more than half of the width, only the first one. A cell too long for its block is wrapped.
+    A table wider than `width` continues in blocks below each other. Each block repeats the `left` columns, or only the
+    first column if these take more than half of the width. A cell too long for its block is wrapped.
 
     >>> rows = [("name", "n=1", "n=2"), ("a", "10", "20")]
     >>> print(columns_text(rows, width=9))
@@ -226,7 +226,7 @@ def _stacked(rows: Sequence[Sequence[str]], width: int) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a text table: heading, key of the value (None: the record), and function that writes it."""
+    """A column of a text table: the heading, the key of the value (None: the record), and the function to write it."""
 
     name: str
     key: str = ""
@@ -235,7 +235,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Records shown as text and HTML (the columns) and as CSV (all keys); a dash for None, NaN and missing values."""
+    """Records shown as text and HTML (the columns) or CSV (all keys). None, NaN and missing values are a dash."""
 
     columns: Sequence[Column]
     records: Sequence[Mapping[str, Any]] = field(repr=False)

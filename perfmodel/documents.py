@@ -1,6 +1,6 @@
 """Strict reading of JSON and YAML documents within :data:`LIMITS`, and checks of values.
 
-A problem is a :class:`~perfmodel.errors.DocumentError`, to which the reader of a file adds the file's name.
+A problem is a :class:`~perfmodel.errors.DocumentError`. The reader of a file adds the name of the file.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def require(holds: bool, argument: str, value: object, allowed: str) -> None:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number; True and False are not."""
+    """Whether a value is a real number. True and False are no numbers."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
@@ -131,7 +131,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer, parse
 
 
 def json_text(document: Any, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
-    """Return a document as JSON; a number that is not finite is a DocumentError with its position."""
+    """Return a document as JSON. A number that is not finite raises a DocumentError with its position."""
     try:
         return json.dumps(document, indent=indent, separators=separators, allow_nan=False)
     except ValueError:
@@ -170,7 +170,7 @@ class _Loader(yaml.SafeLoader):
     level = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Refuse aliases, which can make a small text a huge document, and tags, before the content is read."""
+        """Refuse aliases (which can make a small text a huge document) and tags before the content is read."""
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         line = event.start_mark.line + 1
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
@@ -204,7 +204,7 @@ class Schema:
     renewal: str  # how to make a document of this version again, for messages
 
     def check(self, document: Any) -> None:
-        """Raise a DocumentError if a document has another schema; ``newer`` is true if its version is newer."""
+        """Raise a DocumentError if a document has another schema. ``newer`` is true if the version is newer."""
         schema = document.get("schema") if isinstance(document, dict) else None
         if schema == self.text:
             return
@@ -231,7 +231,7 @@ def reading(path: str | Path) -> Iterator[None]:
 
 
 def read_file(path: str | Path, most: int = LIMITS.bytes) -> bytes:
-    """Return the bytes of a file; a DocumentError if it cannot be read or is too large."""
+    """Return the bytes of a file. Raise a DocumentError if the file cannot be read or is too large."""
     try:
         with reading(path), Path(path).open("rb") as stream:
             content = stream.read(most + 1)

@@ -12,7 +12,7 @@ LINE = 160  # characters of a line that a text shows
 
 
 class PerfModelError(Exception):
-    """Base of everything that perfmodel raises on purpose: a problem, advice, and details as attributes.
+    """Base of all that perfmodel raises on purpose. An error has a problem, advice, and details as attributes.
 
     >>> error = SizeError("n is -4", "give a number above 0", name="n")
     >>> print(error, error.name)
@@ -39,7 +39,7 @@ class PerfModelError(Exception):
 
 
 class PerfModelWarning(UserWarning):
-    """Base of the warnings that perfmodel gives; the command line prints each as a note of one line."""
+    """Base of the warnings that perfmodel gives. The command line prints each as a note of one line."""
 
 
 class UnknownStatisticWarning(PerfModelWarning):
@@ -47,11 +47,11 @@ class UnknownStatisticWarning(PerfModelWarning):
 
 
 class SetAsideWarning(PerfModelWarning):
-    """Damaged lines or impossible times of a store were left out; the rest of the store is used."""
+    """Damaged lines or impossible times of a store were left out. The rest of the store is used."""
 
 
 class WorkerDiedWarning(PerfModelWarning):
-    """A process was killed or crashed; its unfinished work is done again."""
+    """A process was killed or crashed. Its unfinished work is done again."""
 
 
 class CountError(PerfModelError, ValueError):
@@ -74,7 +74,7 @@ class SizeError(PerfModelError, ValueError):
 
 
 class AssumptionError(PerfModelError, ValueError):
-    """A size breaks an assumption of the kernel; ``indices`` are positions in the broadcast array of sizes."""
+    """A size breaks an assumption of the kernel. ``indices`` are positions in the broadcast array of sizes."""
 
     assumption: str
     values: dict[str, int]
@@ -124,14 +124,14 @@ class OptionError(PerfModelError, ValueError):
 
 
 class KernelFileError(PerfModelError, ValueError):
-    """A kernel file cannot be read or run, or does not define kernels; `raised` is its exception, at `location`."""
+    """A kernel file cannot be read or run, or defines no kernels. `raised` is its exception, at `location`."""
 
     location: str = ""
     raised: str = ""
 
 
 class VariantError(PerfModelError, ValueError):
-    """A variant, ``name``, cannot be counted or predicted, or its processes died."""
+    """The variant ``name`` cannot be counted or predicted, or its processes died."""
 
 
 class TuningError(PerfModelError, ValueError):
@@ -181,7 +181,7 @@ class FitError(PerfModelError, ValueError):
 
 
 class UnmeasuredFeatureError(PerfModelError, ValueError):
-    """A prediction is withheld: the kernel needs features, `features`, that no measurement exercised."""
+    """A prediction is withheld, because the kernel needs `features` that no measurement exercised."""
 
     features: tuple[str, ...]
 
@@ -225,7 +225,7 @@ def clipped(value: object, most: int = LONGEST) -> str:
 
 
 def listed(names: Iterable[object], separator: str = ", ", most: int = LONGEST_LIST) -> str:
-    """Return names in one line, "none" for no names; a long list is cut at the end."""
+    """Return names in one line, or "none" for no names. A long list is cut at the end."""
     parts = [clipped(name) for name in names]
     kept = max(sum(length <= most for length in accumulate(map(len, parts))), 1)
     left = [f"{len(parts) - kept} others"] if kept < len(parts) else []

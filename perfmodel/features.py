@@ -1,10 +1,11 @@
 r"""Features: numbers for one kernel at given sizes, each with a name, a unit and a definition.
 
-A *feature* is a sum of counts. The counts are found once for each kernel; only accesses whose stride class depends on
+A *feature* is a sum of counts. The counts are found once for each kernel. Only accesses whose stride class depends on
 the sizes are classified at each evaluation.
 
-With lane stride :math:`s` in units of the access size, utilisation :math:`u = |F| / |F_{filled}|` (distinct cells
-accessed, over the same cells plus the gaps of the stride), and :math:`m = \min(s, 4)`, the class is
+The class depends on the lane stride :math:`s` in units of the access size, and on :math:`m = \min(s, 4)`. It also
+depends on the utilisation :math:`u = |F| / |F_{filled}|`: distinct cells accessed, over the same cells plus the gaps of
+the stride. The class is
 
 - ``uniform`` for :math:`s = 0` and ``stride1`` for :math:`s = 1`, whatever :math:`u` is;
 - ``stride<s>_<q>of<m>``, or ``strideN_<q>of4`` for :math:`s > 4`, with :math:`q = \lceil u m \rceil` clipped to
@@ -78,7 +79,7 @@ FEATURE_NAMES: tuple[str, ...] = (
 
 
 def unit(name: str) -> str:
-    """Return the unit of a feature; raise an UnknownNameError for an unknown feature."""
+    """Return the unit of a feature. Raise an UnknownNameError for an unknown feature."""
     for pattern, found in _UNITS:
         if pattern.fullmatch(name):
             return found
@@ -103,7 +104,7 @@ pattern counts."""
 
 
 def rate(name: str) -> str:
-    """Return the name of the rate with which a feature's cost is transferred to another device; "" if unknown."""
+    """Return the rate with which a feature's cost is transferred to another device, by name, or "" if unknown."""
     return next((rate for pattern, rate in RATES_OF_FEATURES.items() if matches((pattern,), name)), "")
 
 
@@ -171,10 +172,10 @@ class FeatureSources:
 class Classes:
     """Options of the classes of accesses.
 
-    `utilization` selects the accesses that determine the utilisation of an array: with ``direction``, loads for loads
-    and stores for stores; with ``array``, loads and stores together (Algorithm 2 of the paper). `local_strides` is true
-    if accesses to local memory have classes, as ``local_load_32_stride2`` (section 6.2): if a power of two divides the
-    stride, the lanes use fewer banks by this factor.
+    `utilization` selects the accesses that determine the utilisation of an array. With ``direction``, loads count for
+    loads and stores for stores. With ``array``, loads and stores count together (Algorithm 2 of the paper). If
+    `local_strides` is true, accesses to local memory have classes, as ``local_load_32_stride2`` (section 6.2). If a
+    power of two divides the stride, the lanes use fewer banks by this factor.
     """
 
     utilization: Literal["direction", "array"] = "direction"
@@ -252,13 +253,13 @@ _known: WeakKeyDictionary[KernelCounts, dict[Classes, FeatureSources]] = WeakKey
 def evaluate(counts: KernelCounts, parameters: Mapping[str, Any], classes: Classes = PLAIN) -> Values:
     """Return the values of all features of a kernel at given sizes, zero for features that are not listed.
 
-    `parameters` has an integer for each size parameter, or integer arrays that broadcast; the values are then float64
-    arrays of that shape. At each size, an access counts in the class that it has there. ``global_minloadstore_<class>``
-    is the smaller of the loads and stores in the class (Stevens and Klöckner, section 2.1). If the utilisation is
-    unknown, it counts as 1.
+    `parameters` has an integer for each size parameter, or integer arrays that broadcast. For arrays the values are
+    float64 arrays of the broadcast shape. At each size, an access counts in the class that it has there.
+    ``global_minloadstore_<class>`` is the smaller of the loads and stores in the class (Stevens and Klöckner, section
+    2.1). An unknown utilisation counts as 1.
 
-    A size that is missing, unknown, not a non-negative integer, above 2**53 or outside its argument's type is a
-    SizeError, one that breaks the kernel's assumptions an AssumptionError.
+    Raise a SizeError if a size is missing, unknown, not a non-negative integer, above 2**53 or outside the type of its
+    argument. Raise an AssumptionError if a size breaks the assumptions of the kernel.
     """
     known = _known.setdefault(counts, {})
     if classes not in known:

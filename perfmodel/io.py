@@ -38,7 +38,7 @@ def shipped(name: str) -> Path:
 
 
 def write_whole(path: str | Path, content: bytes) -> None:
-    """Write a file with :func:`replace_file`, or standard output for ``-``; a failure is an OutputError."""
+    """Write a file with :func:`replace_file`, or standard output for ``-``. A failure raises an OutputError."""
     try:
         if is_standard_output(path):
             _print(content)
@@ -61,7 +61,7 @@ def check_output_path(path: str | Path) -> None:
 
 
 def output_error(path: str | Path, error: OSError, advice: str = "") -> OutputError:
-    """Return the error to raise where the system did not allow a file to be written."""
+    """Return the error to raise if the system did not allow a file to be written."""
     if not advice:
         advice = ADVICE.get(error.errno or 0, "give a path that you may write to")
     return OutputError(f"cannot write '{path}': {error.strerror or error}", advice, path=str(path))
@@ -81,7 +81,7 @@ def _print(content: bytes) -> None:
 
 
 def file_part(name: str) -> str:
-    """Return a user's name for something as a part of a file name: without separators, other names give other parts."""
+    """Return a user's name as a part of a file name without separators. Other names give other parts."""
     safe = "".join(
         letter if letter.isalnum() or letter in SAFE
         else "".join(f"%{byte:02X}" for byte in letter.encode(errors="surrogatepass")) for letter in name
@@ -98,7 +98,7 @@ def is_standard_output(path: str | Path) -> bool:
 
 
 def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
-    """Replace a file atomically, and make its folders where needed; an OSError names the file and leaves it unchanged.
+    """Replace a file atomically, and make missing folders. An OSError names the file, which is then unchanged.
 
     Symbolic links are followed, and permissions kept. Devices and pipes are written to. With `durable`, the content is
     on the disk before the old file is replaced.
@@ -121,7 +121,7 @@ def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
 
 
 def check_regular(path: Path) -> None:
-    """Raise an OSError if a path exists and is not a regular file, from which records could not be read again."""
+    """Raise an OSError if a path exists and is not a regular file. Records could not be read from it again."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is not a regular file, from which records could be read again")
 

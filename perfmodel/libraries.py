@@ -26,7 +26,7 @@ INSTALL = f"{sys.executable} -m pip install" if find_spec("pip") else f"uv pip i
 
 
 def installed(name: str) -> str:
-    """Return the installed version of a distribution, or ""; Loopy's main branch has the version "2025.2+main"."""
+    """Return the installed version of a distribution, or "". Loopy's main branch has the version "2025.2+main"."""
     try:
         version = metadata.version(name)
         is_main = name == "loopy" and any(text.startswith("namedisl") for text in metadata.requires(name) or ())
@@ -49,7 +49,7 @@ REPAIR_COMMAND = f"{INSTALL} --force-reinstall --no-deps {BARVINOK}"
 
 
 def failure_in_library(error: Exception) -> VersionError | None:
-    """Return an error that names libraries outside their ranges as a possible cause; None if all are in range."""
+    """Return an error with libraries outside their ranges as a possible cause, or None if all are in range."""
     wrong = [wanted for wanted in bounded() if not fits(wanted, installed(wanted.name))]
     if not wrong or isinstance(error, PerfModelError):
         return None
@@ -66,7 +66,7 @@ def failure_in_library(error: Exception) -> VersionError | None:
 
 
 def failure_below(error: Exception, path: Path) -> VersionError | None:
-    """Return the error of :func:`failure_in_library`; None if the exception was raised in the user's own folder."""
+    """Return the error of :func:`failure_in_library`, or None if the user's own folder raised the exception."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -78,7 +78,7 @@ def failure_below(error: Exception, path: Path) -> VersionError | None:
 
 
 def bounded() -> list[Requirement]:
-    """Return the requirements that have an upper bound, and Barvinok's; empty if perfmodel is not installed."""
+    """Return requirements with an upper bound, and Barvinok's. If perfmodel is not installed, return none."""
     try:
         return [*(wanted for wanted in required() if has_upper_bound(wanted)), barvinok()]
     except metadata.PackageNotFoundError:
@@ -110,5 +110,5 @@ def has_upper_bound(wanted: Requirement) -> bool:
 
 
 def fits(wanted: Requirement, version: str) -> bool:
-    """Whether an installed version is in range; a missing library ("") counts as in range."""
+    """Whether an installed version is in range. A missing library ("") counts as in range."""
     return not version or wanted.specifier.contains(version, prereleases=True)

@@ -1,4 +1,4 @@
-"""Pictures of predictions and models; each function returns matplotlib axes, and takes axes to draw on (``ax=``)."""
+"""Pictures of predictions and models. Each function returns matplotlib axes, and takes axes to draw on (``ax=``)."""
 
 from __future__ import annotations
 

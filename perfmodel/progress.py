@@ -44,10 +44,10 @@ class Progress(Protocol):
     """Receives the reports of tasks, one task after another."""
 
     def start(self, task: str, total: int, seconds: float = 0.0) -> None:
-        """Start a task of `total` steps that may take `seconds` in total [s], 0 if unknown."""
+        """Start a task of `total` steps that may take `seconds` in total [s]. An unknown time is 0."""
 
     def advance(self, note: str = "", seconds: float = 0.0) -> None:
-        """Report a finished step with an expected time of `seconds` [s]; `note` is its name or a FailedStep."""
+        """Report a finished step with an expected time of `seconds` [s]. `note` is its name or a FailedStep."""
 
     def report(self, message: str) -> None:
         """Show a message to the user."""
@@ -85,7 +85,7 @@ class Phase:
 
 
 class Phases:
-    """Forwards reports and measures the time of each task; `part` names the campaign of the next tasks."""
+    """Forwards reports and measures the time of each task. `part` names the campaign of the next tasks."""
 
     def __init__(self, progress: Progress) -> None:
         self.part, self.done = "", list[Phase]()
@@ -107,7 +107,7 @@ class Phases:
 
 
 class Bar:
-    """A progress bar on standard error, or lines without a terminal; if quiet, nothing.
+    """A progress bar on standard error, or lines without a terminal. A quiet bar shows nothing.
 
     The remaining time is estimated from the expected times of steps, or from finished steps with about equal times.
     """
@@ -161,7 +161,7 @@ class Bar:
             self._line(f"{self._task}: {self._state()}")
 
     def report(self, message: str) -> None:
-        """Show a message permanently; only the first :class:`Reminder` is shown."""
+        """Show a message permanently. Only the first :class:`Reminder` is shown."""
         if isinstance(message, Reminder):
             if self._reminded:
                 return
@@ -210,5 +210,5 @@ class Bar:
 
 
 def shown(progress: Progress | bool | None) -> Progress:
-    """Return the receiver of reports: a new bar for True, a silent one for False or None."""
+    """Return the receiver of reports: a new bar for True, and a silent receiver for False or None."""
     return Bar() if progress is True else progress or Silent()

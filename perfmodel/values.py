@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 
 
 class FrozenValue:
-    """Base of frozen dataclasses: copies and pickles leave out cached results, such as generated functions."""
+    """Base of frozen dataclasses. Copies and pickles leave out cached results, such as generated functions."""
 
     def __getstate__(self) -> dict[str, Any]:
         kind = type(self)

@@ -1,8 +1,9 @@
 r"""What bounds a kernel, by the work-depth model and its balance inequality.
 
-Kim et al. (2012), section 2.5, Eq. 2.4: a computation of work W, depth D and Q transfers can run at the peak of
-a machine of p cores, :math:`C_0` operations a second each, latency :math:`\alpha`, bandwidth :math:`\beta` and
-transfers of size L if its time to compute (Eq. 2.1) is at least its time to move data (Eq. 2.3):
+A computation has the work W, the depth D and Q transfers. A machine has p cores of :math:`C_0` operations a second
+each, the latency :math:`\alpha`, the bandwidth :math:`\beta` and transfers of size L. The computation can run at the
+machine's peak if its time to compute (Eq. 2.1) is at least its time to move data (Eq. 2.3). This is Eq. 2.4 of Kim et
+al. (2012), section 2.5:
 
 .. math::
 
@@ -55,7 +56,7 @@ class Balance:
 
     @property
     def parallelism(self) -> float:
-        """:math:`W/D`, the mean number of nodes that can execute at once; infinite if the depth is 0."""
+        """:math:`W/D`, the mean number of nodes that can execute at once. If the depth is 0, it is infinite."""
         return self.work / self.depth if self.depth else math.inf
 
     @property
@@ -86,7 +87,7 @@ class Balance:
 
     @property
     def holds(self) -> bool:
-        """Whether Eq. 2.4 holds: the data can be moved while the machine computes."""
+        """Whether Eq. 2.4 holds, so that the data can be moved while the machine computes."""
         return self.compute_s >= self.memory_s
 
     @property

@@ -4,7 +4,8 @@ Kim et al. (2012), section 4.1.3 and Eq. 4.25 to 4.30, in seconds:
 
 - :math:`T_{fp}` (4.25), the floating-point operations alone, at the kernel's ITILP, and :math:`T_{mem\_min}` (4.26),
   the footprints at the device's bandwidth. The paper's size_of_data is taken to be the requests of each unit.
-- :math:`B_{itilp} = W_{parallel}` minus its value at ITILP_max (4.27); :math:`B_{serial} = W_{serial}` (4.28)
+- :math:`B_{itilp} = W_{parallel}` minus the value of :math:`W_{parallel}` at ITILP_max (4.27)
+- :math:`B_{serial} = W_{serial}` (4.28)
 - :math:`B_{fp} = T_{comp} - T_{fp} - B_{itilp} - B_{serial}` (4.29)
 - :math:`B_{memlp} = \max(T'_{mem} - T_{mem\_min}, 0)` with :math:`T'_{mem} = T_{mem} - T_{overlap}` (4.30)
 

@@ -1,4 +1,4 @@
-"""Weights, terms and facts in plain words for the report, with the labels of features, which families share."""
+"""Weights, terms and facts in plain words for the report, with the labels of features. Families share these labels."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _plain(name: str) -> str:
 
 @dataclass(frozen=True)
 class FactLine:
-    """A fact of the device: its key, its value with the unit, what it means, and where it comes from."""
+    """A fact of the device: the key, the value with the unit, the meaning, and the source."""
 
     key: str
     value: str
@@ -135,7 +135,7 @@ class FactLine:
 
 @dataclass(frozen=True)
 class WeightLine:
-    """A weight in words, with its interval [unit of the weight], if the measurements give one, and warnings."""
+    """A weight in words, with warnings, and with its interval [unit of the weight] if the measurements give one."""
 
     name: str
     value: float
@@ -177,7 +177,7 @@ def fact_lines(facts: DeviceFacts | None) -> tuple[FactLine, ...]:
 
 
 def weight_lines(model: FittedModel, level: float = 0.9) -> tuple[WeightLine, ...]:
-    """Return each weight in words; a weight with a standard error has Student's interval at the level."""
+    """Return each weight in words. A weight with a standard error has Student's interval at the level."""
     lines = []
     for name, weight in sorted(model.fitted.weights.items()):
         interval = None

@@ -43,7 +43,7 @@ FITTED = "the measured kernels themselves, to which the weights were fitted: thi
 
 @dataclass(frozen=True)
 class Share:
-    """A term of a predicted time: its seconds, and their share of the time [1]."""
+    """A term of a predicted time: the seconds of the term, and their share of the time [1]."""
 
     term: str
     seconds: float
@@ -66,7 +66,7 @@ class KernelTerms:
 
     @property
     def bound_by(self) -> str:
-        """The largest term; empty without terms."""
+        """The largest term, or an empty text without terms."""
         return self.terms[0].term if self.terms else ""
 
 
@@ -110,7 +110,7 @@ def report_data(
 ) -> ReportData:  # fmt: skip
     """Return the data of a report on a model and the folder with the measurements of its device.
 
-    `variants` are a user's kernels by name, functions that make them, or their counts; `statistics` describe their
+    `variants` are a user's kernels by name, functions that make kernels, or their counts. `statistics` describe the
     data. `timed` are runs of the variants on this device (``perfmodel time --keep``). `advance` is called with the name
     of each step at its start (:func:`steps_of` has their number).
     """

@@ -41,7 +41,7 @@ def family_lines(
     model: FittedModel, folder: str | Path, compared: Measurements, level: float = 0.9,
     advance: Callable[[str], None] = lambda note: None,
 ) -> tuple[FamilyLine, ...]:  # fmt: skip
-    """Return the families of a folder's weights, the smallest error first and unusable ones last."""
+    """Return the families of a folder's weights. The smallest error is first, and unusable families are last."""
     judged: list[tuple[FittedModel, Comparisons]] = []
     problems = []
     for path in weights_files(folder):
@@ -76,7 +76,7 @@ def _one_line(error: PerfModelError) -> str:
 
 @dataclass(frozen=True)
 class KernelBounds:
-    """What bounds a kernel, and what could be saved; None if a model cannot predict the kernel."""
+    """What bounds a kernel, and what could be saved. A value is None if a model cannot predict the kernel."""
 
     balance: balance.Balance | None = None
     benefits: benefits.Benefits | None = None
@@ -84,14 +84,14 @@ class KernelBounds:
 
 @dataclass(frozen=True)
 class BoundModels:
-    """Weights of the two models; None if the folder has no usable weights of this device."""
+    """Weights of the two models. A model is None if the folder has no usable weights of this device."""
 
     balance: FittedModel | None = None  # of the family ``work_depth``
     benefits: FittedModel | None = None  # of the family ``gpuperf``
     problems: tuple[str, ...] = ()  # why one of them is missing, in words
 
     def bounds(self, counts: Any, sizes: Mapping[str, int]) -> KernelBounds:
-        """Return what bounds a counted kernel at given sizes; a model with an error is left out."""
+        """Return what bounds a counted kernel at given sizes. A model with an error is left out."""
         known: dict[str, Any] = {}
         for name, model, judge in (
             ("balance", self.balance, balance.judge_balance), ("benefits", self.benefits, benefits.potential_benefits),
@@ -108,7 +108,7 @@ def bounds_beside(model: FittedModel) -> BoundModels:
 
 
 def bound_models(folder: str | Path, device: str) -> BoundModels:
-    """Return the weights of both models in a folder for a device; the model of benefits is for GPUs only."""
+    """Return the weights of both models in a folder for a device. The model of benefits is for GPUs only."""
     known: dict[str, Any] = {}
     problems = []
     for name, family in (("balance", balance.FAMILY), ("benefits", benefits.FAMILY)):

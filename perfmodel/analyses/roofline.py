@@ -1,7 +1,7 @@
 r"""Measured kernels below the roofs of their device: Kim et al. (2012), figure 4.8 and Eq. 4.31.
 
-The roof of a kernel is the largest of its times to compute, to move data in global memory and to move data in local
-memory, each at the device's measured peak. Caches of size C keep at most C bytes from one run to the next:
+The roof of a kernel is the largest of three times: to compute, to move data in global memory, and to move data in local
+memory. Each time is at the device's measured peak. Caches of size C keep at most C bytes from one run to the next:
 
 .. math:: T_{memory} = \max\big((Q - C)/B,\; Q/B_{cache}\big)
 
@@ -10,8 +10,8 @@ with the least number of bytes Q (:func:`~perfmodel.quantities.traffic.least_byt
 Q/B. In local memory, only data that work-items exchange must move
 (:func:`~perfmodel.quantities.traffic.least_local_bytes`).
 
-A kernel has a share above 1 if the clock was higher than when the roof was measured or published, or if its time was
-predicted, and is too short.
+A kernel has a share above 1 if the clock was higher than when the roof was measured or published. A predicted time that
+is too short also gives a share above 1.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class KernelPoint:
 
     @property
     def intensity(self) -> float:
-        """Operations per byte; infinite if no byte is moved."""
+        """Operations per byte. If no byte is moved, the intensity is infinite."""
         return self.operations / self.bytes if self.bytes else math.inf
 
     @property
@@ -77,7 +77,7 @@ class KernelPoint:
 
     @property
     def attainable(self) -> float:
-        """Operations per second that the lowest roof allows (Eq. 4.31); NaN if a roof is unknown."""
+        """Operations per second that the lowest roof allows (Eq. 4.31), or NaN if a roof is unknown."""
         return self.operations / self.bound_s if self.bound_s else math.inf
 
     @property
@@ -93,7 +93,7 @@ class KernelPoint:
 
     @property
     def document(self) -> dict[str, float | None]:
-        """The numbers of :attr:`cells` for JSON; null if a roof is unknown."""
+        """The numbers of :attr:`cells` for JSON, or null if a roof is unknown."""
         return {"operations_per_s": self.rate, "bytes_per_s": self.bytes_rate, "share_of_roof": finite(self.share)}
 
     @property
@@ -103,7 +103,7 @@ class KernelPoint:
 
 
 def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
-    """Return the known roofs of a device; for local memory by default 4 bytes per bank and cycle."""
+    """Return the known roofs of a device. The roof of local memory is by default 4 bytes per bank and cycle."""
     roofs = {key: float(facts.value(key)) for key in (*PEAKS, *BANDWIDTHS, LOCAL) if key in facts}
     if LOCAL not in roofs and all(key in facts for key in ("banks", "compute_units", "clock_hz")):
         roofs[LOCAL] = 4.0 * math.prod(facts.value(key) for key in ("banks", "compute_units", "clock_hz"))
@@ -113,7 +113,7 @@ def roof_values(facts: DeviceFacts) -> Mapping[str, float]:
 def ceilings(facts: DeviceFacts) -> Mapping[str, float]:
     """Return lower roofs of float32, without multiply-adds and without vectors (Kim et al. 2012, section 4.2.4).
 
-    Without multiply-adds the roof is half the peak. Without vectors it is the peak over a vector's number of lanes.
+    Without multiply-adds the roof is half the peak. Without vectors the roof is the peak over the lanes of a vector.
     """
     if PEAKS[0] not in facts:
         return {}
@@ -125,7 +125,7 @@ def ceilings(facts: DeviceFacts) -> Mapping[str, float]:
 def points_of(
     facts: DeviceFacts | None, counts: Mapping[str, KernelCounts], sizes: Mapping[str, int], times: Mapping[str, float]
 ) -> dict[str, KernelPoint]:
-    """Return counted kernels whose time [s] is positive, by name; none if the size of a transfer is unknown."""
+    """Return counted kernels with a positive time [s], by name. If a transfer's size is unknown, return none."""
     ranking = Ranking([RankedVariant(name, seconds) for name, seconds in times.items()], sizes=sizes)
     return points_at(facts, counts, [ranking])[0]
 
@@ -140,7 +140,7 @@ def facts_with_roofs(model: FittedModel) -> DeviceFacts:
 
 
 def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:
-    """Return each measured variant at its largest sizes; raise a FactsError if the size of a transfer is unknown."""
+    """Return each measured variant at its largest sizes. Raise a FactsError if a transfer's size is unknown."""
     counts, facts = measurements.counts, measurements.facts
     roofs = roof_values(facts) if facts is not None else {}
     rows = sorted(measurements, key=lambda row: (row.kernel, values_text(row.variant), *volume(row.parameters)))
@@ -190,7 +190,7 @@ def _coordinates(case: Case, roofs: Mapping[str, float]) -> tuple[Any, Any, Any,
 
 
 def _memory_time(case: Case, roofs: Mapping[str, float]) -> Any:
-    """Return the least time in which the accessed data can move [s]; NaN if the roof of memory is unknown."""
+    """Return the least time in which the accessed data can move [s], or NaN if the roof of memory is unknown."""
     least, cache = least_bytes(case), roofs.get(BANDWIDTHS[1], case.known(L2))
     if not cache:
         return _time(least, roofs.get(BANDWIDTHS[0]))

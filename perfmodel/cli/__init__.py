@@ -1,7 +1,7 @@
 """The command line: ``perfmodel <command> [--json]``.
 
-A command is a function of a module of this folder; its docstring is its help. Commands import what they need when they
-run, so that ``perfmodel --help`` is quick.
+A command is a function of a module of this folder. The docstring of the function is the help. Commands import what they
+need when they run, so that ``perfmodel --help`` is quick.
 """
 
 from perfmodel.cli.program import application, main

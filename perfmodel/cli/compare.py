@@ -1,4 +1,4 @@
-"""``perfmodel compare``: models and roofs against measured times. It uses no device."""
+"""``perfmodel compare``: models and roofs against measured times. The command uses no device."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _show_families(source: list[Path] | None, names: tuple[str, ...], picture: P
 
 
 def _measured_folders() -> list[Path]:
-    """Return the folders of measured devices: in the current folder, else the user's own and the shipped folders."""
+    """Return folders of measured devices in the current folder, or else in the user's own and the shipped folders."""
     from perfmodel.store import TESTS_FILE
 
     known = fitting.device_folder

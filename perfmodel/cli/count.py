@@ -67,7 +67,7 @@ def count_command(
 
 
 def _evaluated(counted: Mapping[str, KernelCounts], points: Points, needed: bool) -> tuple[Values, Errors]:
-    """Return the values of each variant's features (or, if `needed`, raise for a missing size), and the errors.
+    """Return the values of the features of each variant, and the errors. If `needed`, a missing size raises an error.
 
     If all variants fail, the first error is raised.
     """
@@ -127,7 +127,7 @@ def declared(path: Path | None) -> dict[str, dict[str, Any]]:
 
 
 def _declaration(given: Any) -> Any:
-    """Return a declaration with its operations by type and kind; `count` checks the other fields."""
+    """Return a declaration with its operations by type and kind. The function `count` checks the other fields."""
     if not isinstance(given, dict) or not isinstance(given.get("operations", {}), dict):
         return given
     named = given.get("operations", {})

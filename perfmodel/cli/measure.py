@@ -87,7 +87,7 @@ def measure_command(
 
 @dataclass(frozen=True)
 class _Need:
-    """The unmeasured features that a file needs (`lacking`, by family), kernel classes for them, and the store."""
+    """The unmeasured features that a file needs (`lacking`, by family), kernel classes for these, and the store."""
 
     kernels: tuple[KernelClass, ...]
     store: Path
@@ -134,7 +134,7 @@ def _needed(
 
 
 def _fit_again(need: _Need, document: dict[str, Any]) -> list[str]:
-    """Fit again the families whose weights lacked a feature; add new predictions to the document and return them."""
+    """Fit again families whose weights lacked a feature. Add new predictions to the document, and return them."""
     if not need.lacking:
         return [f"now fit again: perfmodel fit --all --from {need.store} --out {need.store}"]
     before = predicting.load(need.store / f"{need.used}.json")

@@ -2,7 +2,7 @@
 
 ``-p n=256..4096`` doubles from 256 to 4096, ``n=1000:5000:500`` has steps of 500 (1 without the third number), and
 ``n=100,200`` is a list. Both ends are included. A size is a sum of products of powers, as in ``2**20-1`` or ``3*1Ki``.
-It must be an integer: ``1e6`` and ``1.5k`` are.
+A size must be an integer, as ``1e6`` and ``1.5k`` are.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ _STATISTIC = re.compile(r"(.+?=[^=,]+|.+)(?:,|$)")
 
 
 def statistics(options: Iterable[str] | None) -> dict[str, float]:
-    """Return the statistics in ``--statistics`` options; one option may hold several.
+    """Return the statistics in ``--statistics`` options. One option may hold several statistics.
 
     A condition may hold equals signs and commas itself.
 

@@ -122,7 +122,7 @@ class ModelOptions:
     device: DeviceName = None
 
     def load(self, with_json: bool = False) -> predicting.FittedModel:
-        """Return the model, and print which weights it has (with ``--json`` only if `with_json` is true)."""
+        """Return the model, and print its weights. With ``--json``, print only if `with_json` is true."""
         message = partial(output.message, with_json=with_json)
         return calibration.recommended.model_in_use(self.weights, None, self.device, message)
 
@@ -139,7 +139,7 @@ class CampaignOptions:
 
 
 def weights_in_use(family: str | None = None) -> calibration.recommended.FoundWeights:
-    """Find the weights of the device in use, and print which they are."""
+    """Find the weights of the device in use, and print their names."""
     weights = calibration.recommended.find_weights(None, family)
     output.message(weights.text)
     return weights
@@ -170,7 +170,7 @@ def given_facts_of(name: str | None) -> dict[str, Fact]:
 def counted_variants(
     path: Path, variants: Collection[str] | None, subgroup_size: int = 32, jobs: int | None = None, **options: Any
 ) -> Mapping[str, KernelCounts]:
-    """Return the counts of a kernel file's variants, and their ``errors``; the first error is raised if all fail."""
+    """Return the counts of a kernel file's variants, and their ``errors``. If all fail, raise the first error."""
     from perfmodel.counts import count
     from perfmodel.kernels.files import load_kernel_file
     from perfmodel.processes.variants import CountedVariants

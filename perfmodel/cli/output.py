@@ -1,4 +1,4 @@
-"""The output of commands: a result as one document or as text, and notes, errors and progress on standard error."""
+"""The output of commands: a result as document or text, and notes, errors and progress on standard error."""
 
 from __future__ import annotations
 
@@ -75,21 +75,21 @@ def using(asked: CommandSettings) -> Iterator[None]:
 
 
 def table_width() -> int | None:
-    """Return the width of the terminal, or ``COLUMNS`` if set; None (no limit) for output to a file or a pipe."""
+    """Return the width of the terminal, or ``COLUMNS`` if set. For a file or a pipe return None (no limit)."""
     if not (os.environ.get("COLUMNS", "").isdecimal() or (sys.stdout is not None and sys.stdout.isatty())):
         return None
     return max(get_terminal_size().columns, NARROWEST)
 
 
 class CommandBar(progress.Bar):
-    """Shows the progress of a task on standard error; nothing with ``--quiet``."""
+    """Shows the progress of a task on standard error. With ``--quiet`` it shows nothing."""
 
     def __init__(self, failures: bool = True) -> None:
         super().__init__(settings().quiet, failures)
 
 
 def wait_until_quiet() -> None:
-    """Wait a while for a quiet machine before a measurement, and report it; a supervised command waits only once."""
+    """Wait a while for a quiet machine before a measurement, and report this. A supervised command waits only once."""
     if measuring.supervised.spent_s() < 1.0:  # not in a process that replaces one that died
         measuring.wait_until_quiet(lambda text: message(text, with_json=True))
 
@@ -104,13 +104,13 @@ def counting(shown: bool = True) -> Iterator[None]:
 
 
 def message(text: str, with_json: bool = False) -> None:
-    """Print a message on standard error; nothing with ``--quiet``, or with ``--json`` unless `with_json` is true."""
+    """Print a message on standard error. Print nothing with ``--quiet``, or with ``--json`` unless `with_json`."""
     if (with_json or not settings().json) and not settings().quiet:
         typer.echo(f"perfmodel: {visible(text)}", err=True)
 
 
 def announce(text: str) -> None:
-    """Print what the command will do (with ``--json`` on standard error); print nothing with ``--quiet``."""
+    """Print what the command will do, with ``--json`` on standard error. With ``--quiet`` print nothing."""
     if not settings().quiet:
         typer.echo(visible(text), err=settings().json)
 
@@ -166,7 +166,7 @@ def print_refusal(error: PerfModelError) -> None:
 
 
 def show(document: Callable[[], Any], text: Callable[[], str], csv: Callable[[], str] | None = None) -> None:
-    """Print a result: `csv` if it is given, else the document with ``--json``, else the text. Only one is computed."""
+    """Print `csv` if it is given, or else the document with ``--json``, or else the text. Only one is computed."""
     if csv is not None:
         print(visible(csv()), end="")
     elif settings().json:
@@ -191,7 +191,7 @@ def print_text(text: str, file: TextIO | None = None) -> None:
 
 
 def one_output(**files: Path | None) -> None:
-    """Raise an OptionError if two results would go to standard output; `files` are the options that may write there."""
+    """Raise an OptionError if two results would go to standard output. The `files` are options that may write there."""
     taken = ["--json"] * settings().json
     taken += [f"--{name} -" for name, file in files.items() if file is not None and is_standard_output(file)]
     if len(taken) > 1:

@@ -39,7 +39,7 @@ Crossover = Annotated[str | None, Option(
 
 @dataclass(frozen=True)
 class PredictionOptions:
-    """Variants of a kernel file, sizes, a model, and how it is used."""
+    """Variants of a kernel file, sizes, a model, and how the model is used."""
 
     kernel: options.KernelFile
     weights: options.WeightsFile = None

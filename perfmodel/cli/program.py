@@ -109,7 +109,7 @@ def _function(name: str) -> Callable[..., None]:
 
 
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command, but an error that a user can cause is printed in one line and sets the status."""
+    """Return a command that prints an error of a user in one line and sets the status, instead of raising it."""
     called = flattened(command)
 
     @wraps(called)
@@ -141,7 +141,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _system_error(error: OSError) -> PerfModelError:
-    """Return a failed request to the operating system as an error of perfmodel; a closed pipe is raised again."""
+    """Return a failed system request as an error of perfmodel. A closed pipe is raised again."""
     if error.errno == EPIPE:
         raise error
     if error.filename is not None and error.errno in FULL:
@@ -188,7 +188,7 @@ class Command(TyperCommand):
 
 
 class CommandProgram(TyperGroup):
-    """The whole program; its help lists the commands by subject."""
+    """The whole program. The help of the program lists the commands by subject."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the first line of each command's help."""

@@ -1,4 +1,4 @@
-"""Run commands in a supervised child process, since a kernel may crash the process that runs it."""
+"""Run commands in a supervised child process. A kernel may crash the process that runs it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SCRATCH = "PERFMODEL_SCRATCH"
 
 
 def supervise_command(context: typer.Context) -> None:
-    """Run this command in a supervised child process and end with its status; in the child itself, only return."""
+    """Run this command in a supervised child process and end with its status. In the child itself, only return."""
     if context.obj and not measuring.supervised.follow_supervisor():
         raise typer.Exit(measuring.supervised.supervise(context.obj, partial(typer.echo, err=True)))
 
 
 def supervised_store(context: typer.Context, keep: Path | None) -> Path | None:
-    """Return the store for a child's records: of ``--keep``, or a temporary folder that the next child continues."""
+    """Return the store for a child's records. Without ``--keep`` it is a temporary folder, also for the next child."""
     if keep is not None or not context.obj or SCRATCH in os.environ:
         supervise_command(context)
         return keep or (Path(os.environ[SCRATCH]) if context.obj else None)

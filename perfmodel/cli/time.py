@@ -153,7 +153,7 @@ def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
 
 
 def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
-    """Return failures, flags and cautions of predictions; a note on several variants appears once."""
+    """Return failures, flags and cautions of predictions. A note on several variants appears once."""
     noted_at: dict[tuple[str, str], list[str]] = {}
     names = {variant.name for point in points for variant in point.variants}
     for point in points:
@@ -173,7 +173,7 @@ def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
 def output_lines(
     points: Sequence[tuning.timing.TimedPoint], outputs: Sequence[tuning.agreement.Agreement]
 ) -> Iterator[str]:
-    """Return the comparison of outputs if there are several variants; :func:`note_lines` names the wrong outputs."""
+    """Return the comparison of outputs of several variants. The lines of :func:`note_lines` name wrong outputs."""
     noted_at: dict[str, list[str]] = {}
     for point, agreement in zip(points, outputs, strict=True):
         wrong = {f"{name}: {agreement.difference(name)}" for name in agreement.wrong}

@@ -52,7 +52,7 @@ class Comparison:
         cls, row: Measurement, predicted: float | None, needs: tuple[str, ...], interval: tuple[float, float] | None,
         clock: Clock = "host",
     ) -> Comparison:
-        """Return a measured row with its prediction; both use the same clock."""
+        """Return a measured row with its prediction. Both use the same clock."""
         measured, ranked = row.seconds_by(clock), UNRANKED not in row.flags
         return cls(row.kernel, row.parameters, measured, predicted, needs, row.group, row.variant, interval, ranked)
 
@@ -63,7 +63,7 @@ class Comparison:
 
     @property
     def form(self) -> str:
-        """The variant in words, as in ``work_group=16x16``; empty if the kernel has a single variant."""
+        """The variant in words, as in ``work_group=16x16``. A single variant of a kernel has no words."""
         return values_text(self.variant)
 
     @property
@@ -73,12 +73,12 @@ class Comparison:
 
     @property
     def relative_error(self) -> float | None:
-        """:math:`|p - t| / t`; None for a withheld prediction."""
+        """:math:`|p - t| / t`, or None for a withheld prediction."""
         return None if self.predicted is None else float(relative_errors(self.predicted, self.measured))
 
     @property
     def inside(self) -> bool | None:
-        """Whether the measured time is in the interval; None without an interval."""
+        """Whether the measured time is in the interval, or None without an interval."""
         return None if self.interval is None else self.interval[0] <= self.measured <= self.interval[1]
 
     def __repr__(self) -> str:
@@ -94,13 +94,13 @@ class Comparison:
 
 
 class Comparisons(tuple[Comparison, ...]):
-    """Cases with their measured and predicted times; a notebook shows them as a table."""
+    """Cases with their measured and predicted times. A notebook shows them as a table."""
 
     __slots__ = ()
 
     @property
     def error(self) -> float:
-        """Geometric mean of the relative errors, each at least 0.1 % [1]; NaN without predictions."""
+        """Geometric mean of the relative errors, each at least 0.1 % [1], or NaN without predictions."""
         return geometric_mean_error([row.relative_error for row in self if row.relative_error is not None])
 
     def __repr__(self) -> str:
@@ -121,7 +121,7 @@ class Comparisons(tuple[Comparison, ...]):
         return Table(SHOWN, [row.record() for row in self], 3)
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each case as a pandas table: :data:`COLUMNS`, and each size as ``parameters.<name>``."""
+        """Return a pandas table with a row for each case: :data:`COLUMNS`, and sizes as ``parameters.<name>``."""
         names = sorted({name for row in self for name in row.parameters})
         sizes = [{f"parameters.{name}": row.parameters.get(name) for name in names} for row in self]
         rows = ({**row.record(), **at} for row, at in zip(self, sizes, strict=True))
@@ -129,7 +129,7 @@ class Comparisons(tuple[Comparison, ...]):
 
 
 def compare(model: predicting.FittedModel, measured: Measurements, level: float = 0.9) -> Comparisons:
-    """Predict every measured case with a fitted model; cases are in the order of kernels, variants and sizes."""
+    """Predict every measured case with a fitted model. Cases are in the order of kernels, variants and sizes."""
     from perfmodel.fitting.design import counts_of
 
     rows = []
@@ -150,7 +150,7 @@ def in_order(rows: Iterable[Comparison]) -> Comparisons:
 
 
 def volume(parameters: Mapping[str, int]) -> tuple[int, str]:
-    """Return a key to sort sizes: by the product of all parameters; equal products by their text."""
+    """Return a key to sort sizes by the product of all parameters. Equal products are sorted by text."""
     return math.prod(parameters.values()), values_text(parameters)
 
 
@@ -172,7 +172,7 @@ MOST_CASES = 1000  # most cases that error_table lists
 
 
 def error_table(rows: Sequence[Comparison], width: int | None = None) -> str:
-    """Return a table of times and geometric means of the error; above :data:`MOST_CASES` cases only the means."""
+    """Return a table of times and geometric means of the error. Above :data:`MOST_CASES` cases, return only means."""
     table = [("kernel", "sizes", "measured", "predicted", "error")]
     for kernel in kernels(rows):
         cases = Comparisons(row for row in rows if row.kernel == kernel)

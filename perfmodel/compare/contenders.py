@@ -55,7 +55,7 @@ class Contender(FrozenValue):
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """The protocols of its evaluations."""
+        """The protocols of the evaluations."""
         return tuple(evaluation.protocol for evaluation in self.evaluations)
 
     def by(self, protocol: str) -> Evaluation:
@@ -81,7 +81,7 @@ class Contender(FrozenValue):
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """Its figures as text, in the order of :attr:`Contenders.header`."""
+        """The figures as text, in the order of :attr:`Contenders.header`."""
         errors = [percent(self.figures(protocol).error) for protocol in self.protocols]
         first = self.figures(self.protocols[0])
         choices = (f"{first.regret:.2f}", f"{first.tau:.2f}")
@@ -98,7 +98,7 @@ class Contenders(tuple[Contender, ...]):
 
     @property
     def judged(self) -> tuple[Contender, ...]:
-        """The fitted families in order of their errors by the strictest protocol (B or groups), the smallest first."""
+        """The fitted families in ascending order of their errors by the strictest protocol (B or groups)."""
         fitted = [contender for contender in self if contender.evaluations]
 
         def error(contender: Contender) -> float:
@@ -122,12 +122,12 @@ class Contenders(tuple[Contender, ...]):
         return html_table([self.header, *(contender.cells for contender in judged)], f"{devices}: {cases}", notes)
 
     def to_frame(self) -> DataFrame:
-        """Return a row for each family, protocol and kernel as a pandas table of :data:`COLUMNS`."""
+        """Return a pandas table of :data:`COLUMNS` with a row for each family, protocol and kernel."""
         return data_frame(records(self), COLUMNS)
 
 
 def records(contenders: Iterable[Contender]) -> Iterator[dict[str, Any]]:
-    """Yield the figures of each device, family, protocol and kernel, and over all kernels; None if unknown."""
+    """Yield figures by device, family, protocol and kernel, and over all kernels. An unknown figure is None."""
     for contender in contenders:
         head: dict[str, Any] = {**dict.fromkeys(COLUMNS), "device": contender.device, "family": contender.family}
         if contender.problem:
@@ -146,14 +146,14 @@ def compare_families(
     measured: Measurements, tests: Measurements | None, families: Iterable[Family], options: FitOptions | None = None,
     samples: Measurements | None = None,
 ) -> Iterator[Contender]:
-    """Fit families and judge each on all cases that it predicts; a family without a fit has a problem instead."""
+    """Fit families and judge each on all cases that it predicts. A family without a fit has a problem instead."""
     for family in families:
         fits = FamilyFits(measured, family, options or FitOptions(), tests, folds_of(tests), samples=samples)
         yield contender_of(fits)
 
 
 def contender_of(fits: FamilyFits) -> Contender:
-    """Judge a family on all tests that it predicts; without tests, on measured rows, with intervals."""
+    """Judge a family on all tests that it predicts. Without tests use measured rows, with intervals."""
     name, device = fits.family.name, fits.measured.device
     try:
         if fits.tests is None:
@@ -199,8 +199,9 @@ def contenders(
 ) -> Contenders:  # fmt: skip
     """Fit families, all by default, to a folder's measurements and judge them on the same cases.
 
-    A family with a weight that can be derived from the measurements (a roof, a latency) is judged twice: with the
-    weight fitted, and as ``<name> (measured)`` with the derived weight. `made` has existing fits, by family.
+    A weight such as a roof or a latency may be derived from the measurements. A family with such a weight is judged
+    twice: with the weight fitted, and as ``<name> (measured)`` with the derived weight. `made` has existing fits, by
+    family.
     """
     chosen, options = [find_family(name) for name in names or families()], FitOptions(fit_facts=True)
     first, bar = next(iter(made.values()), None), progress or Silent()
@@ -248,7 +249,7 @@ _COLUMNS: tuple[tuple[str, str, Callable[[float], str], int], ...] = (
 
 
 def families_table(contenders: Sequence[Contender], width: int | None = None) -> str:
-    """Return a table with a row for each family and protocol, and one for a random choice; best values are marked."""
+    """Return a table with a row for each family and protocol, and one for a random choice. Best values are marked."""
     judged = [contender for contender in contenders if contender.evaluations]
     problems = [f"not fitted: {one.family}: {one.problem}" for one in contenders if one.problem]
     if not judged:

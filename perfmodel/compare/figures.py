@@ -2,13 +2,13 @@ r"""The figures that a model is judged by: errors of times, and the cost of its 
 
 With measured times :math:`t` and predicted ones :math:`p`:
 
-- ``error``: geometric mean of :math:`|p - t|/t`;
-- ``factor``: geometric mean of :math:`\max(p/t, t/p) - 1`, infinite if a prediction is not positive; ``mean_factor``:
-  geometric mean of :math:`\max(p/t, t/p)`, which one accurate prediction hardly improves;
+- ``error``: geometric mean of :math:`|p - t|/t`.
+- ``factor``: geometric mean of :math:`\max(p/t, t/p) - 1`, infinite if a prediction is not positive. ``mean_factor``:
+  geometric mean of :math:`\max(p/t, t/p)`. One accurate prediction hardly improves this mean.
 - ``median`` and ``p90``: quantiles of :math:`|p - t|/t`.
 
 Errors below 0.1 % count as 0.1 %. Withheld predictions are counted and have no error. A *choice* is between the
-measured variants of one kernel at the same sizes: ``regret`` is the measured time of the variant predicted fastest over
+measured variants of one kernel at the same sizes. ``regret`` is the measured time of the variant predicted fastest over
 the shortest measured time (geometric mean over choices). ``top1`` is the share of choices in which the variant
 predicted fastest is the fastest. ``tau`` is the mean of Kendall's tau-b between measured and predicted order. Among
 variants with equal predictions, one is chosen at random. On average, a random choice among :math:`n` variants has a tau
@@ -39,7 +39,7 @@ class Choice:
 
     @property
     def tau(self) -> float:
-        """Kendall's tau-b between the two orders, in [-1, 1]; 0 if all values of one order are equal."""
+        """Kendall's tau-b between the two orders, in [-1, 1]. If all values of one order are equal, it is 0."""
         from scipy.stats import kendalltau
 
         tau = float(kendalltau(self.measured, self.predicted).statistic)
@@ -47,7 +47,7 @@ class Choice:
 
     @property
     def chosen(self) -> tuple[int, ...]:
-        """Indices of the alternatives predicted fastest; times that agree to nine digits count as equal."""
+        """Indices of the alternatives predicted fastest. Times that agree to nine digits count as equal."""
         least = min(self.predicted)
         return tuple(index for index, seconds in enumerate(self.predicted) if math.isclose(seconds, least))
 
@@ -63,7 +63,7 @@ class Choice:
 
     @property
     def random_regret(self) -> float:
-        """Geometric mean of all measured times, over the shortest one: the average regret of a random choice [1]."""
+        """Average regret of a random choice: geometric mean of all measured times, over the shortest time [1]."""
         return self._regret(range(len(self.measured)))
 
     def _regret(self, indices: Iterable[int]) -> float:
@@ -72,7 +72,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures over a set of cases (:mod:`perfmodel.compare.figures`), all [1]; NaN if no case determines the figure."""
+    """Figures over a set of cases (:mod:`perfmodel.compare.figures`), all [1]. A figure without cases is NaN."""
 
     cases: int  # that were measured
     withheld: int  # without a prediction
@@ -151,7 +151,7 @@ LEAST_CHOICES = 3  # to rank
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a model is usable to time (its errors are small enough) and to rank (its choices are good enough)."""
+    """Whether a model is usable to time (errors are small enough) and to rank (choices are good enough)."""
 
     to_time: bool
     to_rank: bool

@@ -88,18 +88,18 @@ def evaluate(
     level: float | None = 0.9, options: FitOptions | None = None, protocols: Sequence[str] | None = None,
     folds: int | None = None, samples: Measurements | None = None,
 ) -> tuple[Evaluation, ...]:  # fmt: skip
-    """Judge a family by some protocols; return one evaluation for each, in their order.
+    """Judge a family by some protocols. Return one evaluation for each, in the order of the protocols.
 
     Parameters
     ----------
     measured, tests, samples
-        Measurement kernels and test kernels on one device, and random samples, which intervals and fitted facts use.
+        Measurement kernels and test kernels on one device, and random samples for intervals and fitted facts.
     level
         Probability of the intervals. None computes no intervals, which saves one fit for each group.
     protocols
-        Which of :data:`PROTOCOLS`; by default A, B and sizes, and without tests groups, kernels and variants.
+        Some of :data:`PROTOCOLS`, by default A, B and sizes. Without tests they are groups, kernels and variants.
     folds
-        Number of folds of the protocols groups, kernels and variants: by default 8; with tests, one for each group.
+        Number of folds of the protocols groups, kernels and variants. The default is 8, and with tests one per group.
     """
     folds = folds or folds_of(tests)
     fits = FamilyFits(measured, find_family(family), options or FitOptions(), tests, folds, samples=samples)
@@ -107,14 +107,14 @@ def evaluate(
 
 
 def folds_of(tests: Measurements | None) -> int | None:
-    """Return the default number of folds: with test kernels one for each group."""
+    """Return the default number of folds. With test kernels it is one for each group."""
     return FOLDS if tests is None else None
 
 
 def evaluate_fits(
     fits: FamilyFits, level: float | None, protocols: Sequence[str] | None = None
 ) -> tuple[Evaluation, ...]:
-    """Return an evaluation for each protocol; see :func:`evaluate`."""
+    """Return an evaluation for each protocol, as :func:`evaluate` does."""
     if protocols is None:
         protocols = RECORDED if fits.tests is None else UNASKED
     scores: dict[str, Conformal] = {}
@@ -175,7 +175,7 @@ def _labels(rows: tuple[Measurement, ...], protocol: str) -> Sequence[Hashable]:
 
 
 def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:
-    """Return the rank of each row's size (the product of parameters) in its variant; None for a single size."""
+    """Return the rank of each row's size (the product of parameters) in its variant. A single size has None."""
     sizes: dict[str, set[tuple[int, str]]] = {}
     labelled = [(f"{row.kernel} {values_text(row.variant)}", volume(row.parameters)) for row in rows]
     for kernel, size in labelled:

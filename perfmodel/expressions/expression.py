@@ -65,7 +65,7 @@ class Expression(FrozenValue):
         return result
 
     def slopes(self, features: Mapping[str, Any], weights: Sequence[float]) -> tuple[Any, ...]:
-        """Return the derivatives by each weight: floats if all features are numbers (much quicker), else arrays."""
+        """Return the derivatives by each weight: floats if all features are numbers (quicker), otherwise arrays."""
         given = [features.get(name, 0.0) for name in self.features]
         if not _any_array(given):
             return tuple(self._compiled(True, True)(given, weights))

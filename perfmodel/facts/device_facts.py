@@ -164,9 +164,9 @@ def differences(known: DeviceFacts, used: DeviceFacts) -> tuple[str, ...]:
 def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
     """Return, by key, values for facts that a device lacks and that neither a device nor a kernel gives.
 
-    ``max_groups_per_unit`` is 1 on a CPU and :data:`GROUPS_OF_A_GPU` on a GPU. ``max_items_per_unit`` is the number of
-    work-items of the largest work-group, on a GPU times :data:`ITEMS_OVER_GROUP`. A device without ``device_type`` gets
-    no facts.
+    ``max_groups_per_unit`` is 1 on a CPU, and otherwise :data:`GROUPS_OF_A_GPU`. ``max_items_per_unit`` is the number
+    of work-items of the largest work-group, except on a CPU times :data:`ITEMS_OVER_GROUP`. A device without
+    ``device_type`` gets no facts.
     """
     known = dict(facts.facts)
     if "device_type" not in known:

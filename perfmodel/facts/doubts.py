@@ -180,7 +180,9 @@ class _Witness:
 def contradictions(facts: DeviceFacts) -> tuple[ContradictingFacts, ...]:
     """Return the contradictions between facts of a device. A fact that the user wrote is not doubted.
 
-    The function makes these comparisons:
+    - Probes of caches, pages and vector lanes are compared with the values of the system.
+    - The measured peak of operations is compared with the bound from units, lanes and clock.
+    - The measured bandwidth is compared with the lower bound from one load at a time.
     """
     return tuple(_contradictions(facts))
 

@@ -199,9 +199,9 @@ class Guide(FrozenValue):
         return predicted_to_be_fast
 
     def strategy(self) -> Any:
-        """Return a ``strategy=...`` that runs the configurations predicted fastest first; needs Kernel Tuner.
+        """Return a ``strategy=...`` that runs the configurations predicted fastest first. Kernel Tuner is needed.
 
-        ``strategy_options={"max_fevals": ...}`` or ``{"time_limit": ...}`` end it.
+        ``strategy_options={"max_fevals": ...}`` or ``{"time_limit": ...}`` end the search.
         """
         try:
             from kernel_tuner.strategies.wrapper import OptAlgWrapper

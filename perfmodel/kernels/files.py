@@ -83,7 +83,7 @@ class KernelFile(FrozenValue):
 
 
 def built(name: str, variant: Any) -> TranslationUnit | KernelCounts:
-    """Return the translation unit of a variant, or its counts; a TrialError if its function returns something else."""
+    """Return the translation unit of a variant, or its counts. Raise TrialError if its function returns neither."""
     if isinstance(variant, KernelCounts):
         return variant
     from loopy import TranslationUnit

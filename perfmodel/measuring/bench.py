@@ -1,6 +1,4 @@
-"""An opened device on which variants are compiled, checked and timed.
-The module also makes visits and their records.
-"""
+"""An opened device on which variants are compiled, checked and timed, in visits with records."""
 
 from __future__ import annotations
 

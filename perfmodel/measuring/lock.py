@@ -125,7 +125,7 @@ class LoadWatch:
         self.cores: float | None = None  # used by other processes at the last look
 
     def look(self) -> float | None:
-        """Return how many cores other processes used since the last look; the same number if that was just before."""
+        """Return how many cores other processes used since the last look. A look just after repeats this number."""
         now = reading()
         if now.at_s - self._last.at_s < WINDOW_S:
             return self.cores

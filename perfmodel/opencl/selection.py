@@ -13,7 +13,7 @@ from perfmodel.opencl.health import Health, broken, check
 def find(selector: str | None = None) -> Device:
     """Return a device that works. Without one, raise NoDeviceError, UnknownNameError or BrokenDeviceError.
 
-    `selector` is an index, a slug or a name. Otherwise it is a part of a platform's name, or of a slug or name, in
+    `selector` is an index, a slug or a name. Otherwise it is a part of a platform's name, or else of a slug or name, in
     upper or lower case. Of several equally good matches, the first that works is taken. The default is PoCL, or else
     the first that works.
     """

@@ -1,4 +1,4 @@
-"""Tables and pictures of predictions, evaluations and analyses; nothing is computed here."""
+"""Tables and pictures of predictions, evaluations and analyses. Nothing is computed here."""
 
 import lazy_loader
 

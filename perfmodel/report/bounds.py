@@ -71,7 +71,7 @@ def benefit_lines(benefits: Benefits) -> tuple[str, ...]:
 def bound_texts(
     family: Family, kernel: KernelTerms, point: KernelPoint | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what bounds a kernel, and what to try; the verdict of work and depth only if it agrees with the model."""
+    """Return what bounds a kernel, and what to try. A work-depth verdict that contradicts the model is left out."""
     bounds, advice, balance = [], [], kernel.bounds.balance
     if kernel.terms:
         label, share = term_label(family, kernel.bound_by), percent(kernel.terms[0].share)

@@ -62,7 +62,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Grid:
-    """A map of relative errors: a row for each family, a column for each kernel; the best of each column is bold."""
+    """A map of relative errors, with a row for each family and a column for each kernel. Best errors are bold."""
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
@@ -71,7 +71,7 @@ class Grid:
     highlighted: str = ""  # a row
 
     def best(self, column: int) -> float:
-        """Return the smallest error of a column; NaN without one."""
+        """Return the smallest error of a column, or NaN without an error."""
         return min((row[column] for row in self.values if math.isfinite(row[column])), default=math.nan)
 
 
@@ -86,7 +86,7 @@ def empty_figure(width: float, height: float) -> Figure:
 
 
 def figure_bytes(figure: Figure, form: str = "png", dpi: int = 130, formulas: bool = False) -> bytes:
-    """Return a figure as the content of a ``png`` or ``svg`` file; dollar signs are text unless `formulas` is true."""
+    """Return a figure as a ``png`` or ``svg`` file. Unless `formulas` is true, dollar signs are text."""
     if not formulas:
         show_literally(figure)
     stream = BytesIO()
@@ -114,7 +114,7 @@ def check_format(path: str | Path | None, formats: Sequence[str] = (".png", ".sv
 
 
 def write_figure(figure: Figure, path: str | Path, dpi: int = 130, formulas: bool = False) -> None:
-    """Write a figure as SVG if the name ends in ``.svg``, otherwise as PNG; `formulas` as in :func:`figure_bytes`."""
+    """Write a figure as SVG if the name ends in ``.svg``, otherwise as PNG. See :func:`figure_bytes` for `formulas`."""
     write_whole(path, figure_bytes(figure, "svg" if Path(path).suffix == ".svg" else "png", dpi, formulas))
 
 
@@ -128,7 +128,7 @@ def axes_or_new(axes: Axes | None, width: float, height: float) -> Axes:
 
 
 def legend_beside(axes: Axes, title: str = "") -> None:
-    """Draw the legend to the right of the axes, and make room for it; inside of axes that were placed by hand."""
+    """Draw the legend to the right of the axes, and make room for it. If axes were placed by hand, draw it inside."""
     look = {"fontsize": "small", "title": title or None, "title_fontsize": "small", "alignment": "left"}
     if axes.get_subplotspec() is None:
         axes.legend(loc="best", framealpha=0.9, **look)
@@ -178,7 +178,7 @@ def style(index: int) -> tuple[str, str]:
 
 
 def ink(red: float, green: float, blue: float) -> str:
-    """Return the colour of text on a background with parts from 0 to 1: black or white, by the contrast of WCAG 2."""
+    """Return the colour of text on a background with parts from 0 to 1: black or white, by WCAG 2 contrast."""
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (red, green, blue)]
     luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
     return "black" if (luminance + 0.05) ** 2 > 1.05 * 0.05 else "white"
@@ -226,7 +226,7 @@ def _draw_series(axes: Axes, one: Series) -> None:
 
 
 def draw_grid(axes: Axes, grid: Grid, columns: bool = True) -> Axes:
-    """Draw a map of errors, with the best of each column bold; `columns`: whether their names are written."""
+    """Draw a map of errors, with the best of each column bold. If `columns`, write the names of the columns."""
     from matplotlib import colormaps
     from matplotlib.colors import LogNorm
 

@@ -88,7 +88,7 @@ def predictions_csv(evaluations: Sequence[Evaluation]) -> str:
 
 
 def document(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Return models, weights and evaluations for JSON; NaN and infinity become null."""
+    """Return models, weights and evaluations for JSON. NaN and infinity become null."""
     models = []
     for family in judged:
         model, errors = family.model, family.model.standard_errors

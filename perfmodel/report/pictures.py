@@ -93,7 +93,7 @@ BOUNDS = {"compute": ("blue", "o"), "memory": ("orange", "s"), "local": ("green"
 def roofline(
     points: Sequence[KernelPoint], roofs: Mapping[str, float], by_kernel: bool = True, predicted: bool = False
 ) -> Picture | None:
-    """Describe kernels below the roofs of their device, by kernel or by lowest roof; None if there is none to draw.
+    """Describe kernels below the roofs of their device, by kernel or by lowest roof. Without a kernel return None.
 
     An open marker is the attainable rate at the kernel's intensity (Eq. 4.31 of Kim et al. 2012).
     """
@@ -171,7 +171,7 @@ MOST_VARIANTS = 40
 
 
 def ranking(ranked: Ranking, level: float) -> Picture | None:
-    """Describe predicted times with their intervals, the fastest at the top; None if no time is above zero."""
+    """Describe predicted times with their intervals, the fastest at the top. If no time is above zero, return None."""
     known = [variant for variant in ranked if variant.seconds > 0 and math.isfinite(variant.seconds)]
     shown = known[:MOST_VARIANTS][::-1]
     if not shown:
@@ -208,7 +208,7 @@ def _variant_text(variant: RankedVariant, level: float) -> str:
 
 
 def families_figure(devices: Sequence[Sequence[Contender]]) -> Figure:
-    """Return maps of errors as a matplotlib figure: a column for each device, a row for each protocol."""
+    """Return maps of errors as a matplotlib figure, with a column for each device and a row for each protocol."""
     judged = [[family for family in contenders if family.evaluations] for contenders in devices]
     common = all(set(COMPARED) <= set(contenders[0].protocols) for contenders in judged)
     protocols = COMPARED if common else judged[0][0].protocols[:1]

@@ -1,4 +1,4 @@
-"""Pictures for notebooks: each function draws on axes of matplotlib, by default of a new figure, and returns them."""
+"""Pictures for notebooks. Each function draws on axes of matplotlib, by default of a new figure, and returns these."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def plot_predicted_vs_measured(
     """Draw predicted against measured times on logarithmic axes, of an evaluation or of ``compare``'s result.
 
     Each kernel has its geometric-mean relative error in the legend. Dotted lines are at a factor of two. Predictions
-    that are withheld or not above zero are not drawn; the legend has their number.
+    that are withheld or not above zero are not drawn, but the legend has their number.
     """
     if isinstance(rows, Evaluation):
         rows = rows.rows
@@ -39,9 +39,9 @@ def plot_roofline(
 ) -> Axes:  # fmt: skip
     """Draw measured kernels below the roofs of their device.
 
-    A filled marker is a measured rate, an open one the attainable rate at that intensity (Eq. 4.31 of Kim et al. 2012).
+    A filled marker is a measured rate, and an open marker is the attainable rate (Eq. 4.31 of Kim et al. 2012).
     `measured` are measurements, each variant of which is drawn at its largest size, or points
-    (:func:`perfmodel.analyses.roofline.roofline_points`). `facts` have the device's roofs; by default those of the
+    (:func:`perfmodel.analyses.roofline.roofline_points`). `facts` have the device's roofs, by default those of the
     measurements (:func:`perfmodel.fitting.device_folder.measured_folder` derives roofs from measurement kernels).
     """
     if isinstance(measured, Measurements):
@@ -59,10 +59,11 @@ def plot_roofline(
 def plot_families(
     contenders: Sequence[Contender], ax: Axes | None = None, *, protocol: str = "B", title: str = ""
 ) -> Axes:
-    """Draw the errors of model families as a map: families down, test kernels across, the best of each column bold.
+    """Draw the errors of model families as a map, with families down and test kernels across. Best errors are bold.
 
-    Yellow is a small error, dark violet a large one. The families are of one device, on the same cases; those without a
-    fit are left out. They must have results for the protocol (:data:`perfmodel.compare.PROTOCOLS`).
+    A small error is yellow, and a large error is dark violet. The families are of one device, on the same cases.
+    Families without a fit are left out. All families must have results for the protocol
+    (:data:`perfmodel.compare.PROTOCOLS`).
     """
     judged = [family for family in contenders if family.evaluations]
     devices = sorted({family.device for family in judged})
@@ -84,10 +85,11 @@ def plot_sizes(
 ) -> Axes:  # fmt: skip
     """Draw predicted times against a size parameter, and mark the sizes at which another variant becomes the fastest.
 
-    `predictions` is a prediction at an array of sizes, or several by the name of the variant; up to three have their
-    intervals drawn as bands. `parameter` is across; by default the one that varies. `measured` has sizes and times [s]
-    by the name of a variant, drawn as markers. `leads` has the fastest variant by ranges of sizes
-    (:func:`perfmodel.predicting.crossovers.leads_of`); by default it is found at the sizes that all predictions have.
+    `predictions` is a prediction at an array of sizes, or several predictions by the name of the variant. Up to three
+    predictions have their intervals drawn as bands. `parameter` is across, by default the parameter that varies.
+    `measured` has sizes and times [s] by the name of a variant, drawn as markers. `leads` has the fastest variant by
+    ranges of sizes (:func:`perfmodel.predicting.crossovers.leads_of`), by default at the common sizes of all
+    predictions.
     """
     named = {predictions.kernel: predictions} if isinstance(predictions, Prediction) else predictions
     panel = sizes.panel_of_predictions(named, parameter, leads)
@@ -107,11 +109,11 @@ def plot_terms(
     predictions: Prediction | Mapping[str, Prediction] | Sequence[Prediction | RankedVariant], ax: Axes | None = None,
     *, most: int = len(FILLS), title: str = "",
 ) -> Axes:  # fmt: skip
-    """Draw the share of each term in predicted times, one bar for each time, which is written behind it.
+    """Draw the share of each term in predicted times. Each time has a bar, and is written behind the bar.
 
-    Terms that add up to the time are stacked, negative ones to the left of zero. Terms that overlap are separate bars.
-    A prediction at an array of sizes has a bar for each size. Of more than `most` terms the smaller ones are summed, or
-    left out if they overlap.
+    Terms that add up to the time are stacked, with negative terms to the left of zero. Terms that overlap are separate
+    bars. A prediction at an array of sizes has a bar for each size. If there are more than `most` terms, the smaller
+    terms are summed, or left out if terms overlap.
     """
     bars = bars_of(predictions)
     stacked = all(at.adds_up for _, at in bars)
@@ -137,7 +139,7 @@ def plot_terms(
 
 
 def bars_of(given: Any) -> list[tuple[str, Prediction]]:
-    """Return each predicted time with its label; raise OptionError if there is none, or one is not above zero."""
+    """Return each predicted time with its label. Raise OptionError without a time, or if one is not above zero."""
     if isinstance(given, Prediction):
         given = [given]
     if not isinstance(given, Mapping):
@@ -162,7 +164,7 @@ def bars_of(given: Any) -> list[tuple[str, Prediction]]:
 def _stack(
     axes: Axes, bars: Sequence[Mapping[str, float]], shown: Sequence[str], rest: Sequence[str]
 ) -> tuple[float, float, list[float]]:
-    """Draw stacked shares [%]; return the lowest and the highest end, and the places for the times."""
+    """Draw stacked shares [%]. Return the lowest and the highest end, and the places for the times."""
     from matplotlib.colors import to_rgb
 
     parts = [([name], name, FILLS[index % len(FILLS)]) for index, name in enumerate(shown)]

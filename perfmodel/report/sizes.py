@@ -33,7 +33,7 @@ ADVICE = "predict at an array of sizes, as in model.predict(counts, n=2 ** numpy
 
 @dataclass(frozen=True)
 class Panel:
-    """The predictions that are drawn on one pair of axes; they differ in one size only."""
+    """The predictions that are drawn on one pair of axes. They differ in one size only."""
 
     name: str  # the size across
     points: tuple[Ranking, ...]  # in ascending order of that size
@@ -42,7 +42,7 @@ class Panel:
 
 
 def varying(points: Sequence[Mapping[str, int]]) -> tuple[str, ...]:
-    """Return the names of sizes with more than one value; the name with the most values is first."""
+    """Return the names of sizes with more than one value. The name with the most values is first."""
     values = {name: len({point[name] for point in points}) for name in points[0]}
     return tuple(sorted((name for name, count in values.items() if count > 1), key=lambda name: -values[name]))
 
@@ -58,7 +58,7 @@ def combinations(points: Sequence[Mapping[str, int]]) -> list[list[int]]:
 
 
 def panels_of(rankings: Sequence[Ranking], leads: Callable[[Sequence[Ranking], str], tuple[Lead, ...]]) -> list[Panel]:
-    """Return a panel for each combination of the other sizes; `leads` finds the fastest variant by ranges."""
+    """Return a panel for each combination of the other sizes. The function `leads` finds fastest variants by ranges."""
     points = [ranking.sizes for ranking in rankings]
     across = varying(points)[0]
     panels = []
@@ -72,7 +72,7 @@ def panels_of(rankings: Sequence[Ranking], leads: Callable[[Sequence[Ranking], s
 
 
 def panel_of_predictions(named: Mapping[str, Prediction], parameter: str, leads: Sequence[Lead] | None) -> Panel:
-    """Return predictions over the parameter that varies; by default leads are found at their common sizes."""
+    """Return predictions over the parameter that varies. By default leads are found at the common sizes."""
     if not named:
         raise OptionError("no prediction was given", ADVICE)
     across = _parameter_across(named, parameter)
@@ -126,7 +126,7 @@ def picture_sweep(panels: Sequence[Panel], path: str | Path, title: str) -> None
 
 
 def sweep_figure(panels: Sequence[Panel], title: str) -> Figure:
-    """Return predicted times against sizes in panels; dotted lines show where another variant becomes fastest."""
+    """Return predicted times against sizes in panels. Dotted lines show where another variant becomes fastest."""
     figure = drawing.empty_figure(max(6.4, 4.2 * len(panels) + 1.8), 4.4)
     last_first = [*(panel.points[-1] for panel in panels), *(point for panel in panels for point in panel.points)]
     names = tuple(dict.fromkeys(variant.name for point in last_first for variant in point))
@@ -143,7 +143,7 @@ def sweep_figure(panels: Sequence[Panel], title: str) -> Figure:
 
 
 def draw_panel(axes: Axes, panel: Panel, names: Sequence[str], measured: Mapping[str, Times] | None = None) -> None:
-    """Draw a panel; the index of a variant in `names` gives its colour and marker."""
+    """Draw a panel. The index of a variant in `names` gives its colour and marker."""
     series = [one for index, name in enumerate(names) if len((one := _series(panel, index, name)).x)]
     for one in list(series):
         if measured and one.label in measured:

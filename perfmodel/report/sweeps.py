@@ -38,7 +38,7 @@ def ranking_text(
 
 
 def ties_text(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> str:
-    """Return which variants tie, and how many must be measured to find the fastest; empty for one variant."""
+    """Return which variants tie, and how many must run to find the fastest. For one variant the text is empty."""
     if len(ranked) < 2:
         return ""
     if scatter is None or ranked[0].fastest is None:
@@ -55,7 +55,7 @@ def ties_text(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: f
 
 
 def ties_document(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float) -> dict[str, Any] | None:
-    """Return the ties and the variants to measure for JSON; None if ties are not known."""
+    """Return the ties and the variants to measure for JSON, or None if ties are not known."""
     if scatter is None or not ranked or ranked[0].fastest is None:
         return None
     return {
@@ -72,7 +72,7 @@ Ties: TypeAlias = Mapping[int, Sequence[str]]
 
 
 def leads_lines(leads: Sequence[Lead], parameter: str, tied: Ties) -> list[str]:
-    """Return a line for each lead; neighbouring leads share a line if their variants tie at all ends."""
+    """Return a line for each lead. Neighbouring leads share a line if their variants tie at all ends."""
     lines, index = [], 0
     while index < len(leads):
         end = index + 1
@@ -104,7 +104,7 @@ def _lead_text(leads: Sequence[Lead], parameter: str, tied: Ties) -> str:
 
 
 def left_out_lines(errors: Mapping[str, object]) -> list[str]:
-    """Return a line for each reason why variants were left out; texts that differ only in numbers are one reason.
+    """Return a line for each reason why variants were left out. Texts that differ only in numbers are one reason.
 
     >>> left_out_lines({"tile=8": "needs 99 B", "tile=16": "needs 396 B", "wide": "cannot be built"})
     ['2 variants are left out (tile=8 and tile=16): needs 99 B', 'wide: cannot be built']
@@ -117,7 +117,7 @@ def left_out_lines(errors: Mapping[str, object]) -> list[str]:
 
 
 def noted_lines(notes: Iterable[tuple[str, object]], every: int) -> list[str]:
-    """Return a line for each note on variants; texts that differ only in numbers are merged, but not if names differ.
+    """Return a line for each note on variants. Texts are merged if they differ only in numbers, but not in names.
 
     If a note is on all variants (`every` is their number), no names are written.
 
@@ -167,7 +167,7 @@ def sweep_table(
 ) -> Table:
     """Return a record for each size and variant: time, interval, rank, ties, rates and the seconds of each term.
 
-    A variant without a prediction has a record with its problem; a `withheld` one has one record for all sizes.
+    A variant without a prediction has a record with the problem. A `withheld` variant has one record for all sizes.
     """
     names = tuple(points[0].sizes)
     terms = dict.fromkeys(term for point in points for variant in point for term in variant.terms)
@@ -227,7 +227,7 @@ def sweep_records(points: Sequence[Ranking], kernel_points: KernelPoints = ()) -
 
 
 def variant_document(variant: RankedVariant, point: KernelPoint | None = None) -> dict[str, Any]:
-    """Return the prediction of a variant for JSON, with its rates if they are known; infinite bounds become null."""
+    """Return the prediction of a variant for JSON, with its rates if known. Infinite bounds become null."""
     taken = [caution.document() for caution in variant.cautions if isinstance(caution, FromRelative)]
     terms = {term: {"seconds": seconds, "share": share} for term, seconds, share in shares(variant)}
     return {

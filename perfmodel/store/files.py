@@ -111,8 +111,8 @@ def other_device(path: Path | str, holds: str, given: str) -> StoreError:
 def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:
     """Make the store's folder and its empty file, so that a store that cannot be written is reported early.
 
-    With `facts`, the store belongs to that device. The function then writes ``device.json`` if facts changed. Raise
-    OutputError, or StoreError if the store belongs to another device or a newer version of perfmodel wrote it.
+    With `facts`, the store belongs to that device. The function writes ``device.json`` if facts are new or changed.
+    Raise OutputError, or StoreError if the store belongs to another device or a newer version of perfmodel wrote it.
     """
     rows_path, _ = paths(path)
     with opened(rows_path):

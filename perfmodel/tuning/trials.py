@@ -167,7 +167,7 @@ class Trials:
         return {"subgroup_size": self.bench.fact("subgroup_size"), "statistics": self._statistics}
 
     def recall(self, row: Measurement) -> bool:
-        """Use an earlier record as a visit if device, sizes, and code or counts are equal. Return whether it is."""
+        """Use an earlier record as a visit if device, sizes, and code or counts are equal. Return whether they are."""
         name = str(row.variant.get("variant"))
         if name not in self.variants or canonical(row.parameters) != canonical(self.sizes):
             return False

@@ -32,7 +32,7 @@ class LegendKey(NamedTuple):
 
 
 def term_keys(family: Family, kernels: Iterable[KernelTerms]) -> Mapping[str, LegendKey]:
-    """Return the colour and the label of each term with a bar, the largest first; small terms may share a colour."""
+    """Return the colour and the label of each term with a bar, the largest first. Small terms may share a colour."""
     totals: dict[str, float] = {}
     for kernel in kernels:
         for share in _shown(kernel):
@@ -126,7 +126,7 @@ def times_text(data: ReportData) -> str:
 
 
 def advisers_text(data: ReportData) -> str:
-    """Return the errors of the models that give advice; empty if they are not known."""
+    """Return the errors of the models that give advice. Without known errors the text is empty."""
     known = {line.name: line.figures.error for line in data.families if line.figures is not None}
     models = dict.fromkeys((data.family.name, balance.FAMILY, benefits.FAMILY))
     errors = [f"{name.replace('_', ' ')} {percent(known[name])}" for name in models if name in known]

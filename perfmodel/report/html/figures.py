@@ -1,4 +1,4 @@
-"""The plotly back end: pictures of :mod:`perfmodel.report.pictures` as figures; texts of a user are escaped."""
+"""The plotly back end: pictures of :mod:`perfmodel.report.pictures` as figures. Texts of a user are escaped."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOTE = " The table below holds the numbers."
 
 
 def plot(name: str, picture: Picture | None) -> Plot | None:
-    """Return a picture for the page; None for None."""
+    """Return a picture for the page, or None for None."""
     if picture is None:
         return None
     names = picture.y.names
@@ -47,7 +47,7 @@ def plot(name: str, picture: Picture | None) -> Plot | None:
 
 
 def grid_plot(name: str, grid: Grid | None) -> Plot | None:
-    """Return a map of errors for the page, with the first row at the top; None for None."""
+    """Return a map of errors for the page, with the first row at the top, or None for None."""
     if grid is None:
         return None
     low, high = map(math.log10, RANGE)

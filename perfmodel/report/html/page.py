@@ -31,7 +31,7 @@ MOST_POINTS = 2000  # of a plot, which keeps the file small
 
 
 def contents(data: ReportData, made: Mapping[str, str]) -> SimpleNamespace:
-    """Return the tables, plots, cards and texts for the templates of the tabs; `made` are lines of the last tab."""
+    """Return the tables, plots, cards and texts for the templates of the tabs. The last tab has the lines `made`."""
     drawn = {(point.kernel, point.form): point for point in data.points}
     own_drawn = {point.kernel: point for point in data.own_points}
     family = data.family
@@ -86,7 +86,7 @@ SHADES = ("blue", "vermilion", "green", "purple", "orange", "sky", "yellow")
 
 
 def report_page(data: ReportData, made: Mapping[str, str]) -> str:
-    """Return the report as the text of an HTML file; raise MissingExtraError if jinja2 or plotly is not installed.
+    """Return the report as the text of an HTML file. Without jinja2 or plotly, raise MissingExtraError.
 
     Its content security policy forbids all requests, and allows only its own scripts by their SHA-256. Texts of
     kernels, devices and files are escaped. `made` has the time, the versions and the command for the last tab.
@@ -119,7 +119,7 @@ def policy(scripts: tuple[str, ...]) -> str:
 
 
 def json_text(value: Any) -> str:
-    """Return JSON for an HTML script element: no character begins a tag."""
+    """Return JSON for an HTML script element, in which no character begins a tag."""
     text = documents.json_text(value, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

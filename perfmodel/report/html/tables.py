@@ -20,7 +20,7 @@ Row = TypeVar("Row")
 
 
 class TableCell(NamedTuple):
-    """A cell of a table: a text, and below it a smaller one; `code` is a name that the program uses."""
+    """A cell of a table: a text, and below it a smaller text. `code` is a name that the program uses."""
 
     text: str
     small: str = ""
@@ -56,7 +56,7 @@ GIVEN = "Given by data sheets and by users"
 
 
 def comparisons_table(rows: Sequence[Comparison], caption: str) -> PageTable:
-    """Return a row for each case with its times; if there are too many, only the cases with the largest errors."""
+    """Return a row for each case with its times. Of too many cases, keep only those with the largest errors."""
     kept = worst(rows, [row.relative_error for row in rows], MOST_ROWS)
     cells = [
         (TableCell(row.kernel, small=_join(row.form, row.sizes)), *time_cells(row), interval_text(row.interval))
@@ -67,13 +67,13 @@ def comparisons_table(rows: Sequence[Comparison], caption: str) -> PageTable:
 
 
 def worst(rows: Sequence[Row], errors: Sequence[float | None], most: int) -> Sequence[Row]:
-    """Return the rows with the largest errors, in their order; rows without an error first."""
+    """Return the rows with the largest errors, in their order. Rows without an error come first."""
     known = [math.inf if error is None else error for error in errors]
     return [rows[index] for index in sorted(sorted(range(len(rows)), key=lambda index: -known[index])[:most])]
 
 
 def left_out(count: int, what: str) -> str:
-    """Return a sentence on the number of rows left out; empty for 0."""
+    """Return a sentence on the number of rows left out, or an empty text for 0."""
     return f"{count} {what} with smaller errors are left out, which keeps this file small." if count else ""
 
 
@@ -87,7 +87,7 @@ def unmeasured_table(data: ReportData) -> PageTable:
 
 
 def fact_tables(facts: Sequence[FactLine]) -> tuple[PageTable, ...]:
-    """Return the facts in a table for each kind of source, the measured ones first."""
+    """Return the facts in a table for each kind of source. Measured facts come first."""
     parts: dict[str, list[FactLine]] = {_SOURCES[0][0]: [], GIVEN: [], **{caption: [] for caption, _ in _SOURCES[1:]}}
     for fact in facts:
         parts[next((name for name, starts in _SOURCES if fact.source.startswith(starts)), GIVEN)].append(fact)
@@ -102,7 +102,7 @@ def fact_tables(facts: Sequence[FactLine]) -> tuple[PageTable, ...]:
 
 
 def weights_table(weights: Sequence[WeightLine], level: float) -> PageTable:
-    """Return each weight in words with its interval: the largest costs first, zero costs last."""
+    """Return each weight in words with its interval. The largest costs come first, and zero costs last."""
     rows = []
     for line in sorted(weights, key=lambda line: (not line.unit.startswith("s"), -line.value)):
         interval = interval_text(line.interval)
@@ -129,7 +129,7 @@ def families_table(families: Sequence[FamilyLine], chosen: str) -> PageTable:
 
 
 def ranking_table(ranking: Ranking) -> PageTable:
-    """Return a row for each variant, the one predicted fastest first; with ties, where they are known."""
+    """Return a row for each variant, the one predicted fastest first. Rows have ties if ties are known."""
     columns, *rows = ranking.table
     longer = {"seconds": "predicted", "fastest": "is the fastest with"}
     head = tuple(longer.get(column, column) for column in columns)
