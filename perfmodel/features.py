@@ -3,9 +3,9 @@ r"""Features: numbers for one kernel at given sizes, each with a name, a unit an
 A *feature* is a sum of counts. The counts are found once for each kernel. Only accesses whose stride class depends on
 the sizes are classified at each evaluation.
 
-The class depends on the lane stride :math:`s` in units of the access size, and on :math:`m = \min(s, 4)`. It also
-depends on the utilisation :math:`u = |F| / |F_{filled}|`: distinct cells accessed, over the same cells plus the gaps of
-the stride. The class is
+The class depends on the lane stride :math:`s` in units of the access size, on :math:`m = \min(s, 4)`, and on the
+utilisation :math:`u = |F| / |F_{filled}|`: distinct cells accessed, over the same cells plus the gaps of the stride.
+The class is
 
 - ``uniform`` for :math:`s = 0` and ``stride1`` for :math:`s = 1`, whatever :math:`u` is;
 - ``stride<s>_<q>of<m>``, or ``strideN_<q>of4`` for :math:`s > 4`, with :math:`q = \lceil u m \rceil` clipped to

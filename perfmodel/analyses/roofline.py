@@ -1,7 +1,7 @@
 r"""Measured kernels below the roofs of their device: Kim et al. (2012), figure 4.8 and Eq. 4.31.
 
-The roof of a kernel is the largest of three times: to compute, to move data in global memory, and to move data in local
-memory. Each time is at the device's measured peak. Caches of size C keep at most C bytes from one run to the next:
+The roof of a kernel is the largest of three times: to compute, to move global data, and to move local data. Each time
+is at the device's measured peak. Caches of size C keep at most C bytes from one run to the next:
 
 .. math:: T_{memory} = \max\big((Q - C)/B,\; Q/B_{cache}\big)
 
@@ -176,7 +176,7 @@ def points_at(
 
 
 def _coordinates(case: Case, roofs: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
-    """Return operations, bytes, the least time [s; NaN if a roof is unknown], and the lowest roof in :data:`BOUNDS`."""
+    """Return operations, bytes, the least time [s], and the lowest roof in :data:`BOUNDS`, or NaN without a roof."""
     single, double = float_operations(case)
     times = np.stack(np.broadcast_arrays(
         _time(single, roofs.get(PEAKS[0])) + _time(double, roofs.get(PEAKS[1])),

@@ -136,7 +136,6 @@ def exercising(
 
 
 def _in_order(quantity: str, library: Iterable[KernelClass]) -> list[tuple[bool, KernelClass, Variant]]:
-    """Return the variants of all classes, most promising first, each with whether :data:`HINTS` names it."""
     start = max((start for start in HINTS if quantity.startswith(start)), key=len, default="")
     hints, bits = HINTS.get(start, ()), quantity.rpartition("_")[2]
 

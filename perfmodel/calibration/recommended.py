@@ -117,7 +117,6 @@ def recommended(rivals: Iterable[fitting.FamilyFits]) -> str:
 
 
 def _errors(fits: fitting.FamilyFits) -> np.ndarray:
-    """Return the error of log time of each row, by a fit without its group, or NaN if withheld. Samples come last."""
     judged = np.concatenate([fits.seen, fits.sampled])
     return fitting.log_errors(fits.predict_without_group(judged).of(judged), fits.refits.table.times[judged])
 

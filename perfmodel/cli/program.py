@@ -109,7 +109,6 @@ def _function(name: str) -> Callable[..., None]:
 
 
 def _guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that prints an error of a user in one line and sets the status, instead of raising it."""
     called = flattened(command)
 
     @wraps(called)

@@ -84,7 +84,6 @@ def _folder_and_model(source: Path | None, family: str | None) -> tuple[Path, pr
 
 
 def _folder_with_rows() -> Path | None:
-    """Return the user's own folder of the device in use if the weights in use have no measured rows."""
     from perfmodel.store import paths
 
     folder = calibration.recommended.find_weights().folder

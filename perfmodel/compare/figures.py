@@ -12,9 +12,9 @@ measured variants of one kernel at the same sizes. ``regret`` is the measured ti
 the shortest measured time (geometric mean over choices). ``top1`` is the share of choices in which the variant
 predicted fastest is the fastest. ``tau`` is the mean of Kendall's tau-b between measured and predicted order. Among
 variants with equal predictions, one is chosen at random. On average, a random choice among :math:`n` variants has a tau
-of 0, the regret ``random_regret`` (the geometric mean of all measured times over the best one) and the top1
-``random_top1`` (the mean of :math:`1/n`). A model must be better than this. :func:`judge` decides from these figures
-whether a model is usable to predict times, to rank variants, or both.
+of 0. The regret of this choice is ``random_regret``, the geometric mean of all measured times over the best time. Its
+top1 is ``random_top1``, the mean of :math:`1/n`. A model must be better than a random choice. :func:`judge` decides
+from these figures whether a model is usable to predict times, to rank variants, or both.
 """
 
 from __future__ import annotations

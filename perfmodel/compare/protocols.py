@@ -137,7 +137,6 @@ def evaluate_fits(
 def _half_widths(
     fits: FamilyFits, rows: tuple[Measurement, ...], unseen: Unseen, scores: Mapping[str, Conformal], level: float
 ) -> Floats:
-    """Return half the width of each row's interval of log time, from the scores of the other groups only."""
     by_weight, groups = fits.by_weight(unseen), np.array([row.group for row in rows])
     widths = np.full(len(rows), np.nan)
     for group in sorted(set(groups)):

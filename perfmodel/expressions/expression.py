@@ -1,10 +1,10 @@
 r"""The language of formulas that compute seconds from features and weights.
 
 An expression is text: numbers, features, weights (names that begin with ``w_``), ``+ - * / **``, ``where(condition, a,
-b)`` (or ``a if condition else b``) and the functions of :data:`perfmodel.expressions.functions.FUNCTIONS`. It may use
-*parts*, which are named steps defined before it, and *sums*, :math:`\sum_f w_f f` over named features with a weight
-``w_`` + feature for each. :func:`parse` makes three checks. Every name must be known. The expression must be
-differentiable by every weight (``max`` and ``where`` have the derivative of the branch taken). By the ranges of its
+b)`` (or ``a if condition else b``) and the functions of :data:`perfmodel.expressions.functions.FUNCTIONS`. An
+expression may use *parts*, which are named steps defined earlier, and *sums*, :math:`\sum_f w_f f` over named features
+with a weight ``w_`` + feature for each. :func:`parse` makes three checks. Every name must be known. The expression must
+be differentiable by every weight (``max`` and ``where`` have the derivative of the branch taken). By the ranges of its
 pieces, the expression must not be negative if features and weights are not negative.
 """
 
@@ -122,8 +122,8 @@ def parse(
     Besides features, the expression may use the quantities in `names`, the steps in `parts`, and the `sums` of
     features. The text of a part may use earlier steps. `constants`, such as facts of a device, replace names or weights
     by numbers. A weight without `bounds` is not negative. Raise a FamilyError if the text, or the text of a part, is
-    not an expression, has an unknown name, is not differentiable by its weights, or can be negative. The text of the
-    error points to the characters at fault.
+    not an expression or has an unknown name. The same error is raised if it is not differentiable by its weights, or
+    can be negative. The text of the error points to the characters at fault.
 
     >>> expression = parse("smooth_max(w_add*op_float32_add, w_load*global_load_32_stride1, w_sharpness)")
     >>> expression.weights

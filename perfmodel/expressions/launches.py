@@ -1,4 +1,4 @@
-"""Expressions for one launch, summed over all launches; names of quantities of launch 2 end with ``@2``, and so on."""
+"""Expressions for one launch, summed over all launches. Names of quantities of launch 2 end with ``@2``, and so on."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class ContradictingFacts:
 
 
 def with_probed_facts(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> DeviceFacts:
-    """Return a device with the facts of its probes added; known facts under the same keys are kept.
+    """Return a device with the facts of its probes added. Known facts under the same keys are kept.
 
     If no probe finds the ways of a cache of known size, the number that the operating system reports is used.
     """

@@ -20,8 +20,8 @@ lockstep, a block with both kinds takes twice as long as a block with one kind.
 ``barrier_group_s`` is :math:`\alpha`, and ``barrier_s`` is :math:`\beta`.
 
 *Overlap*. The exponent p of :math:`T = (A^p + B^p)^{1/p}` is 1 for no overlap (the sum), and large for a full overlap
-(the maximum). A is the time of a kernel that only moves data, B of the same kernel with arithmetic on data in
-registers, and T of the kernel with both.
+(the maximum). A is the time of a kernel that only moves data. B is the time of the same kernel with arithmetic on data
+in registers. T is the time of the kernel with both.
 """
 
 from __future__ import annotations

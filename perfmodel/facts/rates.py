@@ -2,11 +2,11 @@ r"""The time of a device for one unit of work, from its facts alone. Weights of 
 
 A weight w of one device becomes :math:`w \, r'/r` on another, where r and r' are the times of the two devices for one
 unit. For example, an instruction that takes 1.3 issue slots on one device takes 1.3 slots on the other too. Rates *of a
-unit* are for quantities of the busiest compute unit. They assume that all units are busy, with equal shares of the
-bandwidth of caches and memory. The other rates are for quantities of the whole launch.
+unit* are for quantities of the busiest compute unit. Such rates assume that all units are busy, with equal shares of
+the bandwidth of caches and memory. The other rates are for quantities of the whole launch.
 
-If a device lacks a latency, a bandwidth of caches or the time of a launch, both devices are assumed to have the same
-latencies and cache bandwidths in clock cycles, and the same time of a launch.
+A device may lack a latency, a bandwidth of caches or the time of a launch. Both devices are then assumed to have the
+same latencies and cache bandwidths in clock cycles, and the same time of a launch.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def anchor_rows(rows: Sequence[Measurement], unseen: Unseen, carried: float = 1.
 
 
 def anchors_of(rows: Sequence[Measurement]) -> Rows:
-    """Return for each row the index of its anchor, the row with the smallest product of sizes; -1 for a single size."""
+    """Return the index of each row's anchor (the row with the smallest product of sizes), or -1 for a single size."""
     def text(values: Mapping[str, Any]) -> str:
         return repr(sorted(values.items()))
 

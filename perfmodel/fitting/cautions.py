@@ -94,7 +94,7 @@ class Measured(BaseModel):
     def far_outside(
         self, seconds: Any, weights: Mapping[str, float], values: Mapping[str, Any]
     ) -> Iterator[FarOutside]:
-        """Yield a caution for the time [s] and for each feature that is far outside; numbers or arrays of one shape."""
+        """Yield a caution for the time [s] and each feature far outside. Values are numbers, or arrays of one shape."""
         if far := _far("", seconds, self.seconds, seconds, 1.0):
             yield far
         limits_of = self.features.get

@@ -11,9 +11,9 @@ interval of a new prediction with scale :math:`\sigma` is :math:`[p e^{-q \sigma
 .. math:: \frac{1}{K} \sum_{k=1}^{K} \frac{1}{N_k} \sum_{i=1}^{N_k} \delta_{s_{ki}}
 
 over :math:`K` groups with :math:`N_k` rows each. If groups are exchangeable, and fits and scales are the same for every
-group, the coverage is at least :math:`(1 - \alpha) K/(K + 1)`, even if rows within a group depend on each other. With
-fewer than :math:`(1 - \alpha)/\alpha` groups the interval is unbounded. A prediction that is not positive has no score,
-and its interval is from zero to infinity.
+group, the coverage is at least :math:`(1 - \alpha) K/(K + 1)`. This holds even if rows within a group depend on each
+other. With fewer than :math:`(1 - \alpha)/\alpha` groups the interval is unbounded. A prediction that is not positive
+has no score, and its interval is from zero to infinity.
 
 Sources: Y. Lee, R. F. Barber, R. Willett, *Distribution-free inference with hierarchical data*, 2023; J. Lei et al.,
 *Distribution-free predictive inference for regression*, JASA 113 (2018), section 5.2; R. F. Barber et al., *Predictive

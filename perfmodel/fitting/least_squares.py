@@ -108,7 +108,6 @@ def _released(held: Floats, free: Floats, inverse: Floats) -> Floats:
 
 
 def _null_groups(null_space: Floats) -> Groups:
-    """Return the groups of columns that share a direction of the null space, a matrix of shape (n, k)."""
     linked = np.abs(null_space @ null_space.T) > 1e-8
     _, labels = connected_components(linked, directed=False)
     groups: dict[int, list[int]] = {}

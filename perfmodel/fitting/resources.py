@@ -51,8 +51,6 @@ class ResourceModel:
 
 @dataclass(frozen=True, eq=False)
 class _Columns(FrozenValue):
-    """A matrix, shape (n_rows, n), whose columns are grouped by resource once for many weights."""
-
     model: ResourceModel
     matrix: Floats
 
@@ -140,8 +138,6 @@ def _fit(model: ResourceModel, matrix: Floats, times: Floats, row_weights: Float
 
 @dataclass(frozen=True, eq=False)
 class _Problem(FrozenValue):
-    """The rows of a fit, with columns that are scaled to a maximum of 1."""
-
     model: ResourceModel
     matrix: Floats
     times: Floats

@@ -91,7 +91,7 @@ def relative_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> npt.ND
 
 
 def geometric_mean_error(errors: npt.ArrayLike) -> float:
-    """Return the geometric mean of relative errors, each at least 0.1 %; NaN without errors."""
+    """Return the geometric mean of relative errors, each at least 0.1 %, or NaN without errors."""
     floored = np.maximum(np.asarray(errors, dtype=np.float64), LEAST_ERROR)
     return float(np.exp(np.mean(np.log(floored)))) if floored.size else float("nan")
 

@@ -258,7 +258,6 @@ def _outcomes(
 
 
 def _checked(planned: _Planned, outcome: KernelCounts | PerfModelError) -> KernelCounts | PerfModelError:
-    """Return counts if the work-group and the sizes of the result fit them, or else the error that refuses them."""
     if isinstance(outcome, PerfModelError):
         return outcome
     sizes = planned.row.parameters

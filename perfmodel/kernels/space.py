@@ -31,9 +31,9 @@ MOST_KEPT = 10**6  # configurations that satisfy all restrictions: a gigabyte of
 class Space(FrozenValue):
     """All variants of a kernel that a function builds from parameters.
 
-    Raise a TuningError in these cases: the name of a parameter is not a string, a parameter has no values or one value
-    twice, there are more than :data:`MOST` configurations, a restriction has an unknown parameter, a restriction does
-    not return true or false, or no configuration satisfies all restrictions.
+    Raise a TuningError if the name of a parameter is not a string, or if a parameter has no values or one value twice.
+    The same error is raised if there are more than :data:`MOST` configurations, or if no configuration satisfies all
+    restrictions. A restriction must know its parameters and return true or false.
 
     >>> space = Space(build=print, values={"tile": (8, 16), "unroll": (1, 16)},
     ...               restrictions=[lambda tile, unroll: unroll <= tile])

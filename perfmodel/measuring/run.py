@@ -42,7 +42,7 @@ def measure(
     Parameters
     ----------
     kernel_classes
-        The classes to measure; the campaign may select some of them by tag.
+        The classes to measure. The campaign may select some of these by tag.
     device
         The device, or an index, name or platform (:func:`perfmodel.opencl.find`).
     store

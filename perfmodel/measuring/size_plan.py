@@ -38,8 +38,8 @@ def search_sizes(
 ) -> tuple[Parameters, ...]:
     """Choose parameter sets from small to large (Stevens and Klöckner 2016, section 4.2).
 
-    The lowest rung is the first at which all trials suffice. From there the search takes each rung, and ends in three
-    cases: enough rungs are found, the next rung does not fit into memory, or a run takes longer than the campaign
+    The lowest rung is the first at which all trials suffice. From there the search takes each rung. The search ends if
+    enough rungs are found, if the next rung does not fit into memory, or if a run takes longer than the campaign
     allows. The last case includes the expected next run, because a step at least doubles the time. The first
     `campaign.least_rungs` rungs are taken even if they take longer. If no rung suffices, the search takes only the
     largest rung that fits and is short enough.
@@ -85,7 +85,7 @@ PLAN = Schema(SCHEMA, "'perfmodel measure' searches the sizes again")
 
 @dataclass(frozen=True)
 class Plan:
-    """Sets of sizes to measure, and for each the time of one run [s], averaged over the team; a line of a file."""
+    """A line of a file: sets of sizes to measure, each with the time of one run [s] averaged over the team."""
 
     parameters: tuple[dict[str, Size], ...]
     seconds: tuple[Seconds, ...]

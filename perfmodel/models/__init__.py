@@ -31,9 +31,9 @@ def families() -> Mapping[str, Family]:
 def find_family(name: str | Family) -> Family:
     """Return the family of that name. A family itself is returned unchanged.
 
-    The name may be ``expr:`` and an expression (:meth:`Family.from_expression`). It may also be the path of a ``.py``
-    file with a ``FAMILY``; the function runs this file. Raise an UnknownNameError if there is no such family. Raise a
-    FamilyError if the expression or the file cannot be used.
+    The name may be ``expr:`` and an expression (:meth:`Family.from_expression`). The name may also be the path of a
+    ``.py`` file with a ``FAMILY``. The function runs this file. Raise an UnknownNameError if there is no such family.
+    Raise a FamilyError if the expression or the file cannot be used.
     """
     if isinstance(name, Family):
         return name
@@ -44,7 +44,7 @@ def find_family(name: str | Family) -> Family:
 
 
 def named_family(name: str) -> Family:
-    """Return the family of that name among :func:`families`; raise an UnknownNameError if there is none."""
+    """Return the family of that name among :func:`families`. Raise an UnknownNameError if there is none."""
     if name not in families():
         raise UnknownNameError(f"no model family is called {name!r}", f"choose one of: {listed(families())}")
     return families()[name]

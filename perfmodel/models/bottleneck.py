@@ -7,11 +7,11 @@ latency a work-item waits for), *special* (divisions, roots, functions), *issue*
 *near* (lines of the first-level cache) and *far* (lines of the second and last level). No weight is negative.
 :mod:`perfmodel.quantities.bottleneck` counts the quantities q in each nest of loops between barriers.
 
-Three facts describe the device as a whole: the order in which it runs the lanes of a group (``lane_order``); whether
-neighbouring lanes access a local array as a vector or element by element, if its rows do not have a power of two as
-length (``odd_pitch_access``); and the sharpness s (``resource_sharpness``). At s = 1 the times of resources add up; the
-larger s is, the more they overlap. Unknown facts are chosen by the lowest cross-validation error over groups of
-measurement kernels.
+Three facts describe the device as a whole. ``lane_order`` is the order in which the device runs the lanes of a group.
+``odd_pitch_access`` is for local arrays whose rows do not have a power of two as length: neighbouring lanes access such
+an array as a vector or element by element. ``resource_sharpness`` is the sharpness s. At s = 1 the times of resources
+add up. At a larger s the times overlap more. Unknown facts are chosen by the lowest cross-validation error over groups
+of measurement kernels.
 
 Sources: S. Williams, A. Waterman, D. Patterson, *Roofline*, 2009, section 4; N. Derumigny et al., *PALMED*, 2022 (arXiv
 2012.11473), for resources fitted from run times alone; H. Stengel et al., *Quantifying Performance Bottlenecks of

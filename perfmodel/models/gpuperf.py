@@ -15,14 +15,14 @@ The paper reads hardware counters. Here the inputs are **estimates from static c
 
 - instructions (:func:`perfmodel.quantities.instructions.instructions`): averages over a launch's work-items. Divisions,
   powers and functions are special (SFU). A warp issues at least one instruction.
-- ILP: operations and accesses over the critical path between barriers; MLP: independent loads before the first use.
-- O_CFdiv: what a sub-group executes beyond its mean work-item (:func:`perfmodel.quantities.instructions.divergence`);
-  the paper only says "all the instructions in both paths". O_bank: an issue for each serialised access, if the number
+- ILP: operations and accesses over the critical path between barriers. MLP: independent loads before the first use.
+- O_CFdiv: what a sub-group executes beyond its mean work-item (:func:`perfmodel.quantities.instructions.divergence`).
+  The paper only says "all the instructions in both paths". O_bank: an issue for each serialised access, if the number
   of ``banks`` is known.
 - SFU_width / SIMD_width: ``special_units_per_unit`` over ``lanes_per_unit``, else Fermi's 4 over 32.
 - miss_ratio: the share of transactions that miss all caches (:mod:`perfmodel.quantities.traffic`). As in the paper's
   expansion of 4.12, :math:`AMAT = hit_1 + m_1 \, hit_2 + m_1 m_2 \, DRAM`. The ratio of both latencies gives
-  :math:`hit_2` from :math:`hit_1`; if one is unknown, there is one hit latency, as printed.
+  :math:`hit_2` from :math:`hit_1`. If one latency is unknown, there is one hit latency, as printed.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Weight:
     Parameters
     ----------
     name, unit
-        Identifier beginning with ``w_``, and its unit as in ``s/operation``; empty for a pure number.
+        Identifier beginning with ``w_``, and its unit as in ``s/operation``. A pure number has an empty unit.
     start, lower, upper
         Starting value of a fit and bounds, in `unit`. With None the fit starts where all terms take a similar time.
     fact
@@ -87,7 +87,8 @@ class Family(FrozenValue):
     features, sums
         Patterns (as for file names) of the features in the sum ``total``, and in each other sum by its name.
     quantities, units
-        Function from a :class:`~perfmodel.quantities.case.Case` to quantities by name; the unit of each ("": a number).
+        Function from a :class:`~perfmodel.quantities.case.Case` to quantities by name, and the unit of each ("": a
+        number).
     weights
         Weights that are not in a sum.
     parts, expression
@@ -106,7 +107,7 @@ class Family(FrozenValue):
     classes
         What the classes of accesses depend on.
     of_one_launch
-        Whether the expression, which then has no features, is for one launch; the times of several launches add up.
+        Whether the expression is for one launch. Such an expression has no features, and times of launches add up.
     """
 
     name: str

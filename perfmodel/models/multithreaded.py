@@ -2,12 +2,13 @@ r"""Resources of a compute unit whose sub-groups in flight hide each other's lat
 
 .. math:: T = o + \Big(\sum_r R_r^s\Big)^{1/s}, \qquad R_r = \sum_q w_q q
 
-The overhead o is the cost of launches and groups. The resources are of the busiest unit: the instructions that it
-issues; its accesses to local memory, by bank, and the sectors that its loads and stores touch and fetch; the bytes that
-its share of memory's bandwidth moves. The last resource is the chain of one sub-group (its waits in sequence), times
-the number of rounds in which the unit runs its groups. With few sub-groups in flight, the chain takes longest.
+The overhead o is the cost of launches and groups. The resources are those of the busiest unit. The first resource is
+the instructions that the unit issues. The next are accesses to local memory, by bank, and the sectors that loads and
+stores touch and fetch. Another resource is the bytes that the unit's share of memory bandwidth moves. The last resource
+is the chain of one sub-group (its waits in sequence), times the number of rounds in which the unit runs its groups.
+With few sub-groups in flight, the chain takes longest.
 
-The resources are those of Sim et al. in Kim et al. (2012), section 4.1. Their Eq. 4.1 subtracts an overlap; here a
+The resources are those of Sim et al. in Kim et al. (2012), section 4.1. Their Eq. 4.1 subtracts an overlap. Here a
 p-norm overlaps resources, as in section 6.2 of Stevens and Klöckner (2016). ``docs/lab/real-gpus.md`` shows how
 quantities were chosen.
 """

@@ -2,16 +2,17 @@ r"""The MWP-CWP model of Hong and Kim, as Wang and Lou (2017) print it: without 
 
 A compute unit runs N warps (sub-groups) at a time. MWP is the number of warps that can access memory at the same time.
 CWP is the number of warps that can compute while one warp waits for memory, plus one. MWP and CWP decide which equation
-holds. Times are in seconds, so the clock of Eq. 7 cancels. The model without a cache (``mwp_cwp``) has three cases;
-each T is repeated #Rep times:
+holds. Times are in seconds, so the clock of Eq. 7 cancels. The model without a cache (``mwp_cwp``) has three cases.
+Each T is repeated #Rep times:
 
 - Eq. 4, where MWP = CWP = N (too few warps): :math:`T = Mem + Comp + Comp/\#Mem\_insts \cdot (MWP - 1)`
 - Eq. 1, where CWP is at least MWP, or computing takes longer than memory:
   :math:`T = Mem \cdot N/MWP + Comp/\#Mem\_insts \cdot (MWP - 1)`
 - Eq. 2, else: :math:`T = Mem_L + Comp \cdot N`
 
-With an L2 cache (``mwp_cwp_l2``), MWP warps wait together in each of N/MWP periods. The first period waits for memory;
-all later ones hit the cache (section 2.4) and take :math:`h = Mem\_L2\_cache\_hit / Mem\_L2\_cache\_miss` of its time:
+With an L2 cache (``mwp_cwp_l2``), MWP warps wait together in each of N/MWP periods. The first period waits for memory.
+All later periods hit the cache (section 2.4) and take :math:`h = Mem\_L2\_cache\_hit / Mem\_L2\_cache\_miss` of the
+first period's time:
 
 - Eq. 20 replaces 4 (the later of the last and the first warp):
   :math:`T = \max(First (MWP - 1) + Mem\,h,\; Mem + Comp)`
@@ -24,11 +25,11 @@ MWP, "the execution cost is dominated by the computation cost" of all N warps. `
 2.2: Eq. 21 only where CWP is at least MWP, and Eq. 2 in place of Eq. 22. Eq. 2 has no h, because its warps wait only
 for the first access, which the cache does not hold.
 
-Misprints: Eq. 1 ends with (MWP - 1), as 4 and 21 do; the first "(12)" defines Mem_L_Coal; Eq. 19 divides by the
-*blocks* that are active on a unit (Table 1, row 12). The paper leaves open, and this file defines: a warp issues at
-least one instruction; a computation period is not longer than all computing; without accesses to global memory T is
-Comp N; each launch costs ``w_launch``, and the times of several launches add up. An extension: with the fact
-``l2_miss_ratio`` m, h becomes m + (1 - m) h.
+There are three misprints. Eq. 1 ends with (MWP - 1), as 4 and 21 do. The first "(12)" defines Mem_L_Coal. Eq. 19
+divides by the *blocks* that are active on a unit (Table 1, row 12). This file defines what the paper leaves open. A
+warp issues at least one instruction. A computation period is not longer than all computing. Without accesses to global
+memory T is Comp N. Each launch costs ``w_launch``, and the times of several launches add up. With the fact
+``l2_miss_ratio`` m, an extension, h becomes m + (1 - m) h.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ def warp_quantities(case: Case) -> dict[str, Any]:
     """Return the inputs of Table 1, estimates from static counts, of one launch.
 
     - ``insts``, ``mem_insts``: instructions and accesses to global memory of one warp. An addition and a multiplication
-      are one instruction, as the listing's FFMA; an access has one instruction of index arithmetic. ``periods``: the
-      accesses, at least 1.
+      are one instruction, like the FFMA of the listing. An access has one instruction of index arithmetic. ``periods``:
+      the accesses, at least 1.
     - ``uncoalesced``, ``coalesced``: shares of the accesses (Eq. 13, 14). An access is uncoalesced where its lanes are
       further apart than its size, or where it depends on data.
     - ``per_mw``, ``more_per_mw``: transactions of an uncoalesced access, and those beyond the first.

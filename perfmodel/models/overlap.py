@@ -3,12 +3,12 @@ r"""On-chip work and global memory that overlap, as far as the device lets them.
 .. math:: T = o + \left(c^s + m^s\right)^{1/s}, \qquad
     c = \sum_{f \in chip} w_f f, \quad m = \sum_{f \in memory} w_f f, \quad o = \sum_{f \in overhead} w_f f
 
-The sharpness s is fitted with the weights: at 1 nothing overlaps and T is the linear model; for large s T is the
+The sharpness s is fitted with the weights. At s = 1 nothing overlaps, and T is the linear model. For large s, T is the
 maximum of both. The overhead is the cost of launches and work-groups.
 
-Stevens and Klöckner (2016) charge "any operation at its full, albeit typical, cost" (section 2); their outlook (section
+Stevens and Klöckner (2016) charge "any operation at its full, albeit typical, cost" (section 2). Their outlook (section
 6.2) proposes to study "how much information on potentially overlapped operations can be obtained through a fitted
-model". The features are theirs; weights are never negative.
+model". The features are those of the paper. Weights are never negative.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ architectural features to other roofs"), and each launch costs its overhead:
 
 .. math:: T = \text{overhead} + \max(F_{32}/P_{32} + F_{64}/P_{64},\; Q/B,\; Q_{local}/B_{local})
 
-Each floating-point operation counts as one, also a division or a square root; index arithmetic does not count. Q is the
+Each floating-point operation counts as one, also a division or a square root. Index arithmetic does not count. Q is the
 least number of bytes to move (:func:`~perfmodel.quantities.traffic.global_bytes`), so the maximum is a lower bound.
 With the fact ``on_chip_bytes``, Q is what a cache of that size moves. The peaks are measured
-(:mod:`perfmodel.fitting.throughput`) or known facts of the device; the overhead is fitted.
+(:mod:`perfmodel.fitting.throughput`) or known facts of the device. The overhead is fitted.
 """
 
 from __future__ import annotations

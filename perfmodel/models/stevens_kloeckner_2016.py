@@ -4,14 +4,15 @@ r"""The unified, hardware-fitted linear model of Stevens and Klöckner.
 
 with the properties :math:`p_i` of section 2 of the paper:
 
-- 2.1 Data motion: global accesses by size, direction and amortised stride fraction, whose numerator counts all accesses
-  to an array (Algorithm 2); for each of these types the minimum of loads and stores; local loads (not stores) by size.
+- 2.1 Data motion: global accesses by size, direction and amortised stride fraction. The numerator of this fraction
+  counts all accesses to an array (Algorithm 2). Each of these types also has the minimum of loads and stores. Local
+  loads (not stores) are by size.
 - 2.2 Arithmetic: additions and subtractions, multiplications, divisions, exponentiations and other special functions on
   floating-point operands, by type. Minimum and maximum, special functions in the paper, have a weight of their own.
-- 2.3 Synchronisation: barriers; each counts once per work-item.
+- 2.3 Synchronisation: barriers. Each barrier counts once per work-item.
 - 2.4 Overhead: a constant for a launch, and the number of work-groups.
 
-The paper has no stride class for indices that depend on data; here they are one more class (``indirect``).
+The paper has no stride class for indices that depend on data. Here such indices are one more class (``indirect``).
 """
 
 from __future__ import annotations

@@ -8,22 +8,22 @@ r"""The Synchronous Parallel Throughput (SPT) model of Karsin.
 (:mod:`perfmodel.quantities.multiplicity`):
 
 - g, global memory (4.2): words in blocks of a sub-group's length. An access whose lanes are s words apart counts s
-  times, at most once for each lane and block; an indirect access is uncoalesced. If the device's transaction is known,
+  times, at most once for each lane and block. An indirect access is uncoalesced. If the device's transaction is known,
   a block has its length. The blocks that an access is split into do not wait for each other, so that its :math:`M_I`
   grows by their number too (6.1.1).
 - s, local memory (4.3): words, times the bank-conflict factor beta where the number of banks is known.
-- r, register operations (4.4): operations; an addition and a multiplication of one type are one (fused, 5.2.3).
+- r, register operations (4.4): an addition and a multiplication of one type are one operation (fused, 5.2.3).
 - y, barriers (4.5): the barriers of each work-item.
 
-:math:`M_g = M_o M_I` etc.; :math:`M_y = M_o`. :math:`M_I` is the kernel's instruction-level parallelism
-(:mod:`perfmodel.quantities.instructions`): independent loads for g, all instructions between barriers for s and r; 1
-where it is not known (4.7). :math:`M_o` (4.7) is the number of work-items per core: in all groups, or in as many as fit
-into local memory, registers and the device's limits, if these are known. :math:`M_o = 1` on a CPU, or where
-measurements show that oversubscription hides nothing (fact ``oversubscription``, :mod:`perfmodel.fitting.throughput`).
-A core is a lane: ``lanes_per_unit`` of each compute unit, else as many as a sub-group has. Latencies are in seconds;
-bandwidths are of the device, in SI units. An operation's sum has up to ``CLASSES`` terms, for launches or accesses of
-different M; further terms are merged with the nearest M. The printed 4.7 has one division by b too many; 5.2.5 and
-7.1.3 agree with this file. A barrier's bandwidth is always fitted.
+:math:`M_g = M_o M_I` etc., but :math:`M_y = M_o`. :math:`M_I` is the kernel's instruction-level parallelism
+(:mod:`perfmodel.quantities.instructions`): independent loads for g, and all instructions between barriers for s and r.
+If unknown, :math:`M_I` is 1 (4.7). :math:`M_o` (4.7) is the number of work-items per core, in all groups. If local
+memory, registers and limits of the device are known, only the groups that fit into these count. :math:`M_o = 1` on a
+CPU, or where measurements show that oversubscription hides nothing (fact ``oversubscription``,
+:mod:`perfmodel.fitting.throughput`). A core is a lane: ``lanes_per_unit`` of each compute unit, else as many as a
+sub-group has. Latencies are in seconds. Bandwidths are of the device, in SI units. An operation's sum has up to
+``CLASSES`` terms, for launches or accesses of different M. Further terms are merged with the nearest M. The printed 4.7
+has one division by b too many. Sections 5.2.5 and 7.1.3 agree with this file. A barrier's bandwidth is always fitted.
 """
 
 from __future__ import annotations

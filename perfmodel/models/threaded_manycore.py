@@ -2,12 +2,13 @@ r"""The threaded many-core memory (TMM) model with the scheduling factor, of Ma,
 
 .. math:: T = \max\left(f_{sched} \max\left(\frac{T_1}{P}, \frac{M L}{\mathcal{T} P}\right), T_\infty\right)
 
-(Eq. 6 and 7; the span :math:`T_\infty` as in Eq. 1), plus the cost of each launch, which the paper leaves out:
+This is Eq. 6 and 7, with the span :math:`T_\infty` as in Eq. 1. The cost of each launch is added, which the paper
+leaves out:
 
 - Work :math:`T_1`: operations and accesses to local memory, "computation and access to fast memory take unit
   time" (section II.A). P cores: the lanes of all compute units.
-- Span :math:`T_\infty`: the same on the longest chain of a work-item. It bounds the time for any schedule, so the
-  factor does not scale it; the paper drops it (footnote 5).
+- Span :math:`T_\infty`: the same on the longest chain of a work-item. The span bounds the time for any schedule, so
+  that the factor does not scale the span. The paper drops the span (footnote 5).
 - Transactions M: an access by a row of neighbouring work-items needs one for each chunk of C bytes (footnote 6). A
   data-dependent access counts as one.
 - Threads per core: :math:`\mathcal{T} P = B_a T_r U`, for U compute units with :math:`B_a` groups of :math:`T_r`

@@ -7,12 +7,12 @@ r"""The work-depth model with input and output: Kim et al. (2012), chapter 2.
 - Eq. 2.3: :math:`T_{mem} = \alpha D + Q L/\beta`, the latency :math:`\alpha` for each node of the critical path
   and Q transfers of L bytes at the bandwidth :math:`\beta`.
 
-The work W is the number of nodes of the kernel's graph: operations and, as in figure 2.3, the loads of global and local
-memory that fetch their operands, over all work-items. The depth D is the number of nodes on the longest chain of
-dependences: sequential trips multiply, parallel inames enter once (:mod:`perfmodel.quantities.instructions`). QL is the
-traffic of :func:`perfmodel.quantities.traffic.global_bytes`. A core is a lane: ``lanes_per_unit`` of each compute unit,
-else as many as a sub-group has. :math:`1/C_0`, :math:`\alpha` and :math:`1/\beta` are fitted, and the cost of a launch,
-which the chapter leaves out. :mod:`perfmodel.analyses.balance` evaluates the balance inequality 2.4.
+The work W is the number of nodes of the kernel's graph, over all work-items. The nodes are operations and, as in figure
+2.3, the loads of global and local memory that fetch operands. The depth D is the number of nodes on the longest chain
+of dependences: sequential trips multiply, parallel inames enter once (:mod:`perfmodel.quantities.instructions`). QL is
+the traffic of :func:`perfmodel.quantities.traffic.global_bytes`. A core is a lane: ``lanes_per_unit`` of each compute
+unit, else as many as a sub-group has. :math:`1/C_0`, :math:`\alpha` and :math:`1/\beta` are fitted, and the cost of a
+launch, which the chapter leaves out. :mod:`perfmodel.analyses.balance` evaluates the balance inequality 2.4.
 """
 
 from __future__ import annotations

@@ -181,7 +181,6 @@ class _Compared:
         return sizes[allowed], np.array([variant.prediction.seconds[allowed] for variant in made.variants.values()])
 
     def probed(self, low: int, high: int) -> Integers:
-        """Return the sizes near both ends of a range that all variants allow."""
         first = np.arange(low, min(high, low + WINDOW) + 1, dtype=np.int64)
         last = np.arange(max(low, high - WINDOW), high + 1, dtype=np.int64)
         return np.unique(np.concatenate([self._allowed(first), self._allowed(last)]))
@@ -219,7 +218,6 @@ def fastest(seconds: npt.NDArray[np.float64]) -> Integers:
 
 
 def _middles(tried: Integers, sizes: Integers, winners: Integers, step: int) -> Integers:
-    """Return the middles between neighbours with different winners, and on both sides of the range of valid sizes."""
     changes = np.flatnonzero(winners[1:] != winners[:-1])
     gaps = [*zip(sizes[changes], sizes[changes + 1], strict=True)]
     gaps += [(below, sizes[0]) for below in tried[tried < sizes[0]][-1:]]

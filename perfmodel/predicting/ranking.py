@@ -190,11 +190,11 @@ def with_ties(
 ) -> Ranking:
     r"""Return ranked variants with the probability that each is the fastest, and the ties.
 
-    For independent errors :math:`\sigma e_i` of log times, a variant is *tied* with the one predicted fastest if it is
-    truly faster with a probability above one minus the level: :math:`\log(p_i/p_1) < \sigma q` with :math:`q` the
-    quantile of :math:`e_1 - e_i` at the level. The variants *to measure* are the first in predicted order that contain
-    the fastest with the probability `level` (:mod:`perfmodel.fitting.selection`). Without a scatter, or if a predicted
-    time is not positive and finite, ties are unknown.
+    Errors :math:`\sigma e_i` of log times are independent. A variant is *tied* with the variant predicted fastest if it
+    is truly faster with a probability above one minus the level. This is :math:`\log(p_i/p_1) < \sigma q`, with
+    :math:`q` the quantile of :math:`e_1 - e_i` at the level. The variants *to measure* are the first in predicted order
+    that contain the fastest with the probability `level` (:mod:`perfmodel.fitting.selection`). Without a scatter, or if
+    a predicted time is not positive and finite, ties are unknown.
     """
     check_level(level)
     seconds = np.array([variant.seconds for variant in ranked], dtype=np.float64)

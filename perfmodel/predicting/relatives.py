@@ -10,8 +10,9 @@ the mean :math:`\bar r` and the scale
 where :math:`s_0^2` counts as :math:`\nu_0` devices. The value :math:`s_0^2` is the variance of the ratios of all pairs
 in the group of a and b, each pair around its own mean. If only devices of the other type (CPU or GPU) have both, a
 variance between types is added, the mean square of the differences of pairs' means. If no device has both, the mean is
-0, and :math:`s_0^2` grows by a mean square of mean ratios: of the pairs in the group, or of pairs that differ only in
-the width of data types. Of the relatives in the nearest group the one with the narrowest distribution is used.
+0, and a mean square of mean ratios is added to :math:`s_0^2`. These are the ratios of pairs in the group, or of pairs
+that differ only in the width of data types. Of the relatives in the nearest group the one with the narrowest
+distribution is used.
 
 Source: A. Gelman et al., *Bayesian Data Analysis*, third edition, 2013, sections 2.6 and 3.2.
 """

@@ -59,8 +59,6 @@ def table(
 
 
 class _Columns(NamedTuple):
-    """One variant at all sizes: :data:`TIMES` [s], NaN where the sizes are not allowed, and the problem there."""
-
     name: str
     times: Mapping[str, NDArray[np.float64]]
     allowed: NDArray[np.bool_]

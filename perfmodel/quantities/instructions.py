@@ -1,4 +1,4 @@
-"""Operations and instructions, summed over all work-items; work, critical path and parallelism of the dataflow."""
+"""Operations and instructions, summed over all work-items, and work, critical path and parallelism of the dataflow."""
 
 from __future__ import annotations
 

@@ -163,8 +163,9 @@ def global_accesses(case: Case) -> tuple[Any, Any, Any]:
 def subgroup_transactions(case: Case, strides: Any, sizes: Any) -> Any:
     r"""Return the transactions of one access by a sub-group of S lanes.
 
-    :math:`\lceil b S s / C \rceil` for accesses of b bytes with lane stride s and transactions of C bytes, at least 1
-    and at most S (Wang and Lou 2017, section 3.2). `strides` and `sizes` are s and b of :func:`global_accesses`.
+    For accesses of b bytes with lane stride s and transactions of C bytes, the number is :math:`\lceil b S s / C
+    \rceil`. It is at least 1 and at most S (Wang and Lou 2017, section 3.2). `strides` and `sizes` are s and b of
+    :func:`global_accesses`.
     """
     lanes = case.counts.subgroup_size
     return np.clip(np.ceil(sizes * lanes * strides / transfer_bytes(case)), 1, lanes)

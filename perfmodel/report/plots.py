@@ -164,7 +164,6 @@ def bars_of(given: Any) -> list[tuple[str, Prediction]]:
 def _stack(
     axes: Axes, bars: Sequence[Mapping[str, float]], shown: Sequence[str], rest: Sequence[str]
 ) -> tuple[float, float, list[float]]:
-    """Draw stacked shares [%]. Return the lowest and the highest end, and the places for the times."""
     from matplotlib.colors import to_rgb
 
     parts = [([name], name, FILLS[index % len(FILLS)]) for index, name in enumerate(shown)]

@@ -5,10 +5,10 @@ An impossible time would distort a fit, because its relative error exceeds all o
 - The time is below 1/20 of an empty launch. (Measured launches go down to 1/8 of the recorded overhead, because a busy
   device starts the next kernel sooner.)
 - One visit is 10 times as fast as the median of three or more visits to the same configuration.
-- Other sizes of the variant contradict the time. If each parameter of a second size is at least as large as in the
-  first, their times T and t must satisfy t/10 <= T <= 10 t W/w, where w and W are the numbers of operations, accesses
-  and work-items. A time is left out if most of the neighbouring sizes contradict the time. If the time is below the
-  launch overhead, half of the sizes suffice.
+- Other sizes of the variant contradict the time. Let each parameter of a second size be at least as large as in the
+  first size. The times T (second) and t (first) must satisfy t/10 <= T <= 10 t W/w. Here W and w are the numbers of
+  operations, accesses and work-items. A time is left out if most of the neighbouring sizes contradict the time. If the
+  time is below the launch overhead, half of the sizes suffice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Anchors: runs of a user's kernel at a small size that scale predictions. They are timed as measured rows are."""
+"""Anchors: runs of a user's kernel at a small size that scale predictions. Anchors are timed as measured rows are."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ prior. The slope :math:`\beta` is 1 if predictions hold, and 0 if they mean noth
 standard normal. The :math:`f_i` have the covariance :math:`\exp(-d_{ij}^2 / 2\ell^2)`. The distance :math:`d` is small
 if the same terms have the same shares of both predictions, or if the parameters in the space differ little.
 
-:math:`\sigma^2` has an inverse gamma prior: errors have Student's distribution with the scale and the :math:`n` degrees
-of freedom that the fit found between variants of other kernels. After :math:`m` runs each :math:`\log t_i` has
-Student's distribution with :math:`n + m` degrees of freedom, in closed form. :math:`\beta`, :math:`\ell`, :math:`\nu`
-and the kind of distance are averaged over a grid, each point weighted by its likelihood.
+:math:`\sigma^2` has an inverse gamma prior. Errors therefore have Student's distribution. The scale and the :math:`n`
+degrees of freedom are those that the fit found between variants of other kernels. After :math:`m` runs each :math:`\log
+t_i` has Student's distribution with :math:`n + m` degrees of freedom, in closed form. A grid of :math:`\beta`,
+:math:`\ell`, :math:`\nu` and kinds of distance is averaged, with each point weighted by its likelihood.
 
 The variant predicted fastest runs first. Each next variant is the variant with the largest expected improvement. The
 search ends if

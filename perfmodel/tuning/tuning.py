@@ -83,8 +83,8 @@ def tune(
     level, within
         Probability with which the best must be known. Variants faster by less than `within` (a share) do not matter.
     of_roof, budget_s, most
-        Three limits that each end the search: the share of the device's roofs that a variant reaches [1], the time
-        after the start [s] (counting included), and the number of variants that ran.
+        Limits that end the search: a share of the device's roofs that a variant reaches [1], a time after the start [s]
+        (counting included), and a number of variants that ran.
     keep, kernel
         A store of measurements for all runs, and the name of the kernel in the store. Runs in the store of the same
         code at the same sizes are not repeated, so that a stopped search continues.

@@ -1,8 +1,8 @@
 """The resources that a kernel uses, as quantities of the family ``bottleneck``.
 
-Parts of a launch overlap: while the core issues instructions (``issue``, ``special``), the first-level cache fetches
-lines (``near``), outer caches and memory fetch lines (``far``), and a sum waits for itself (``chain``). The slowest
-part determines the time, and work that cannot overlap (``overhead``) is added.
+Parts of a launch overlap. The core issues instructions (``issue``, ``special``). At the same time the first-level cache
+fetches lines (``near``), outer caches and memory fetch lines (``far``), and a sum waits for itself (``chain``). The
+slowest part determines the time, and work that cannot overlap (``overhead``) is added.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class CompiledOperation(Generic[Amount]):
 
 @dataclass(frozen=True)
 class CompiledNest(Generic[Amount]):
-    """A nest; see :class:`~perfmodel.counts.nests.nest.Nest`."""
+    """A nest (:class:`~perfmodel.counts.nests.nest.Nest`)."""
 
     loops: int  # inside the barrier interval
     written_out: bool  # whether the compiler unrolls the innermost loop
@@ -228,7 +228,6 @@ def _bits(dtype: str) -> int:
 
 
 def _position_key(access: NestAccess) -> tuple[object, ...]:
-    """Return a key that is equal for accesses with the same distance from the start of their arrays."""
     if access.address is None:
         return (id(access),)
     return access.bits, str(access.address.start.polynomial), _text(access.address.steps)

@@ -137,7 +137,6 @@ def _traffic(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], line: int
 
 
 def _orders(launches: Sequence[CompiledLaunch[Count]], device: DeviceUnits) -> tuple[str, ...]:
-    """Return the orders in which a device may run work-items. The last order gives the lines of the first level."""
     if device.order == "lockstep":
         return ("vectors",) if any(launch.row_items >= device.lanes for launch in launches) else ("serial",)
     # a compiler joins several vectors: the outer levels fetch at most as many lines as in either order
@@ -145,7 +144,6 @@ def _orders(launches: Sequence[CompiledLaunch[Count]], device: DeviceUnits) -> t
 
 
 def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:
-    """Return the lines that the first level fetches. Touched lines are fetched for the first time."""
     touched_lines, stored = float(touched.fetched), float(touched.stores)
     stored_jumps = min(float(touched.stored_jumps), stored)
     loaded = max(touched_lines - stored, 0.0)

@@ -17,8 +17,8 @@ Nests run in vectors if the device or the compiler runs neighbouring work-items 
 - ``serial``, kernel with barriers: nests run in vectors if nothing is guarded and all work-items make the same
   iterations. The loop over the work-items is then inside all loops. Accesses there are gathered element by element.
 
-On a ``serial`` device the iterations of a loop may run in vectors instead if the loop carries nothing, and so may the
-cells that a work-item sums independently. These rules follow from the machine code of random kernels
+On a ``serial`` device, iterations of a loop that carries nothing may run in vectors instead. The cells that a work-item
+sums independently may run in vectors too. These rules follow from the machine code of random kernels
 (docs/lab/families.md). All amounts are multiplied by the load imbalance.
 """
 
