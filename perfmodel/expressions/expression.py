@@ -55,7 +55,7 @@ class Expression(FrozenValue):
     def jacobian(
         self, features: Mapping[str, Any], weights: Sequence[float] | npt.NDArray[np.float64]
     ) -> npt.NDArray[np.float64]:
-        r"""Return the derivatives by the weights, shape (\*features' shape, n_weights); one of two values at a kink."""
+        r"""Return the derivatives by the weights, shape (\*features' shape, n_weights), with one value at a kink."""
         given = [np.asarray(features.get(name, 0.0), dtype=np.float64) for name in self.features]
         shape = np.broadcast_shapes(*(value.shape for value in given))
         result = np.zeros((*shape, len(self.weights)))
