@@ -1,4 +1,7 @@
-"""The settings of a campaign, the campaigns that perfmodel offers, and the order in which they measure."""
+"""The settings of a campaign, the campaigns that perfmodel offers, and the order in which they measure.
+
+A *campaign* measures variants of kernels in *visits*. A visit is a series of runs of one variant at one size.
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@ r"""The threaded many-core memory (TMM) model with the scheduling factor, of Ma,
 
 .. math:: T = \max\left(f_{sched} \max\left(\frac{T_1}{P}, \frac{M L}{\mathcal{T} P}\right), T_\infty\right)
 
-This is Eq. 6 and 7, with the span :math:`T_\infty` as in Eq. 1. The cost of each launch is added, which the paper
-leaves out:
+This is Eq. 6 and 7, with the span :math:`T_\infty` as in Eq. 1. This file adds the cost of each launch. The terms are:
 
 - Work :math:`T_1`: operations and accesses to local memory, "computation and access to fast memory take unit
   time" (section II.A). P cores: the lanes of all compute units.

@@ -24,7 +24,7 @@ WINDOW = 1 << 16  # number of sizes at each end of a range that are tested again
 
 
 class Effort(NamedTuple):
-    """Numbers of sizes: how many are all compared, how many a grid for a larger range has, and how many run at once."""
+    """Numbers of sizes: the most to compare all, those in the grid of a larger range, and those predicted at once."""
 
     exhaustive: int
     grid: int

@@ -276,7 +276,7 @@ class FittedModel(FrozenValue):
         return Prediction(seconds, terms, interval, unmeasured, cautions, case.counts.name, case.parameters, level)
 
     def lacking(self, counts: KernelCounts, sizes: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return, sorted, the features and quantities that a kernel needs at some sizes and nobody measured."""
+        """Return, sorted, features and quantities that a kernel needs at some sizes and no measurement exercised."""
         return self._unmeasured(self._values(counts, sizes))
 
     def share_of(self, quantity: str, counts: KernelCounts, sizes: Mapping[str, Any]) -> tuple[float, float]:

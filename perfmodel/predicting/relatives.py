@@ -79,7 +79,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class RelatedWeight:
-    """A weight estimated from a relative's weight and a ratio. `exercised`: the fitted weight is a doubtful 0."""
+    """A weight estimated from a relative's weight and a ratio. If `exercised`, its fitted weight is a doubtful 0."""
 
     quantity: str
     relative: str

@@ -29,10 +29,10 @@ def table(
 ) -> Any:  # fmt: skip
     """Predict each variant at each size, as one pandas table, or as a Parquet file at `path` (needs pyarrow).
 
-    The table has a row for each variant and size, variant by variant. The columns are ``variant``, the sizes,
-    ``seconds``, ``low_s``, ``high_s`` [s] and ``problem``. If a prediction is missing, ``problem`` says why, and the
-    times are NaN. If the model has no intervals, bounds are NaN. If nothing can be predicted, the first error is raised
-    and no file is written.
+    The table has a row for each variant and size, variant by variant. Columns are ``variant``, the sizes, ``seconds``,
+    ``low_s``, ``high_s`` [s] and ``problem``. If a prediction is missing, ``problem`` says why, and the times are NaN.
+    If the model has no intervals, bounds are NaN. If nothing can be predicted, the first error is raised and no file is
+    written.
 
     Parameters
     ----------

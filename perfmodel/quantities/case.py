@@ -109,7 +109,7 @@ def missing_fact(key: str, family: str, facts: DeviceFacts | None, weight: str =
 
 
 def computed(quantities: Callable[[Case], object], declared: Iterable[str], case: Case) -> Mapping[str, Any]:
-    """Return the quantities of a case. Raise a FamilyError unless each is finite, zero or more, and of right shape."""
+    """Return a case's quantities. Raise a FamilyError unless each is finite, zero or more, and of the sizes' shape."""
     try:
         values = quantities(case)
     except (PerfModelError, KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""Related quantities and features: the cost of one predicts the other's (:mod:`perfmodel.predicting.relatives`)."""
+"""Quantities and features that are *relatives*. The cost of one predicts the cost of another."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ class Agreement:
         return self.reference or 2 * len(self.right) - len(self.compared) >= LEAST
 
     def allows(self, name: str) -> bool:
-        """Whether a variant may be the best. Its output is right, or was not compared with another."""
+        """Whether a variant may be the best, because its output is right or was not compared with another."""
         if self.reference or len(self.compared) > 1:
             return name in self.right
         return name not in self.uncompared

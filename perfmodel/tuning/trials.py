@@ -1,4 +1,7 @@
-"""Runs of the variants of one user's kernel, timed as the measured rows of fits are, and compared in their outputs."""
+"""Runs of the variants of one user's kernel, timed as the measured rows of fits are, and compared in their outputs.
+
+A *visit* is a series of runs of one variant at one size.
+"""
 
 from __future__ import annotations
 
