@@ -172,7 +172,7 @@ def agreement_weights(measurements: Measurements) -> Floats:
 
 
 def launch_of(host: Floats, device: Floats) -> float | None:
-    r"""Return the launch [s], the time that the host's clock adds to the device's. Without a device time return None.
+    r"""Return the launch [s] that the host's clock adds to the device's time, or None if a row lacks a device's time.
 
     The launch is the :math:`o \ge 0` that minimises :math:`\sum_j |t_j - d_j - o| / t_j`. A row has the time
     :math:`t_j` by the host's clock and :math:`d_j` by the device's, shape (n_rows,). The minimum is the median,
