@@ -15,6 +15,7 @@ include accesses to memory and barriers. The counts rest on these assumptions:
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -25,10 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from perfmodel.counts.counters.executions import Cardinalities
-from perfmodel.counts.flow.execution import LATEST, Arc, Arcs, Position, Rules
+from perfmodel.counts.flow.execution import LATEST, Arc, Rules
 from perfmodel.counts.flow.paths import Term
-from perfmodel.counts.flow.trips import FOLLOWED, Trips, is_short
-from perfmodel.counts.flow.walk import Walk
+from perfmodel.counts.flow.trips import EFFORTS, MOST_EXECUTIONS, Trips, is_short
+from perfmodel.counts.flow.walk import LongWalkError, Walk
 from perfmodel.counts.program import program
 from perfmodel.counts.program.program import SHARED, Dataflow, OpKind
 from perfmodel.counts.quasipoly.count import Count
@@ -123,7 +124,7 @@ class Flow(FrozenValue):
     def _by_operations(self) -> Walk:
         if self.same_schedule is not None:
             return self.same_schedule._by_operations
-        return self._walk(Rules(lambda operation: 1 if operation[0] in SHARED else TIE), arcs={})
+        return self._walk(Rules(lambda operation: 1 if operation[0] in SHARED else TIE), with_arcs=True)
 
     @cached_property
     def work(self) -> Chain:
@@ -176,9 +177,18 @@ class Flow(FrozenValue):
             for growth, chains in self._by_operations.growths.items() if (growth.loop, growth.variable) in carried
         )
 
-    def _walk(self, rules: Rules, arcs: Arcs | None = None) -> Walk:
-        walk = Walk(self.dataflow, self._trips, rules, arcs=arcs)
-        walk.block(self.cardinalities.program.schedule, Position())
+    def _walk(self, rules: Rules, with_arcs: bool = False) -> Walk:
+        schedule, share = self.cardinalities.program.schedule, 0.0
+        for effort in EFFORTS:
+            walk = Walk(self.dataflow, self._trips, rules, arcs={} if with_arcs else None, effort=effort)
+            last = effort == EFFORTS[-1]
+            if share * walk.planned(schedule) > MOST_EXECUTIONS and not last:
+                continue
+            try:
+                walk.whole(schedule, math.inf if last else MOST_EXECUTIONS)
+                break
+            except LongWalkError as error:
+                share = error.share
         return walk
 
     def _longest(self, rules: Rules) -> Chain:
@@ -209,7 +219,7 @@ class Flow(FrozenValue):
         """Add a loop's operations, times the trips if these are few and constant, or with the loop in their nest."""
         body, span = Counter[Term](), self._trips.span(node.iname)
         short = is_short(span, runs, node.iname in self.dataflow.unrolled)
-        times = span.trips if short and span is not None else FOLLOWED
+        times = span.trips if short and span is not None else EFFORTS[0].followed
         self._add_work(node.body, body, runs * times, launched)
         for (operation, nest), amount in body.items():
             if short:

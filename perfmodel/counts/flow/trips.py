@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property, reduce
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import islpy as isl
 
@@ -22,8 +22,23 @@ SET, PARAM, IN, OUT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_, is
 
 LoopNest = tuple[str, ...]  # sequential inames, outermost first
 LARGE = (1024, 256, 64, 16, 1)  # lower bounds to try for the sizes at which chains are compared
-FOLLOWED = 3  # iterations of a long loop that a walk executes; a recurrence over a greater distance is not found
-SHORT = 256  # most executions of a body that are walked one by one, in loops of constant trips
+
+
+class Effort(NamedTuple):
+    """How many iterations a walk executes. A recurrence over a greater distance is not found.
+
+    ``short`` is the most executions of a body that are walked one by one, in loops of constant trips; ``followed`` is
+    the number of iterations of other loops.
+    """
+
+    short: int = 256
+    followed: int = 3
+
+
+EFFORTS = (Effort(), Effort(64), Effort(16), Effort(1), Effort(1, 2))
+"""Efforts to try, the greatest first."""
+MOST_EXECUTIONS = 20_000
+"""Most executions of statements in a walk, which takes seconds; beyond this number a smaller effort is tried."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +50,9 @@ class Span:
     trips: int
 
 
-def is_short(span: Span | None, runs: int, unrolled: bool) -> TypeGuard[Span]:
+def is_short(span: Span | None, runs: int, unrolled: bool, effort: Effort = EFFORTS[0]) -> TypeGuard[Span]:
     """Return whether a walk executes every iteration of a loop. The loop itself is executed ``runs`` times."""
-    return span is not None and (unrolled or span.trips <= FOLLOWED or runs * span.trips <= SHORT)
+    return span is not None and (unrolled or span.trips <= effort.followed or runs * span.trips <= effort.short)
 
 
 class Trips:

@@ -1,8 +1,9 @@
 """Walks through the schedule of one work-item and keeps the longest dependence path to every value.
 
-If a loop has few constant trips, the walk executes every iteration. Otherwise it executes the first :data:`FOLLOWED`
-iterations, after which each further iteration adds the same operations. The walk multiplies the operations that the
-last executed iteration added to each path by the number of remaining trips.
+If a loop has few constant trips, the walk executes every iteration. Otherwise it executes the first few iterations,
+after which each further iteration adds the same operations. The walk multiplies the operations that the last executed
+iteration added to each path by the number of remaining trips. For large kernels the number of executed iterations is
+smaller (:data:`~perfmodel.counts.flow.trips.EFFORTS`).
 
 The *effect* of a loop body is the change of the state by the body, and is kept for later iterations. To find the
 effect, the walk executes the body once with a :class:`~perfmodel.counts.flow.paths.Prefix` in place of each path. Every
@@ -14,6 +15,7 @@ it.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,12 +24,22 @@ from functools import cached_property
 from perfmodel.counts.flow import execution
 from perfmodel.counts.flow.execution import KEPT, LATEST, Arcs, Cells, CellValue, Position, Rules, Snapshot, State
 from perfmodel.counts.flow.paths import START, Choices, Cost, Path, Prefix, Term, UnknownPrefixError, costlier
-from perfmodel.counts.flow.trips import FOLLOWED, Span, Trips, is_short
+from perfmodel.counts.flow.trips import EFFORTS, Effort, Span, Trips, is_short
 from perfmodel.counts.program import program
 from perfmodel.counts.program.program import SHARED, Dataflow
 
 WORTH_KEEPING = 8  # fewest statements of a body whose effect is kept; a smaller body is faster to execute
+TRIED = 6000  # executions after which a walk estimates how many it needs in all
+EARLY, UNKEPT = 2000, 0.95  # the same if kept effects replaced no more than the rest of this share
 MOST_EFFECTS = 8  # of a body with the same cells before it; beyond this limit the body is executed
+
+
+class LongWalkError(Exception):
+    """A walk would execute too many statements: this share of the planned ones, as kept effects replace the others."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
 
 
 @dataclass(frozen=True)
@@ -61,17 +73,39 @@ class Walk:
     state: State = field(default_factory=State)
     arcs: Arcs | None = None  # dependences between statements; None if neither these nor growths are wanted
     growths: dict[Growth, int] = field(default_factory=dict)  # what loops carry, and in how many cells
+    effort: Effort = EFFORTS[0]
+    _most_share: float = math.inf  # of the planned executions of statements
+    _executed: int = 0
+    _covered: int = 0  # planned executions that were done, or replaced by a kept effect
     _term_costs: dict[Term, Cost] = field(default_factory=dict)
     _bodies: dict[int, Body] = field(default_factory=dict)
     _effects: dict[Hashable, list[Effect | None]] = field(default_factory=dict)
     _prolonged: dict[tuple[str, int, int], tuple[Path, Path, Path]] = field(default_factory=dict)
+
+    def planned(self, schedule: tuple[program.Node, ...]) -> int:
+        """Return how many statements a schedule would execute without kept effects."""
+        return self._executions(schedule, 1)
+
+    def whole(self, schedule: tuple[program.Node, ...], most: float) -> None:
+        """Execute a schedule; raise LongWalkError if more than `most` statements would be executed."""
+        self._most_share = most / max(self.planned(schedule), 1)
+        self.block(schedule, Position())
+
+    def _execute(self, step: program.Step, at: Position) -> None:
+        self._executed += 1
+        self._covered += 1
+        share = self._executed / self._covered
+        tried = EARLY if share > UNKEPT else TRIED
+        if self._executed >= tried and share > self._most_share:
+            raise LongWalkError(share)
+        execution.execute(step, at, self.rules, self.state, self.arcs)
 
     def block(self, nodes: tuple[program.Node, ...], at: Position) -> None:
         for node in nodes:
             if isinstance(node, program.Run):
                 step = self.dataflow.by_name.get(node.instruction)
                 if step is not None:
-                    execution.execute(step, at, self.rules, self.state, self.arcs)
+                    self._execute(step, at)
             elif isinstance(node, program.Wait):
                 if at.launched:  # outside of launches the next launch waits anyway
                     execution.execute_barrier(node.scope, self.rules, self.state)
@@ -94,11 +128,11 @@ class Walk:
 
     def _loop(self, node: program.Loop, at: Position) -> None:
         span, unrolled = self.trips.span(node.iname), node.iname in self.dataflow.unrolled
-        if is_short(span, at.runs, unrolled):
+        if is_short(span, at.runs, unrolled, self.effort):
             body = self._body_of(node, at.runs * span.trips, at.launched)
             self._all_iterations(node, body, span, at, unrolled)
         else:
-            body = self._body_of(node, at.runs * FOLLOWED, at.launched)
+            body = self._body_of(node, at.runs * self.effort.followed, at.launched)
             self._first_iterations(node, body, 1 if span is None else span.step, at)
         if self.arcs is not None:
             self.state.cap_store_times(body.stored, 2 * len(at.loops))
@@ -119,11 +153,12 @@ class Walk:
         names = frozenset({node.iname})
         before: Snapshot = {}
         paths: dict[str, Path] = {}
-        for k in range(FOLLOWED):
-            if k == FOLLOWED - 1:
+        followed = self.effort.followed
+        for k in range(followed):
+            if k == followed - 1:
                 before, paths = self.state.snapshot(body.stored, names), dict(self.state.paths)
             self._order_iterations(unrolled=False)
-            self._iteration(node, body, at.iteration(node.iname, (False, k * step), at.runs * FOLLOWED), k)
+            self._iteration(node, body, at.iteration(node.iname, (False, k * step), at.runs * followed), k)
         after = self.state.snapshot(body.stored, names)
         if self.arcs is not None:
             self._record_growth(node, body, before, after)
@@ -147,7 +182,9 @@ class Walk:
         key = (id(node), tuple([at.offsets.get(name) for name in body.inames]), before)
         effects = self._effects.setdefault(key, [])
         effect = next((effect for effect in effects if effect is not None and effect.holds(paths)), None)
-        if effect is None and len(effects) < MOST_EFFECTS:
+        if effect is not None:
+            self._covered += body.executions
+        elif len(effects) < MOST_EFFECTS:
             effect = self._effect(node, at, body, paths)
             effects.append(effect)
         if effect is None:
@@ -200,8 +237,11 @@ class Walk:
                 executions += node.instruction in self.dataflow.by_name
             elif isinstance(node, program.Loop):
                 span = self.trips.span(node.iname)
-                followed = span.trips if is_short(span, runs, node.iname in self.dataflow.unrolled) else FOLLOWED
+                unrolled, effort = node.iname in self.dataflow.unrolled, self.effort
+                followed = span.trips if is_short(span, runs, unrolled, effort) else effort.followed
                 executions += followed * self._executions(node.body, runs * followed)
+            elif isinstance(node, program.DeviceKernel):
+                executions += self._executions(node.body, runs)
         return executions
 
     def _order_iterations(self, unrolled: bool) -> None:
@@ -223,7 +263,7 @@ class Walk:
         growth = path.since(earlier)
         if not growth:
             return path
-        added = [((operation, nest), -FOLLOWED * amount) for (operation, nest), amount in growth.items()]
+        added = [((operation, nest), -self.effort.followed * amount) for (operation, nest), amount in growth.items()]
         added += [((operation, (loop, *nest)), amount) for (operation, nest), amount in growth.items()]
         return path.plus(added, sum([amount * self._term_cost(term) for term, amount in added]))
 
