@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -136,6 +136,18 @@ class CampaignOptions:
     quick: Quick = False
     full: Full = False
     budget: Budget = None
+
+
+def data_at(
+    loaded: LoadedFile, points: Sequence[Mapping[str, int]], jobs: int | None = None
+) -> dict[str, Any]:
+    """Return the option of :func:`perfmodel.count` that takes statistics from a file's ``arguments()``, at one size."""
+    if loaded.arguments is None or len(points) != 1:
+        return {}
+    arguments, sizes = loaded.arguments, points[0]
+    if jobs is not None:  # other processes cannot call a function of the file
+        return {"arrays": {**sizes, **arguments(**sizes)}}
+    return {"arrays": lambda: {**sizes, **arguments(**sizes)}}
 
 
 def weights_in_use(family: str | None = None) -> calibration.recommended.FoundWeights:

@@ -112,9 +112,10 @@ class _Request(FrozenValue):
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
         alone = self.asked.jobs is None and len(self.file.builders) < MANY
         bar = output.CommandBar(failures=False)
+        data = options.data_at(self.file, self.points, self.asked.jobs)
         asked = predicting.Predicting(
             self.model, self.level, jobs=self.asked.jobs, skipped=PerfModelError,
-            progress=None if alone else bar, options={"check": True, "statistics": self.statistics},
+            progress=None if alone else bar, options={"check": True, "statistics": self.statistics, **data},
         )  # fmt: skip
         with output.counting(shown=alone):
             plain = asked.predicted(self.file.builders, sizes)

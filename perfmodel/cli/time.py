@@ -48,7 +48,7 @@ def time_command(
     builders = {name: cache(build) for name, build in loaded.builders.items()}
     subgroup_size = model.fitted.subgroup_size if model else int(device.facts.value("subgroup_size"))
     with output.counting():
-        counted = tuning.timing.counted_at(builders, points, subgroup_size, known)
+        counted = tuning.timing.counted_at(builders, points, subgroup_size, known, **options.data_at(loaded, points))
     campaign, bar = tuning.trials.TRIALS, output.CommandBar(failures=False)
     if visits is not None:
         campaign = replace(campaign, visits=visits, most_visits=max(visits, 2 * visits - 1))

@@ -38,11 +38,15 @@ T = TypeVar("T")
 
 def key_of(t_unit: Any, *options: object) -> str | None:
     """Return the cache's key of a kernel, or None if ``PERFMODEL_NO_CACHE`` is set or Loopy has no key for it."""
-    if os.environ.get("PERFMODEL_NO_CACHE", "0") not in ("", "0"):
-        return None
     try:
-        content = LoopyKeyBuilder()(t_unit) + structured_types(t_unit)
+        return key_of_text(LoopyKeyBuilder()(t_unit) + structured_types(t_unit), *options)
     except (TypeError, NotImplementedError):
+        return None
+
+
+def key_of_text(content: str, *options: object) -> str | None:
+    """Return the cache's key of a text that describes a kernel; None if ``PERFMODEL_NO_CACHE`` is set."""
+    if os.environ.get("PERFMODEL_NO_CACHE", "0") not in ("", "0"):
         return None
     texts = [repr(sorted(option.items())) if isinstance(option, Mapping) else repr(option) for option in options]
     return hashlib.sha256("\0".join([content, *texts, _environment()]).encode()).hexdigest()

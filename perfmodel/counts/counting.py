@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cache as once
+from functools import cache as once, partial
 from typing import TYPE_CHECKING, Any
 
 import islpy as isl
@@ -16,24 +16,28 @@ import numpy as np
 from perfmodel.counts.cache import key_of, remembered
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.points.cardinality import Number
-from perfmodel.counts.program.program import SPAN
+from perfmodel.counts.program.program import SPAN, Program
+from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.quasipoly.arguments import INTEGERS
+from perfmodel.counts.quasipoly.count import given
 from perfmodel.counts.reading import schedule
 from perfmodel.counts.reading.domains import Statistics
 from perfmodel.counts.reading.instructions import Declared
+from perfmodel.counts.reading.observed import CallData, call_data, data_needed
 from perfmodel.counts.reading.statements import extract
 from perfmodel.counts.reading.values import Options, array_bytes, untouched_arrays
-from perfmodel.counts.rows import LaunchShape
+from perfmodel.counts.rows import LaunchShape, read_row, reading_counts, size_types, write_row
 from perfmodel.counts.tables import tabulate
 from perfmodel.counts.unused import Report, report, unused
 from perfmodel.documents import MOST_LANES, is_number, require
-from perfmodel.errors import ArgumentError, OptionError, PerfModelError, PerfModelWarning
+from perfmodel.errors import ArgumentError, DocumentError, OptionError, PerfModelError, PerfModelWarning
 from perfmodel.libraries import failure_in_library
 
 if TYPE_CHECKING:
     import loopy as lp
 
 PARAM = isl.dim_type.param
+PREPARED = "perfmodel.prepared/1"
 
 
 def count(
@@ -50,6 +54,7 @@ def count(
     access_tags: Collection[str] = (),
     budget: float = 1.0,
     check: bool = False,
+    arrays: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
 ) -> KernelCounts:
     """Count symbolically what a kernel executes (sections 2 and 3 of the 2016 paper).
 
@@ -90,6 +95,11 @@ def count(
     check : bool
         Whether to let Loopy check the kernel and write its code first, as the command line does. Each access is then
         compared with the memory that the code declares. This takes about as long as scheduling. The result is cached.
+    arrays : mapping of str to numpy.ndarray or number, optional
+        Arguments of one call, by name, or a function that returns the arguments. The function is called only if counts
+        depend on data. Statistics that are not given are taken from the arguments: trip counts, probabilities and
+        spans. If several loops of a nest depend on data, the mean of the product of their trips is taken. Sizes that
+        are not in the mapping follow from the shapes of arrays. A warning names each statistic that cannot be found.
 
     Raises
     ------
@@ -112,9 +122,11 @@ def count(
     ('n', 1000)
     """
     require(hasattr(t_unit, "callables_table"), "count: t_unit", t_unit, "a translation unit of Loopy")
-    for name, given in (("statistics", statistics), ("declared", declared), ("dtypes", dtypes)):
-        require(given is None or (isinstance(given, Mapping) and all(isinstance(key, str) for key in given)),
-                f"count: {name}", given, "a mapping by names as text")  # fmt: skip
+    mappings = {"statistics": statistics, "declared": declared, "dtypes": dtypes}
+    mappings |= {} if callable(arrays) else {"arrays": arrays}
+    for name, named in mappings.items():
+        require(named is None or (isinstance(named, Mapping) and all(isinstance(key, str) for key in named)),
+                f"count: {name}", named, "a mapping by names as text")  # fmt: skip
     require(is_number(budget), "count: budget", budget, "a number above 0")
     tags = (access_tags,) if isinstance(access_tags, str) else tuple(sorted(access_tags))
     options = Options(include_index_arithmetic, group_multiply_add, within or "", tags)
@@ -132,8 +144,10 @@ def count(
         if check:
             key = key_of(t_unit, schedule.BuildCheck.__name__) if cache else None
             remembered(key, lambda: schedule.check(scheduled), schedule.BuildCheck).refuse()
-        key = key_of(t_unit, *arguments, float(budget)) if cache else None
-        counts = remembered(key, lambda: _count(scheduled(), *arguments, float(budget)), KernelCounts)
+        data = None if arrays is None else _data(scheduled().default_entrypoint, arrays)
+        key = key_of(t_unit, *arguments, float(budget)) if cache and data is None else None
+        prepared = partial(_prepared, scheduled, *arguments[1:], data)
+        counts = remembered(key, lambda: prepared().counted(subgroup_size, float(budget)), KernelCounts)
         if statistics:
             keys = counts.statistic_keys
             if (within or tags) and unused(statistics, keys):
@@ -147,6 +161,31 @@ def count(
         raise
 
 
+def statistics_of(t_unit: lp.TranslationUnit, arrays: Callable[[], Mapping[str, Any]]) -> dict[str, float]:
+    """Return the statistics of a kernel's data, by their keys in ``statistics``; parameters are as in :func:`count`.
+
+    A loop in several nests has one mean here, so :func:`count` is more exact with ``arrays``.
+    """
+    scheduled = schedule.schedule(t_unit)
+    data = _data(scheduled.default_entrypoint, arrays)
+    return {} if data is None else dict(Prepared.of(lambda: scheduled, {}, {}, Options(), data).found)
+
+
+def _data(kernel: lp.LoopKernel, arrays: Mapping[str, Any] | Callable[[], Mapping[str, Any]]) -> CallData | None:
+    if not callable(arrays):
+        return call_data(kernel, arrays)
+    if not data_needed(kernel):
+        return None
+    return call_data(kernel, {name: value for name, value in arrays().items() if name in kernel.arg_dict})
+
+
+def _prepared(*arguments: Any) -> Prepared:
+    prepared = Prepared.of(*arguments)
+    for note in prepared.notes:
+        warnings.warn(note, PerfModelWarning, stacklevel=5)
+    return prepared
+
+
 def _warn_of_atomics(t_unit: lp.TranslationUnit) -> None:
     if atomics := schedule.updated_atomically(t_unit):
         warnings.warn(
@@ -155,18 +194,72 @@ def _warn_of_atomics(t_unit: lp.TranslationUnit) -> None:
         )
 
 
-def _count(
-    scheduled: lp.TranslationUnit, subgroup_size: int, statistics: Mapping[str, Number | float],
-    declared: Declared, options: Options, budget: float,
-) -> KernelCounts:
-    program, keys = extract(scheduled, _fractions(statistics), declared, options)
-    largest = max(program.launches, key=lambda launch: launch.group_size)
-    shape = LaunchShape(largest.group_shape, *array_bytes(scheduled))
-    counts = tabulate(program, subgroup_size, shape, budget)
-    return replace(
-        counts, untouched=untouched_arrays(scheduled, {row.array for row in counts.access_table}),
-        types=_size_types(scheduled, program.parameters), statistic_keys=keys,
-    )
+@dataclass(frozen=True)
+class Prepared:
+    """What :func:`count` reads of a scheduled kernel. The counts follow from it without Loopy.
+
+    Parameters
+    ----------
+    program
+        The program, as a value or as JSON.
+    shape
+        The largest launch.
+    untouched, types, statistic_keys
+        As in :class:`KernelCounts`.
+    found, notes
+        Statistics that follow from the data of a call, by key, and the reasons why others do not.
+    """
+
+    program: Program | Mapping[str, Any]
+    shape: LaunchShape
+    untouched: tuple[str, ...] = ()
+    types: Mapping[str, str] = field(default_factory=dict)
+    statistic_keys: tuple[str, ...] = ()
+    found: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, scheduled: Callable[[], lp.TranslationUnit], statistics: Mapping[str, Number | float], declared: Declared,
+        options: Options, data: CallData | None = None,
+    ) -> Prepared:
+        """Read a kernel that a function schedules; the parameters are those of :func:`count`."""
+        unit = scheduled()
+        program, keys, observed = extract(unit, _fractions(statistics), declared, options, data)
+        largest = max(program.launches, key=lambda launch: launch.group_size)
+        accessed = {access.array for statement in program.statements for access in statement.accesses}
+        return cls(
+            program, LaunchShape(largest.group_shape, *array_bytes(unit)), untouched_arrays(unit, accessed),
+            _size_types(unit, program.parameters), keys,
+            observed.found if observed else {}, tuple(observed.notes) if observed else (),
+        )
+
+    def counted(self, subgroup_size: int, budget: float = 1.0) -> KernelCounts:
+        """Return the counts; the parameters are those of :func:`count`."""
+        program = self.program if isinstance(self.program, Program) else read_program(self.program)
+        counts = tabulate(program, subgroup_size, self.shape, budget)
+        return replace(counts, untouched=self.untouched, types=self.types, statistic_keys=self.statistic_keys)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a dictionary for JSON."""
+        program = write_program(self.program) if isinstance(self.program, Program) else dict(self.program)
+        return {
+            "schema": PREPARED, "program": program, "shape": write_row(self.shape), "untouched": list(self.untouched),
+            "types": dict(self.types), "statistic_keys": list(self.statistic_keys),
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Prepared:
+        """Read what :meth:`to_json` wrote; another schema, or a missing or mistyped part, raises a DocumentError."""
+        if document.get("schema") != PREPARED:
+            problem = f"has schema {document.get('schema')!r}; this version reads {PREPARED!r}"
+            raise DocumentError(problem, "record the program again")
+        with reading_counts():
+            return cls(
+                given(document, "program", dict), read_row(LaunchShape, document["shape"]),
+                tuple(given(document, "untouched", list, str)), size_types(document["types"]),
+                tuple(given(document, "statistic_keys", list, str)),
+            )
 
 
 def _size_types(scheduled: lp.TranslationUnit, parameters: tuple[str, ...]) -> dict[str, str]:

@@ -192,7 +192,7 @@ class Timekeeper:
 
     bench: Bench
     overhead_s: float  # of a launch [s]
-    statistics: Mapping[str, float] = field(default_factory=dict)  # a class's own statistics replace them
+    statistics: Mapping[str, float] = field(default_factory=dict)  # they replace a class's own statistics
     counted: dict[Key, KernelCounts] = field(default_factory=dict)
     checked: dict[Key, FailedError | None] = field(default_factory=dict)
     watch: LoadWatch = field(default_factory=LoadWatch)
@@ -253,8 +253,8 @@ class Timekeeper:
     def count_unit(
         self, unit: TranslationUnit, check: bool = True, statistics: Mapping[str, float] | None = None
     ) -> KernelCounts:
-        """Return the counts of a translation unit for the device. With `check`, generate its code too."""
-        known = {**self.statistics, **(statistics or {})}
+        """Return the counts of a translation unit for the device; `check` generates its code too."""
+        known = {**(statistics or {}), **self.statistics}
         return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=known, check=check)
 
     def work_groups(self, subject: Subject, parameters: Parameters) -> int:

@@ -51,9 +51,9 @@ def global_bytes(case: Case) -> Any:
 def least_bytes(case: Case) -> Any:
     r"""Return a lower bound of the bytes that a kernel moves between global memory and the chip.
 
-    The bound differs from :func:`global_bytes` for a lane stride of s cells. Each s cells move at least :math:`\min(s
-    b, L)` bytes, because the accessed cells may be in one transfer. An array with data-dependent cells counts as zero
-    bytes.
+    As :func:`global_bytes`, but with a lane stride of s cells, each s cells move at least :math:`\min(s b, L)` bytes,
+    because the accessed cells may be in one transfer. An array with data-dependent cells counts as zero bytes, unless
+    their number was counted in the data.
     """
     line = transfer_bytes(case)
     return sum((_bytes(case, rows, line, least=True) for rows in _by_array(case)), 0.0)
@@ -70,7 +70,7 @@ def _by_array(case: Case) -> Iterable[list[AccessCount]]:
 def _bytes(case: Case, rows: list[AccessCount], line: float, least: bool) -> Any:
     size = rows[0].bits / 8
     cells = next((row.footprint for row in rows if row.footprint is not None), None)
-    if least and (cells is None or any(row.indirect for row in rows)):
+    if least and (cells is None or (any(row.indirect for row in rows) and not cells.exact)):
         return 0.0
     if cells is None:
         return sum(case.value(row.count) for row in rows) * size

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from time import monotonic, sleep
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
 from perfmodel.counts import KernelCounts, count
@@ -44,19 +44,21 @@ class Timing:
 
 def counted_at(
     builders: Mapping[str, Callable[[], TranslationUnit]], points: Sequence[Sizes], subgroup_size: int,
-    statistics: Mapping[str, float],
+    statistics: Mapping[str, float], **options: Any,
 ) -> dict[str, KernelCounts]:
     """Return the counts of the variants that can be built and counted. Records of the other variants have the reasons.
 
-    Raise a SizeError for missing or unknown sizes. Raise an AssumptionError if no variant may run at any of the points.
-    If no variant can be counted, raise the first error of counting.
+    `options` are more options of :func:`perfmodel.count`.
+
+    Raises SizeError for missing or unknown sizes, AssumptionError if no variant may run at any of the points, and the
+    first error of counting if no variant can be counted.
     """
     counted: dict[str, KernelCounts] = {}
     problems: list[PerfModelError] = []
     broken: list[AssumptionError] = []
     for name, build in builders.items():
         try:
-            counted[name] = count(build(), subgroup_size, check=True, statistics=statistics)
+            counted[name] = count(build(), subgroup_size, check=True, statistics=statistics, **options)
         except PerfModelError as error:
             problems.append(error)
     if not counted:

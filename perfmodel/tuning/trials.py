@@ -263,10 +263,11 @@ class Trials:
 
     def _counted(self, name: str, check: bool) -> KernelCounts:
         try:
-            unit = self.kernel.subject(name).kernel.build()
+            subject = self.kernel.subject(name)
+            unit, known = subject.kernel.build(), subject.statistics
         except FailedError as failure:
             raise failed(name, failure.status, failure.message) from failure
-        return self.timekeeper.count_unit(unit, check)
+        return self.timekeeper.count_unit(unit, check, known)
 
     def _timed(self, name: str, at: Parameters, first_s: float, enough_s: float | None) -> Measurement:
         subject = self.kernel.subject(name)

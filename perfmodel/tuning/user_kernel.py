@@ -12,6 +12,7 @@ from zlib import crc32
 import numpy as np
 from loopy import TranslationUnit
 
+from perfmodel.counts.counting import statistics_of
 from perfmodel.errors import ArgumentError, UnknownNameError, listed
 from perfmodel.kernels import KernelClass, Ladder, Parameters
 from perfmodel.measuring.subject import FailedError, Subject, array_arguments, offset_arguments, stage
@@ -42,6 +43,7 @@ class UserKernel:
         self.given = dict[str, Any]()  # what `arguments` returned for the last sizes
         self._arguments, self._ladder, self._seed = arguments, tuple(dict(sizes) for sizes in ladder), seed
         self._subjects: dict[str, Subject | FailedError] = {}
+        self._found: dict[str, dict[str, float]] = {}  # statistics of each variant's data
         self._given_at = ""
         self.by_variant = arguments is not None and "variant" in inspect.signature(arguments).parameters
 
@@ -105,8 +107,19 @@ class UserKernel:
             build=lambda **variant: unit,
             scalars=lambda **variant: {name: self.given.get(name, int(name not in offsets)) for name in scalars},
             contents={array: partial(self._contents, array) for array in arrays},
+            statistics=lambda **variant: self._statistics(name, unit),
         )
         return Subject(kernel, {"variant": name})
+
+    def _statistics(self, name: str, unit: TranslationUnit) -> dict[str, float]:
+        """Return the statistics of the data that ``arguments()`` gave, for the first sizes."""
+        if self._arguments is None:
+            return {}
+        if name not in self._found:
+            if not self.given:
+                self.ask_for_arguments(name, self._ladder[0])
+            self._found[name] = statistics_of(unit, lambda: {**self.given, **self._ladder[0]})
+        return self._found[name]
 
     def _contents(self, name: str, generator: Any, shape: tuple[int, ...]) -> Any:
         """Return the contents of an array before a run. Random contents depend only on the name, for all variants."""

@@ -40,13 +40,13 @@ def folder(tmp_path, monkeypatch):
 def made(monkeypatch):
     """Count how often counts are really made."""
     calls = []
-    real = counting._count
+    real = counting.extract
 
     def counted(*arguments):
         calls.append(arguments)
         return real(*arguments)
 
-    monkeypatch.setattr(counting, "_count", counted)
+    monkeypatch.setattr(counting, "extract", counted)
     return calls
 
 

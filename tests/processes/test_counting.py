@@ -93,8 +93,8 @@ def test_equal_kernels_are_counted_once(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     cache._memory.clear()
     made = []
-    original = counting._count
-    monkeypatch.setattr(counting, "_count", lambda *given: made.append(1) or original(*given))
+    original = counting.extract
+    monkeypatch.setattr(counting, "extract", lambda *given: made.append(1) or original(*given))
     counted = pm.count_all({str(place): lambda: double(8) for place in range(4)}, jobs=1)
     assert ([1], 4) == (made, len(counted))
     assert 1 == len([*(tmp_path / "perfmodel" / "counts").iterdir()])

@@ -64,6 +64,10 @@ class Footprint:
     @cached_property
     def count(self) -> Count:
         """Return the number of cells. If the cells are unknown, the number of executed accesses is an upper bound."""
+        spans = [access.span for _, access in self._sites]
+        observed = [span.cells for span in spans if span is not None and span.cells is not None]
+        if len(observed) == len(spans) == 1:
+            return Count.constant(observed[0], "cell")
         if self._cells is not None:
             return self._count(self._touching_once(self._cells) or self._cells)
         accesses = sum((self._cardinalities.count(domain) for domain, _ in self._sites), Count.constant(0))

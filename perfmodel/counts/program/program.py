@@ -232,6 +232,7 @@ class IndexSpan(NamedTuple):
 
     indices: Fraction
     axes: tuple[int, ...]  # the array's axes with data-dependent indices
+    cells: int | None = None  # distinct cells of the array that the access touches; None if unknown
 
 
 @dataclass(frozen=True)

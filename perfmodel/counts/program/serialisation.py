@@ -114,7 +114,7 @@ def _reader(kind: Any) -> Callable[[Json], Any]:
             return lambda data: tuple([readers[0](part) for part in data])
         return lambda data: tuple([read(part) for read, part in zip(readers, data, strict=True)])
     if kind in (values.Operation, values.LaneStride) or issubclass(get_origin(kind) or kind, tuple):  # by position
-        return lambda data: kind(*[read(part) for read, part in zip(_field_readers(kind).values(), data, strict=True)])
+        return lambda data: kind(*[read(part) for read, part in zip(_field_readers(kind).values(), data, strict=False)])
     if hasattr(kind, "__dataclass_fields__"):
         return lambda data: kind(**{name: _field_readers(kind)[name](part) for name, part in data.items()})
     return get_origin(kind) or kind  # a set from its elements; isl's object or a fraction from its text

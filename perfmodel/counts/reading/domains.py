@@ -21,6 +21,7 @@ from pymbolic.mapper.evaluator import CachedEvaluationMapper, UnknownVariableErr
 from perfmodel.counts.points.factors import Projector
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.reading import sets
+from perfmodel.counts.reading.observed import CallData, Observed
 from perfmodel.counts.reading.values import Condition, is_size, offset_argument, text_of
 from perfmodel.counts.unused import spaceless
 from perfmodel.errors import ArgumentError, CountError, StatisticsNeededError, listed
@@ -223,10 +224,14 @@ def _product_of(forms: Iterable[Mapping[str, int]]) -> Form | None:
 
 
 class Domains:
-    """The domains of one scheduled kernel under the assumptions of the kernel."""
+    """The domains of one scheduled kernel, under its assumptions.
 
-    def __init__(self, kernel: lp.LoopKernel, statistics: Statistics) -> None:
+    Statistics that are not given follow from the `data` of a call, if there are any.
+    """
+
+    def __init__(self, kernel: lp.LoopKernel, statistics: Statistics, data: CallData | None = None) -> None:
         self.kernel, self.statistics = kernel, statistics  # mean trip counts by iname, probabilities by text
+        self.observed = None if data is None else Observed(kernel, data)
         self.keys: dict[str, None] = {}  # of statistics: used ones, and those that could be given
         self.chances = {spaceless(key): (key, value) for key, value in statistics.items()}
         self.private = frozenset(
@@ -289,14 +294,25 @@ class Domains:
         names = sorted(inames, key=lambda name: (not self.axes[name], self.axes[name], name))
         points, trips, reasons = self._projection(names)
         axes = tuple(self.axes[name] for name in points.get_var_names(SET))
-        known = tuple((name, self.statistics[name]) for name in names if name in self.data_inames & {*self.statistics})
-        return Domain(launch, points, axes, trips, Fraction(1), not reasons, _tied(points, axes), reasons, known)
+        means = tuple(self._means(names).items())
+        return Domain(launch, points, axes, trips, Fraction(1), not reasons, _tied(points, axes), reasons, means)
+
+    def _means(self, names: Sequence[str]) -> dict[str, Fraction]:
+        """Return the known mean trips of the loops of a nest that depend on data."""
+        loops = [name for name in names if name in self.data_inames]
+        found: Mapping[str, Fraction] = {}
+        if self.observed is not None and not self.statistics.keys() >= {*loops}:
+            found = self.observed.trips(names, [name for name in loops if name not in self.statistics])
+        known = {**found, **self.statistics}
+        return {name: known[name] for name in loops if name in known}
 
     def _under(self, plain: Domain, conditions: tuple[Condition, ...]) -> Domain:
         points, chance, reasons = plain.points, Fraction(1), plain.reasons
         unknown: list[tuple[Condition, str]] = []
+        space = points.get_space()
+        tested = [c for c in conditions if condition_to_set(space, c[0]) is not None] if self.observed else []
         for condition in conditions:
-            points, likely, doubts = self._restrict(points, condition)
+            points, likely, doubts = self._restrict(points, condition, plain, tested)
             chance *= likely
             reasons += doubts
             unknown += [(condition, doubt) for doubt in doubts]
@@ -309,8 +325,8 @@ class Domains:
         """Return the loop domain's projection onto inames (Algorithm 1), mean trips, and reasons for doubt."""
         projector, data = self._projector(names)
         self.keys.update(dict.fromkeys(name for name in names if name in self.data_inames))
-        known = [name for name in names if name in self.data_inames and name in self.statistics]
-        trips = prod((self.statistics[name] for name in known), start=Fraction(1)) if known else None
+        known = self._means(names)
+        trips = prod(known.values(), start=Fraction(1)) if known else None
         kept = [name for name in names if name not in known]
         # Outside of a data-dependent loop Loopy sometimes tests whether the loop runs at all.
         around = sorted(projector.whole.get_var_names(SET)) if data else ()
@@ -329,7 +345,8 @@ class Domains:
     def refuse_unknown(self) -> None:
         """Raise a StatisticsNeededError if a requested domain has a data-dependent loop without statistics."""
         if self.unknown_loops:
-            raise _statistics_needed(tuple(self.unknown_loops), tuple(self.unknown_tests))
+            notes = self.observed.notes if self.observed is not None else []
+            raise _statistics_needed(tuple(self.unknown_loops), tuple(self.unknown_tests), notes)
 
     def _line(self, iname: str) -> isl.Set | None:
         """Return the values of an iname, or None if the bounds of the iname depend on data."""
@@ -364,14 +381,23 @@ class Domains:
             self._projectors[inames] = (Projector(whole), bool(data))
         return self._projectors[inames]
 
-    def _restrict(self, points: isl.Set, condition: Condition) -> tuple[isl.Set, Fraction, tuple[str, ...]]:
-        """Return the points under a condition, the condition's probability, and reasons for inexact points."""
+    def _restrict(
+        self, points: isl.Set, condition: Condition, nest: Domain, tested: list[Condition]
+    ) -> tuple[isl.Set, Fraction, tuple[str, ...]]:
+        """Return the points under a condition, its probability, and why they are not exact.
+
+        If the condition depends on data, it is added to those that were `tested` in the `nest` before.
+        """
         expr, truth = condition
         where = condition_to_set(points.get_space(), expr)
         if where is not None:
             part = points.intersect(where) if truth else points.subtract(where)
             return part.coalesce(), Fraction(1), ()
         chance = self.probability(expr)
+        if chance is None and self.observed is not None:
+            inames = (*nest.names, *(name for name, _ in nest.means))
+            chance = self.observed.probability(expr, inames, tested)
+            tested.append(condition)
         if chance is not None:
             return points, chance if truth else 1 - chance, ()
         text = text_of(expr)
@@ -408,14 +434,17 @@ class Domains:
         return chance
 
 
-def _statistics_needed(inames: tuple[str, ...], tests: tuple[str, ...]) -> StatisticsNeededError:
+def _statistics_needed(
+    inames: tuple[str, ...], tests: tuple[str, ...], notes: Sequence[str]
+) -> StatisticsNeededError:
     loops = f"loop{'s' * (len(inames) > 1)} {listed(map(repr, inames))}"
     options = " ".join(f"--statistics {name}=<number>" for name in inames)
     given = ", ".join(f"{name!r}: <its mean trip count>" for name in inames)
     advice = f"give {options}, or in Python statistics={{{given}}}"
     if tests:
         advice += f"; add the probability of {listed(map(repr, tests))} for exact counts"
-    return StatisticsNeededError(f"the trip count of {loops} depends on data", advice, inames=inames, tests=tests)
+    why = next((f" ({note})" for note in notes if note.startswith("the trip count")), "")
+    return StatisticsNeededError(f"the trip count of {loops} depends on data{why}", advice, inames=inames, tests=tests)
 
 
 def constants(kernel: lp.LoopKernel) -> dict[str, int]:

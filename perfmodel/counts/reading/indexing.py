@@ -149,11 +149,22 @@ class Indexing:
         key = f"{array}{SPAN}"
         if array not in self.domains.private:
             self.domains.keys[key] = None
-        if key not in self.domains.statistics:
+        observed = self.domains.observed
+        if key not in self.domains.statistics and (observed is None or array in self.domains.private):
             return None
         known = {*domain.names, *self.domains.parameters}
         axes = tuple(axis for axis, index in enumerate(indices) if not known.issuperset(names_in(index)))
-        return IndexSpan(self.domains.statistics[key], axes or tuple(range(len(indices))))
+        axes = axes or tuple(range(len(indices)))
+        span, cells = self.domains.statistics.get(key), None
+        if observed is not None:
+            inames = (*domain.names, *(name for name, _ in domain.means))
+            lanes = tuple(name for name, axis in zip(domain.names, domain.axes, strict=True) if axis)
+            if span is None:
+                span = observed.span(key, tuple(indices[axis] for axis in axes), inames, lanes)
+            whole = self.domains.domain(domain.launch, inames)
+            if domain.chance == 1 and domain.points.plain_is_equal(whole.points):
+                cells = observed.cells(indices, inames)
+        return None if span is None else IndexSpan(span, axes, cells)
 
     def _walks(self, domain: Domain, indices: tuple[Any, ...], layout: Layout) -> bool:
         """Return whether a data-dependent loop goes along adjacent cells. The index may depend on no other data."""

@@ -27,6 +27,7 @@ from perfmodel.counts.reading.domains import Domains, Statistics
 from perfmodel.counts.reading.expressions import Walk
 from perfmodel.counts.reading.indexing import Indexing
 from perfmodel.counts.reading.instructions import Declared, PathWalk, declaration, unrolled_inames, vectorised
+from perfmodel.counts.reading.observed import CallData, Observed
 from perfmodel.counts.reading.schedule import refusal
 from perfmodel.counts.reading.values import INT, Condition, Options, Scope
 from perfmodel.errors import CountError, OptionError, listed
@@ -38,12 +39,16 @@ Tests = frozenset[Any]  # predicates
 
 
 def extract(
-    t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared, options: Options
-) -> tuple[program.Program, tuple[str, ...]]:
-    """Return the program of a scheduled kernel with one entry point. Also return the keys of its statistics."""
+    t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared, options: Options,
+    data: CallData | None = None,
+) -> tuple[program.Program, tuple[str, ...], Observed | None]:
+    """Return the program of a scheduled kernel with one entry point, the keys of its statistics, and those of `data`.
+
+    Statistics that are not given follow from the data of a call.
+    """
     try:
-        extraction = _Extraction(t_unit, statistics, declared, options)
-        return extraction.walk(), tuple(extraction.domains.keys)
+        extraction = _Extraction(t_unit, statistics, declared, options, data)
+        return extraction.walk(), tuple(extraction.domains.keys), extraction.domains.observed
     except lp.LoopyError as error:
         raise refusal(t_unit, error) from error
 
@@ -248,13 +253,14 @@ class _Block(NamedTuple):
 
 class _Extraction:
     def __init__(
-        self, t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared, options: Options
+        self, t_unit: lp.TranslationUnit, statistics: Statistics, declared: Declared, options: Options,
+        data: CallData | None,
     ) -> None:
         self.kernel, self.callables = t_unit.default_entrypoint, t_unit.callables_table
-        self.domains = Domains(self.kernel, statistics)
+        self.domains = Domains(self.kernel, statistics, data)
         moved = from_zero(self.domains)
         if moved is not self.kernel:
-            self.kernel, self.domains = moved, Domains(moved, statistics)
+            self.kernel, self.domains = moved, Domains(moved, statistics, data)
         self.statements = Statements(self.kernel, self.callables, self.domains, declared, options)
         self.launches: list[Launch] = []
         self.barriers: list[program.BarrierSite] = []

@@ -1,0 +1,564 @@
+"""Statistics of a kernel's data from the arrays of one call: trips of loops, truth of tests, locality of indices.
+
+NumPy lists the points of the nest around an instruction, loop by loop: each point so far is repeated by the loop's
+trips there, which follow from the loop's bounds at the values of outer loops and of scalars from arrays. If there are
+more than ``MOST`` points, a random part is kept, each point with the same probability, so that means remain unbiased.
+
+If data bound several loops of a nest, their trips are a product of *conditional* means, each over the executed points
+of the loops before it. This product equals the mean of the product; a product of separate means does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from time import perf_counter
+from typing import Any
+
+import islpy as isl
+import loopy as lp
+import numpy as np
+import pymbolic.primitives as p
+from loopy.symbolic import get_dependencies
+from numpy.typing import NDArray
+from pymbolic.mapper.evaluator import EvaluationMapper, evaluate
+
+from perfmodel.counts.quasipoly.evaluation import evaluated
+from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
+from perfmodel.counts.reading import sets
+from perfmodel.counts.reading.values import is_size, text_of
+from perfmodel.errors import ArgumentError, listed
+
+SET, PARAM = isl.dim_type.set, isl.dim_type.param
+MOST = 2**18
+"""Most points of a nest that are kept."""
+ALL = 2**22
+"""Most points of a nest whose distinct indices are counted."""
+ITEMS = 2**12
+"""Most work-items whose indices are compared."""
+LONGEST_S = 30.0
+"""Time after which no further value is computed [s]."""
+LARGEST_DENOMINATOR = 10**6  # of a mean
+Ints = NDArray[np.int64]
+FUNCTIONS = {
+    "abs": np.abs, "fabs": np.abs, "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos,
+    "floor": np.floor, "ceil": np.ceil, "isnan": np.isnan, "min": np.minimum, "max": np.maximum,
+    "fmin": np.fmin, "fmax": np.fmax,
+}  # fmt: skip
+
+
+class UnobservedError(Exception):
+    """The arrays do not give a statistic; the text has the reason."""
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points of a nest: the values of each iname and scalar, and the mean trips of each loop in it."""
+
+    number: int
+    values: Mapping[str, Any] = field(default_factory=dict)
+    trips: Mapping[str, Fraction] = field(default_factory=dict)
+    scalars: dict[str, Any] = field(default_factory=dict, compare=False)  # values of temporaries that were asked for
+    parts: dict[frozenset[Any], tuple[Ints, Points]] = field(default_factory=dict, compare=False)  # by conditions
+
+    def selected(self, which: NDArray[Any]) -> Points:
+        """Return some of the points, perhaps repeated."""
+        values = {
+            name: value[which] if isinstance(value, np.ndarray) and value.shape == (self.number,) else value
+            for name, value in self.values.items()
+        }
+        return Points(len(which), values, self.trips)
+
+    def evenly(self, most: int) -> Points:
+        """Return at most this number of points, evenly distributed."""
+        if self.number <= most:
+            return self
+        return self.selected(np.linspace(0, self.number - 1, max(most, 1)).astype(np.int64))
+
+
+@dataclass(frozen=True)
+class CallData:
+    """The data of one call of a kernel.
+
+    Parameters
+    ----------
+    scalars : mapping of str to number
+        Values of its scalar arguments.
+    arrays : mapping of str to numpy.ndarray
+        In the shape of the argument, or flat as in memory.
+    """
+
+    scalars: Mapping[str, Any]
+    arrays: Mapping[str, Any]
+
+
+class Observed:
+    """The statistics that the data of a call give for a scheduled kernel.
+
+    ``found`` has the statistics that were asked for, by key, and ``notes`` the reasons why some could not be found.
+    A loop in several nests has the mean of the last one.
+    """
+
+    def __init__(self, kernel: lp.LoopKernel, data: CallData) -> None:
+        self.kernel, self.scalars, self.arrays = kernel, dict(data.scalars), data.arrays
+        self.found: dict[str, float] = {}
+        self.notes: list[str] = []
+        self.writers = kernel.writer_map()
+        self.random = np.random.default_rng(0)
+        self.began = perf_counter()
+        self._nests: dict[object, Points] = {}
+        self._bounds: dict[object, Any] = {}
+        self._writing: dict[str, list[Any]] = {}
+
+    def trips(self, inames: Collection[str], loops: Collection[str]) -> dict[str, Fraction]:
+        """Return the conditional mean trips of those `loops` of a nest that depend on data; empty if not found."""
+        try:
+            points = self.points(inames, last=loops)
+        except UnobservedError as error:
+            self._note(f"the trip count of {', '.join(loops)}", error)
+            return {}
+        self.found |= {name: float(points.trips[name]) for name in loops}
+        return {name: points.trips[name] for name in loops}
+
+    def probability(self, test: Any, inames: Collection[str], before: Iterable[tuple[Any, bool]]) -> Fraction | None:
+        """Return how often a test is true in a nest, where each test `before` it has its value; None if not found."""
+        key = text_of(test)
+        try:
+            expressions = [test, *(condition for condition, _ in before)]
+            points = self.points(self.needed(expressions) & {*inames})
+            there = np.ones(points.number, bool)
+            for condition, truth in before:
+                there &= np.broadcast_to(self.value(condition, points), there.shape).astype(bool) == truth
+            holds = np.broadcast_to(self.value(test, points), there.shape).astype(bool)[there]
+        except UnobservedError as error:
+            self._note(f"the probability of '{key}'", error)
+            return None
+        chance = _fraction(int(holds.sum()), holds.size) if holds.size else Fraction(0)
+        self.found[key] = float(chance)
+        return chance
+
+    def span(
+        self, key: str, indices: Iterable[Any], inames: Collection[str], lanes: Collection[str]
+    ) -> Fraction | None:
+        """Return the width of the window in which a work-item's `indices` lie; None if not found.
+
+        `lanes` are the inames on hardware axes, the fastest last. The window moves evenly from the first work-item's
+        indices to the last one's; work-items that are far from this line widen it.
+        """
+        try:
+            points = self._of_whole_items((self.needed(indices) | {*lanes}) & {*inames}, lanes)
+            at = self._together((self.value(index, points) for index in indices), points)
+        except UnobservedError as error:
+            self._note(f"'{key}'", error)
+            return None
+        if not points.number:
+            return None
+        span = _span_of(self._together((points.values[lane] for lane in lanes), points), at)
+        self.found[key] = float(span)
+        return span
+
+    def cells(self, indices: Collection[Any], inames: Collection[str]) -> int | None:
+        """Return how many distinct `indices` a nest has; None if not found, or if the nest has too many points."""
+        points = Points(1)
+        try:
+            for iname in self._outer_first(self.needed(indices) & {*inames}, frozenset()):
+                if int(self._values_at(iname, points)[1].sum()) > ALL:
+                    return None
+                points = self._entered(points, iname, ALL)
+            at = self._together((self.value(index, points) for index in indices), points)
+        except UnobservedError:  # the span's note has the reason
+            return None
+        return len(np.unique(at))
+
+    @staticmethod
+    def _together(parts: Iterable[Any], points: Points) -> Ints:
+        """Return one number for the values of several indices at each point; the last index varies fastest."""
+        number = np.zeros(points.number, np.int64)
+        for part in parts:
+            value = np.broadcast_to(part, number.shape).astype(np.int64)
+            number = number * (int(value.max(initial=0)) + 1) + value
+        return number
+
+    def _note(self, what: str, error: UnobservedError) -> None:
+        note = f"{what} was not found from the arrays: {error}"
+        if note not in self.notes:
+            self.notes.append(note)
+
+    # {{{ points
+
+    def points(self, inames: Collection[str], last: Collection[str] = ()) -> Points:
+        """Return the points of a nest, after the loops on which it depends; the loops `last` come last."""
+        wanted = frozenset(inames)
+        key = wanted, frozenset(last)
+        if key not in self._nests:
+            points = Points(1)
+            for iname in self._outer_first(wanted, frozenset(last)):
+                points = self._entered(points, iname)
+            self._nests[key] = points
+        return self._nests[key]
+
+    def _of_whole_items(self, inames: Collection[str], lanes: Collection[str]) -> Points:
+        """Return the points of some work-items, each with all of its points."""
+        points = self.points(lanes).evenly(ITEMS)
+        for iname in self._outer_first(frozenset(inames), frozenset(inames) - {*lanes}):
+            if iname not in points.values:
+                total = int(self._values_at(iname, points)[1].sum())
+                points = self._entered(points.evenly(points.number * MOST // max(total, 1)), iname)
+        return points
+
+    def _outer_first(self, inames: frozenset[str], last: frozenset[str]) -> list[str]:
+        order: list[str] = []
+
+        def put(iname: str, inner: frozenset[str]) -> None:
+            if iname not in order:
+                around = self._around(iname) & inames - inner
+                for outer in sorted(around, key=lambda name: (name in last, name)):
+                    put(outer, inner | {iname})
+                order.append(iname)
+
+        for iname in sorted(inames, key=lambda name: (name in last, name)):
+            put(iname, frozenset())
+        return order
+
+    def _around(self, iname: str) -> frozenset[str]:
+        """Return the loops on which a loop's bounds depend, directly or through scalars."""
+        domain = sets.inames_domain(self.kernel, [iname])
+        constraints = (part.get_coefficients_by_name() for piece in domain.get_basic_sets()
+                       for part in piece.get_constraints())  # fmt: skip
+        bounding = {name for names in constraints if iname in names for name in names}
+        found: set[str] = set()
+        for name in (*domain.get_var_names(PARAM), *domain.get_var_names(SET)):
+            if name in self.kernel.temporary_variables:
+                found |= self._loops_of_scalar(name)
+            elif name in self.kernel.all_inames() and (name in domain.get_var_names(PARAM) or name in bounding):
+                found.add(name)
+        return frozenset(found - {iname})
+
+    def _loops_of_scalar(self, name: str) -> set[str]:
+        """Return the loops around the instructions that give a temporary its value."""
+        return {iname for instruction in self._giving(name) for iname in instruction.within_inames}
+
+    def _giving(self, name: str) -> Iterable[lp.InstructionBase]:
+        """Return the instructions that give a temporary its value, and those that give the temporaries in it theirs."""
+        if name not in self._writing:
+            found, pending = {}, [name]
+            while pending:
+                for writer in self.writers.get(pending.pop(), ()):
+                    if writer not in found:
+                        found[writer] = self.kernel.id_to_insn[writer]
+                        read = found[writer].read_dependency_names()
+                        pending += read & self.kernel.temporary_variables.keys()
+            self._writing[name] = [*found.values()]
+        return self._writing[name]
+
+    def needed(self, expressions: Iterable[Any]) -> frozenset[str]:
+        """Return the loops on which some expressions depend, directly, through scalars or through bounds."""
+        found: set[str] = set()
+        for name in {name for expression in expressions for name in get_dependencies(expression)}:
+            if name in self.kernel.all_inames():
+                found.add(name)
+            elif name in self.kernel.temporary_variables:
+                found |= self._loops_of_scalar(name)
+        while more := {outer for iname in found for outer in self._around(iname)} - found:
+            found |= more
+        return frozenset(found)
+
+    def _entered(self, points: Points, iname: str, most: int = MOST) -> Points:
+        """Return the points with the values of one more loop; a random part if there are more than `most`.
+
+        Points at which a scalar in the loop's bounds has no value are left out.
+        """
+        bounding = sets.inames_domain(self.kernel, [iname]).get_var_names(PARAM)
+        scalars = self.kernel.temporary_variables.keys() & bounding
+        writers = [writer for name in scalars for writer in self._giving(name)]
+        if conditions := frozenset().union(*(writer.predicates for writer in writers)):
+            _, points = self._part(conditions, points)
+        low, trips = self._values_at(iname, points)
+        total = int(trips.sum())
+        mean = _fraction(total, points.number) if points.number else Fraction(0)
+        if total <= 16 * most:
+            which = np.repeat(np.arange(points.number), trips)
+            inner = np.arange(total) - np.repeat(np.cumsum(trips) - trips, trips)
+            if total > most:
+                kept = np.sort(self.random.choice(total, most, replace=False))
+                which, inner = which[kept], inner[kept]
+        else:
+            places = np.sort(self.random.integers(0, total, most))
+            ends = np.cumsum(trips)
+            which = np.searchsorted(ends, places, side="right")
+            inner = places - (ends - trips)[which]
+        values = {**points.selected(which).values, iname: low[which] + inner}
+        return Points(len(which), values, {**points.trips, iname: mean})
+
+    def _values_at(self, iname: str, points: Points) -> tuple[Ints, Ints]:
+        """Return the first value and the number of values of a loop at each point."""
+        known = frozenset(points.values)
+        key = iname, known
+        if key not in self._bounds:
+            domain = sets.inames_domain(self.kernel, [iname])
+            for name in domain.get_var_names(SET):
+                place = domain.find_dim_by_name(SET, name)
+                if name != iname and name in known:
+                    domain = domain.move_dims(PARAM, domain.dim(PARAM), SET, place, 1)
+                elif name != iname:
+                    domain = domain.project_out(SET, place, 1)
+            if any(piece.dim(isl.dim_type.div) for piece in domain.get_basic_sets()):
+                raise UnobservedError(f"the values of the loop '{iname}' are not contiguous")
+            low, high = domain.dim_min(0), domain.dim_max(0)
+            functions = low, high.sub(low).add_constant_val(isl.Val(1))  # both are 0 where the loop has no value
+            self._bounds[key] = tuple(quasi_polynomial_of(isl.PwQPolynomial.from_pw_aff(each)) for each in functions)
+        low, trips = (np.broadcast_to(self._of_function(each, points), points.number) for each in self._bounds[key])
+        return low, trips
+
+    def _of_function(self, function: Any, points: Points) -> Ints:
+        evaluate = _Values(self, points)
+        given = [
+            np.broadcast_to(np.asarray(evaluate(p.Variable(name)), np.int64), points.number)
+            for name in function.parameters
+        ]
+        return evaluated(function, given, points.number).astype(np.int64)
+
+    # }}}
+
+    # {{{ values
+
+    def value(self, expression: Any, points: Points) -> Any:
+        """Return the values of an expression at the points."""
+        if perf_counter() - self.began > LONGEST_S:
+            raise UnobservedError(f"{LONGEST_S:.0f} s were over")
+        return _Values(self, points)(expression)
+
+    def scalar(self, name: str, points: Points) -> Any:
+        """Return the values of a temporary scalar, which one instruction assigns."""
+        writers = self.writers.get(name, ())
+        if len(writers) != 1:
+            raise UnobservedError(f"'{name}' is assigned {len(writers)} times")
+        instruction = self.kernel.id_to_insn[next(iter(writers))]
+        if not isinstance(instruction, lp.Assignment):
+            raise UnobservedError(f"'{name}' is not assigned by a plain instruction")
+        if get_dependencies(instruction.expression) & {name}:
+            raise UnobservedError(f"'{name}' depends on itself")
+        if name not in points.scalars:
+            points.scalars[name] = self._assigned(instruction, points)
+        return points.scalars[name]
+
+    def _assigned(self, instruction: lp.Assignment, points: Points) -> Any:
+        if not instruction.predicates:
+            return self.value(instruction.expression, points)
+        there, part = self._part(instruction.predicates, points)
+        found = np.asarray(self.value(instruction.expression, part))
+        values = np.zeros(points.number, found.dtype)  # it has no value elsewhere
+        values[there] = found
+        return values
+
+    def _part(self, conditions: frozenset[Any], points: Points) -> tuple[Ints, Points]:
+        """Return the numbers of the points at which all conditions hold, and these points."""
+        if conditions not in points.parts:
+            there = self._where(conditions, points)
+            part = points if len(there) == points.number else points.selected(there)
+            points.parts[conditions] = there, part
+        return points.parts[conditions]
+
+    def _where(self, conditions: Iterable[Any], points: Points) -> Ints:
+        """Return the numbers of the points at which all conditions hold."""
+        holds = np.ones(points.number, bool)
+        for condition in conditions:
+            holds &= np.broadcast_to(self.value(condition, points), holds.shape).astype(bool)
+        return np.flatnonzero(holds)
+
+    def element(self, name: str, indices: tuple[Any, ...]) -> Any:
+        """Return elements of an array that was given."""
+        if name not in self.arrays:
+            raise UnobservedError(f"the values of '{name}' were not given")
+        if name in self.kernel.get_written_variables():
+            raise UnobservedError(f"the kernel writes '{name}'")
+        array = self.arrays[name]
+        if array.ndim == len(indices) != 1:
+            place: Any = indices
+            extents = array.shape
+        else:
+            place, extents = (self._address(name, indices),), (array.size,)
+            array = array.reshape(-1)
+        for index, extent in zip(place, extents, strict=True):
+            numbers = np.asarray(index)
+            if numbers.size and not (0 <= numbers.min() and numbers.max() < extent):
+                raise UnobservedError(f"an index of '{name}' is outside of the array that was given")
+        return array[tuple(np.asarray(index, np.int64) for index in place)]
+
+    def _address(self, name: str, indices: tuple[Any, ...]) -> Any:
+        """Return addresses in elements from the array's start in memory."""
+        argument = self.kernel.arg_dict[name]
+        offset = getattr(argument, "offset", 0) or 0
+        address = self.scalars.get(offset, 0) if isinstance(offset, str) else self.value(offset, Points(1))
+        tags = argument.dim_tags
+        if not indices:
+            return address
+        if not tags:
+            if len(indices) != 1:
+                raise UnobservedError(f"the strides of '{name}' are not known")
+            return address + indices[0]
+        for index, tag in zip(indices, tags, strict=True):
+            address = address + index * self.value(tag.stride, Points(1))
+        return address
+
+    # }}}
+
+
+class _Values(EvaluationMapper):  # type: ignore[misc]
+    """Maps an expression to its values at some points."""
+
+    def __init__(self, observed: Observed, points: Points) -> None:
+        super().__init__({})
+        self.observed, self.points = observed, points
+
+    def map_variable(self, expr: p.Variable) -> Any:
+        name = expr.name
+        if name in self.points.values:
+            return self.points.values[name]
+        if name in self.observed.scalars:
+            return self.observed.scalars[name]
+        if name in self.observed.kernel.temporary_variables:
+            return self.observed.scalar(name, self.points)
+        if name in self.observed.arrays:  # of one element
+            return self.observed.element(name, ())
+        raise UnobservedError(f"the value of '{name}' is not known")
+
+    def map_subscript(self, expr: p.Subscript) -> Any:
+        name = expr.aggregate.name
+        if name in self.observed.kernel.temporary_variables:
+            return self._stored(name, expr)
+        return self.observed.element(name, tuple(self.rec(index) for index in expr.index_tuple))
+
+    def _stored(self, name: str, expr: Any) -> Any:
+        raise UnobservedError(f"'{expr}' is an element of a temporary array")
+
+    def map_linear_subscript(self, expr: Any) -> Any:
+        return self.observed.element(expr.aggregate.name, (self.rec(expr.index),))
+
+    def map_if(self, expr: p.If) -> Any:
+        return np.where(self.rec(expr.condition), self.rec(expr.then), self.rec(expr.else_))
+
+    def map_comparison(self, expr: p.Comparison) -> Any:
+        compare = {"==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
+                   ">=": np.greater_equal}  # fmt: skip
+        return compare[expr.operator](self.rec(expr.left), self.rec(expr.right))
+
+    def map_logical_and(self, expr: p.LogicalAnd) -> Any:
+        return np.logical_and.reduce(np.broadcast_arrays(*map(self.rec, expr.children)))
+
+    def map_logical_or(self, expr: p.LogicalOr) -> Any:
+        return np.logical_or.reduce(np.broadcast_arrays(*map(self.rec, expr.children)))
+
+    def map_logical_not(self, expr: p.LogicalNot) -> Any:
+        return np.logical_not(self.rec(expr.child))
+
+    def map_min(self, expr: p.Min) -> Any:
+        return np.minimum.reduce(np.broadcast_arrays(*map(self.rec, expr.children)))
+
+    def map_max(self, expr: p.Max) -> Any:
+        return np.maximum.reduce(np.broadcast_arrays(*map(self.rec, expr.children)))
+
+    def map_type_cast(self, expr: Any) -> Any:
+        return np.asarray(self.rec(expr.child)).astype(expr.type.numpy_dtype)
+
+    def map_literal(self, expr: Any) -> Any:
+        return float(str(expr.s).rstrip("fF"))
+
+    def map_call(self, expr: p.Call) -> Any:
+        name = getattr(expr.function, "name", str(expr.function))
+        if name not in FUNCTIONS:
+            raise UnobservedError(f"the function '{name}' is not evaluated")
+        return FUNCTIONS[name](*map(self.rec, expr.parameters))
+
+
+def _fraction(numerator: int, denominator: int) -> Fraction:
+    return Fraction(numerator, denominator).limit_denominator(LARGEST_DENOMINATOR)
+
+
+def _span_of(item: Ints, at: Ints) -> Fraction:
+    """Return the span of the indices `at` of work-items `item`, both of shape (points,)."""
+    order = np.argsort(item, kind="stable")
+    item, at = item[order], at[order]
+    first = np.flatnonzero(np.r_[True, item[1:] != item[:-1]])
+    least, most = np.minimum.reduceat(at, first), np.maximum.reduceat(at, first)
+    span = float(np.mean(most - least + 1))
+    if len(first) > 2:
+        some = min(8, len(first))
+        line = np.interp(item[first], item[first][[0, -1]], [np.median(least[:some]), np.median(least[-some:])])
+        span = max(span, float(2 * np.mean(np.abs(least - line)) + 1))
+    return Fraction(max(round(span, 1), 1.0)).limit_denominator(10)
+
+
+def call_data(kernel: lp.LoopKernel, arguments: Mapping[str, Any]) -> CallData:
+    """Return the data of a call; sizes that are not given follow from the shapes of arrays.
+
+    Raises an ArgumentError if the kernel has no such argument.
+    """
+    if unknown := arguments.keys() - kernel.arg_dict.keys():
+        problem = f"the kernel has no argument {listed(sorted(map(repr, unknown)), ' or ')}"
+        raise ArgumentError(problem, f"its arguments are {listed(sorted(kernel.arg_dict))}")
+    arrays: dict[str, Any] = {}
+    scalars: dict[str, Any] = {}
+    for name, value in arguments.items():
+        is_array = isinstance(kernel.arg_dict[name], lp.ArrayArg)
+        (arrays if is_array else scalars)[name] = np.asarray(value) if is_array else value
+    sizes = {argument.name for argument in kernel.args if is_size(argument)}
+    for name, array in arrays.items():
+        shape = kernel.arg_dict[name].shape
+        for extent, length in zip(shape if isinstance(shape, tuple) else (), array.shape, strict=False):
+            unknown = get_dependencies(extent) & sizes - scalars.keys()
+            if len(unknown) == 1:
+                size = next(iter(unknown))
+                first, second = (evaluate(extent, {**scalars, size: value}) for value in (0, 1))
+                if second == first + 1:
+                    scalars[size] = length - first
+    return CallData(scalars, arrays)
+
+
+def data_needed(kernel: lp.LoopKernel) -> frozenset[str]:
+    """Return the arguments, other than sizes, on which loops, tests or indices depend, perhaps through temporaries."""
+    names: set[str] = set()
+    for domain in sets.domains(kernel):
+        names.update(domain.get_var_names(PARAM))
+    walk = _Deciding()
+    for instruction in kernel.instructions:
+        for predicate in instruction.predicates:
+            names |= get_dependencies(predicate)
+        if isinstance(instruction, lp.MultiAssignmentBase):
+            for expression in (*instruction.assignees, instruction.expression):
+                walk(expression)
+    names |= walk.names
+    found: set[str] = set()
+    pending = list(names)
+    writers = kernel.writer_map()
+    while pending:
+        name = pending.pop()
+        if name in found:
+            continue
+        found.add(name)
+        if name in kernel.temporary_variables:
+            for writer in writers.get(name, ()):
+                pending += kernel.id_to_insn[writer].read_dependency_names()
+    return frozenset(argument.name for argument in kernel.args if argument.name in found and not is_size(argument))
+
+
+class _Deciding(lp.symbolic.WalkMapper):  # type: ignore[misc]
+    """Collects the names in indices and in conditions of an expression."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def map_subscript(self, expr: Any, *rest: Any) -> None:
+        for index in expr.index_tuple:
+            self.names |= get_dependencies(index)
+        super().map_subscript(expr, *rest)
+
+    def map_linear_subscript(self, expr: Any, *rest: Any) -> None:
+        self.names |= get_dependencies(expr.index)
+        self.rec(expr.index, *rest)
+
+    def map_if(self, expr: Any, *rest: Any) -> None:
+        self.names |= get_dependencies(expr.condition)
+        super().map_if(expr, *rest)
