@@ -46,6 +46,9 @@ class Series:
     groups: Sequence[str] = ()  # the kernel of each point
     band: tuple[Sequence[float], Sequence[float]] | None = None  # bounds of an interval, along the axis of `across`
     across: bool = False  # whether the interval lies along the x axis
+    sizes: Sequence[float] = ()  # diameter of each marker [pixel]
+    bars: bool = False  # whether each point is a horizontal bar that begins at `starts`, or at 0
+    starts: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -167,6 +170,7 @@ NAMED = {
     "yellow": YELLOW, "black": BLACK, "muted": "0.4",
 }  # fmt: skip
 """Colours by name; the report's style sheet has the same names."""
+PIXELS = 1.6  # of a page for each point of a picture
 RANGE = (0.05, 5.0)
 """Errors between which colours change, evenly on a logarithmic axis [1]."""
 
@@ -213,6 +217,15 @@ def _scale(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
 
 def _draw_series(axes: Axes, one: Series) -> None:
     colour = NAMED[one.colour]
+    if one.bars:
+        starts = one.starts or [0.0] * len(one.x)
+        lengths = [end - start for end, start in zip(one.x, starts, strict=True)]
+        axes.barh(one.y, lengths, left=starts, label=one.label or "_hidden", color=colour, zorder=3)
+        return
+    if one.sizes:
+        areas = [(diameter / PIXELS) ** 2 for diameter in one.sizes]
+        axes.scatter(one.x, one.y, areas, c=colour, marker=one.marker, label=one.label or "_hidden", zorder=3)
+        return
     look: dict[str, Any] = {"color": colour, "marker": one.marker, "linestyle": one.line or "none", "zorder": 3}
     if one.marker:
         edge = {"markeredgecolor": "white"} if one.filled else {"markerfacecolor": "none", "zorder": 2}

@@ -42,7 +42,10 @@ def plot(name: str, picture: Picture | None) -> Plot | None:
     names = picture.y.names
     lines = max((plotly_text(label, NAME).count("<br>") + 1 for label in names), default=1)
     height = 130 + max(ROW, LINE * lines + 8) * len(names) if names else 530
-    spec = {"data": [_trace(one) for one in picture.series], "layout": layout(_axis(picture.x), _axis(picture.y))}
+    bars = {"barmode": "overlay"} if any(one.bars for one in picture.series) else {}
+    spec = {
+        "data": [_trace(one) for one in picture.series], "layout": layout(_axis(picture.x), _axis(picture.y), **bars),
+    }  # fmt: skip
     return Plot(name, picture.alternative + NOTE, spec, height)
 
 
@@ -72,7 +75,7 @@ def _axis(axis: Axis) -> dict[str, Any]:
             "range": [-0.6, len(axis.names) - 0.4], "zeroline": False, "showgrid": False,
         }  # fmt: skip
     if not axis.log or axis.limits is None:
-        return {"title": title, "zeroline": False}
+        return {"title": title, "zeroline": False} | ({"range": list(axis.limits)} if axis.limits else {})
     low, high = map(math.log10, axis.limits)
     ticks = _ticks(low, high)
     return {
@@ -87,6 +90,10 @@ def _trace(one: Series) -> dict[str, Any]:
         "y": list(one.y),
     }  # fmt: skip
     shade = f"var(--{one.colour})"  # of the style sheet, which differs between light and dark
+    if one.bars:
+        lengths = [end - start for end, start in zip(one.x, one.starts, strict=True)] if one.starts else list(one.x)
+        trace |= {"type": "bar", "orientation": "h", "x": lengths, "marker": {"color": shade}, "hoverinfo": "skip"}
+        return trace | _texts(one) | ({"base": list(one.starts)} if one.starts else {})
     if one.line:
         trace |= {"mode": "lines", "hoverinfo": "skip",
                   "line": {"color": shade, "width": 1.5, "dash": DASHES[one.line]}}  # fmt: skip
@@ -94,15 +101,9 @@ def _trace(one: Series) -> dict[str, Any]:
     symbol = SYMBOLS[one.marker] + "-open" * (not one.filled)
     edge = {"color": "var(--ink)" if one.filled else shade, "width": 0.7}
     trace |= {
-        "mode": "markers", "marker": {"color": shade, "symbol": symbol, "size": 9, "line": edge},
-        "hoverinfo": "skip", "unselected": {"marker": {"opacity": 0.1}},
+        "mode": "markers", "hoverinfo": "skip", "unselected": {"marker": {"opacity": 0.1}},
+        "marker": {"color": shade, "symbol": symbol, "size": list(one.sizes) or 9, "line": edge}, **_texts(one),
     }  # fmt: skip
-    if one.texts:
-        texts = ["<br>".join(plotly_text(line) for line in text.split("\n")) for text in one.texts]
-        groups = one.groups or [""] * len(texts)
-        trace["customdata"] = [[text, group] for text, group in zip(texts, groups, strict=True)]
-        trace["hovertemplate"] = "%{customdata[0]}<extra></extra>"
-        del trace["hoverinfo"]
     if one.band is not None and one.across:
         trace["error_x"] = {
             "type": "data", "symmetric": False, "color": "var(--muted)", "thickness": 1.5, "width": 5,
@@ -110,6 +111,16 @@ def _trace(one: Series) -> dict[str, Any]:
             "arrayminus": [x - low for x, low in zip(one.x, one.band[0], strict=True)],
         }  # fmt: skip
     return trace
+
+
+def _texts(one: Series) -> dict[str, Any]:
+    """Return the part of a trace that shows the texts of points at the pointer."""
+    if not one.texts:
+        return {}
+    texts = ["<br>".join(plotly_text(line) for line in text.split("\n")) for text in one.texts]
+    groups = one.groups or [""] * len(texts)
+    data = [[text, group] for text, group in zip(texts, groups, strict=True)]
+    return {"customdata": data, "hovertemplate": "%{customdata[0]}<extra></extra>", "hoverinfo": "all"}
 
 
 def plotly_text(text: str, width: int = WIDTH) -> str:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel import documents
 from perfmodel.analyses.report_data import ReportData
@@ -91,11 +91,26 @@ def report_page(data: ReportData, made: Mapping[str, str]) -> str:
     Its content security policy forbids all requests, and allows only its own scripts by their SHA-256. Texts of
     kernels, devices and files are escaped. `made` has the time, the versions and the command for the last tab.
     """
+    about = f"{data.platform} {', '.join(data.drivers)}, family {data.family.name.replace('_', ' ')}"
+    note = "A simulator counted these times: no device ran. Do not compare them with times of devices."
+    return page(Head("perfmodel report", data.device, about, note * data.simulated), data, contents(data, made))
+
+
+class Head(NamedTuple):
+    """The head of a page."""
+
+    kind: str  # of the page
+    title: str
+    about: str
+    note: str = ""
+
+
+def page(head: Head, data: Any, shown: SimpleNamespace) -> str:
+    """Return a page with a tab for each entry of ``shown.tabs``: the name of its template, and its title."""
     scripts = (_plotly(), *((HERE / "assets" / name).read_text(encoding="utf-8") for name in SCRIPTS))
-    shown = contents(data, made)
     plots = {plot.name: plot for plot in vars(shown).values() if isinstance(plot, Plot)}
     return _environment().get_template("page.html.j2").render(
-        data=data, shown=shown, scripts=scripts, policy=policy(scripts),
+        head=head, data=data, shown=shown, scripts=scripts, policy=policy(scripts),
         style=(HERE / "assets" / "report.css").read_text(encoding="utf-8"),
         shades={name: getattr(drawing, name.upper()) for name in SHADES},
         figures=json_text({name: plot.specification for name, plot in plots.items()}),
