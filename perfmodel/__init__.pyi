@@ -16,10 +16,11 @@ from .processes.variants import CountedVariants
 from .tuning import anchor
 from .tuning.tuned import Tuned
 from .tuning.tuning import tune
+from .watching.starting import watch
 
 __all__ = [
     "Count", "CountedVariants", "Family", "FittedModel", "KernelCounts", "PerfModelError", "Prediction",
     "RankedVariant", "Ranking", "Space", "Tuned", "Weight", "anchor", "count", "count_all", "devices", "families",
-    "fit", "load", "measure", "plot", "rank", "transferred", "tune",
+    "fit", "load", "measure", "plot", "rank", "transferred", "tune", "watch",
 ]  # fmt: skip
 __version__: str

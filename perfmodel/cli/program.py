@@ -28,7 +28,7 @@ from perfmodel.io import FULL, output_error
 
 # The commands by subject, in the order of the help.
 SUBJECTS = {
-    "Predict": ("predict", "rank", "time", "tune", "count", "report"),
+    "Predict": ("predict", "rank", "time", "tune", "count", "watch", "report"),
     "Device": ("doctor", "devices", "calibrate", "measure", "fit"),
     "Models and data": ("compare", "data"),
 }
@@ -93,7 +93,9 @@ def application() -> typer.Typer:
                 data.command(action, cls=Command)(_guarded(_function(action)))
             app.add_typer(data, name=name)
         else:
-            app.command(name, cls=Command)(_guarded(_function(name)))
+            # the arguments of a watched program may look like options
+            settings = {"allow_interspersed_args": False, "ignore_unknown_options": True} if name == "watch" else {}
+            app.command(name, cls=Command, context_settings=settings)(_guarded(_function(name)))
     return app
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import shlex
 import sys
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
@@ -12,15 +13,17 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from perfmodel import analyses, calibration, predicting, report
-from perfmodel.cli import numbers, options, output
+from perfmodel import analyses, calibration, predicting, report, watching
+from perfmodel.cli import numbers, options, output, watch
 from perfmodel.errors import OptionError, OutputError
 from perfmodel.io import check_output_path, is_standard_output, write_whole
 from perfmodel.progress import task
 
 SCHEMA = "perfmodel.report/1"
 
-Kernel = Annotated[Path | None, Argument(metavar="[KERNEL.PY]", help="Python file with kernel() or variants().")]
+Kernel = Annotated[Path | None, Argument(
+    metavar="[KERNEL.PY|RECORDING]", help="Python file with kernel() or variants(), or a folder of `perfmodel watch`.",
+)]  # fmt: skip
 Page = Annotated[Path, Option("--out", metavar="FILE.html", help="Write this file; - is standard output.")]
 Source = Annotated[Path | None, Option(
     "--from", metavar="FOLDER",
@@ -37,9 +40,9 @@ Kept = Annotated[
 
 def report_command(
     kernel: Kernel = None, out: Page = Path("report.html"), source: Source = None, family: Named = None,
-    size: options.Sizes = None, statistic: options.Statistics = None, keep: Kept = None,
+    size: options.Sizes = None, statistic: options.Statistics = None, keep: Kept = None, on: watch.On = None,
 ) -> None:  # fmt: skip
-    """Write one HTML file on a device, its model, and your kernels.
+    """Write one HTML file on a device, its model, and your kernels; or on a recorded program.
 
     The file needs no network and no other file. It takes about 15 seconds, and a few more for each new variant.
     """
@@ -51,6 +54,14 @@ def report_command(
     if out.is_dir():
         raise OutputError(f"cannot write '{out}': it is a folder", "name a file in it")
     check_output_path(out)
+    if kernel is not None and kernel.is_dir():
+        if source or family or size or statistic or keep:
+            problem = "--from, --family, -p, --statistics or --keep was given with a recording"
+            raise OptionError(problem, f"give only --on and --out: perfmodel report {kernel}")
+        _report_recording(kernel, out, on or ())
+        return
+    if on:
+        raise OptionError("--on was given without a recording", "name its folder: perfmodel report --on h100 RECORDING")
     if kernel is None and (size or statistic or keep):
         problem = "-p, --statistics or --keep was given without a kernel file"
         raise OptionError(problem, "name it first: perfmodel report KERNEL.PY -p n=1024")
@@ -72,6 +83,21 @@ def report_command(
             "verdict": data.verdict.text if data.verdict else None,
             "variants": [variant.name for variant in data.ranking], "withheld": dict(data.withheld),
         })  # fmt: skip
+    elif not is_standard_output(out):
+        output.print_text(f"report: {out} ({len(content) / 1e6:.1f} MB)")
+
+
+def _report_recording(folder: Path, out: Path, on: Sequence[str]) -> None:
+    from perfmodel.watching.page import recording_page
+
+    recording = watching.read_recording(folder)
+    explanation = watch.explained(recording)
+    elsewhere = {name: watch.explained_on(recording, watch.model_of(name)) for name in on}
+    content = recording_page(explanation, elsewhere, _origin(None)).encode()
+    write_whole(out, content)
+    if output.settings().json:
+        document = watching.tables.document(explanation, elsewhere)
+        output.print_document({"schema": SCHEMA, "report": str(out), "bytes": len(content), **document})
     elif not is_standard_output(out):
         output.print_text(f"report: {out} ({len(content) / 1e6:.1f} MB)")
 

@@ -83,7 +83,7 @@ class KernelFile(FrozenValue):
 
 
 def built(name: str, variant: Any) -> TranslationUnit | KernelCounts:
-    """Return the translation unit of a variant, or its counts. Raise TrialError if its function returns neither."""
+    """Return the translation unit of a variant, or its counts; a TrialError if its function returns neither."""
     if isinstance(variant, KernelCounts):
         return variant
     from loopy import TranslationUnit
@@ -91,7 +91,7 @@ def built(name: str, variant: Any) -> TranslationUnit | KernelCounts:
     if isinstance(variant, TranslationUnit) or not callable(variant):
         return variant
     unit = variant()
-    if not isinstance(unit, TranslationUnit):
+    if not isinstance(unit, TranslationUnit | KernelCounts):
         kind = type(unit).__name__
         raise failed(name, "compile", f"its function returns {kind}, not a loopy.TranslationUnit")
     return unit

@@ -26,8 +26,8 @@ from perfmodel.kernels.files import Source, built, restore, sources_in
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
-Variant: TypeAlias = "TranslationUnit | KernelCounts | Callable[[], TranslationUnit]"
-"""A translation unit, a function without arguments that makes one, or its counts."""
+Variant: TypeAlias = "TranslationUnit | KernelCounts | Callable[[], TranslationUnit | KernelCounts]"
+"""A translation unit or its counts, or a function without arguments that returns one of these."""
 Task: TypeAlias = "Callable[[TranslationUnit | KernelCounts], Any]"
 LONGEST = 500  # characters of another library's message
 

@@ -1,0 +1,269 @@
+"""Explains a recording: the prediction of each kernel, its largest term, and the time that it could save."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import prod
+from typing import Any
+
+from perfmodel.analyses.descriptions import term_label
+from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
+from perfmodel.calibration.recommended import weights_of
+from perfmodel.counts import KernelCounts
+from perfmodel.display import percent, seconds_text
+from perfmodel.errors import PerfModelError, SizeError
+from perfmodel.facts import DeviceFacts
+from perfmodel.features import HOST_LAUNCH
+from perfmodel.predicting import FittedModel, Prediction, load
+from perfmodel.processes.pool import Pool
+from perfmodel.progress import Progress
+from perfmodel.watching.recording import Recording, Row, Shares, Unit
+
+LEVEL = 0.9
+FEW = 4  # units that one process counts; more are distributed over all cores
+OVERHEADS = ("overhead", "overhead_time", "launches", "work_groups", HOST_LAUNCH)
+"""Terms of a prediction for launches and work-groups; they do not depend on the work of a work-item."""
+MUCH = 0.25
+"""Share of a time from which on an advice mentions its cause."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A row of a recording with its prediction on a device.
+
+    Parameters
+    ----------
+    predicted : Prediction or None
+        The time of one call; by the device's clock if the weights have it. None with a `problem`.
+    point : KernelPoint or None
+        The median call below the roofs.
+    work_items : int
+        Work-items of the largest launch; 0 if unknown.
+    """
+
+    row: Row
+    predicted: Prediction | None = None
+    point: KernelPoint | None = None
+    bound: str = ""
+    work_items: int = 0
+    problem: str = ""
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether a time between the fastest and the median call is in the interval; None without an interval."""
+        if self.predicted is None or self.predicted.interval is None:
+            return None
+        low, high = self.predicted.interval
+        if self.row.alone_s is not None:
+            return bool(low <= self.row.alone_s <= high)
+        return bool(self.row.fastest_s <= high and self.row.median_s >= low)
+
+    @property
+    def launch_s(self) -> float:
+        """The part of the predicted call that is the cost of launches and work-groups [s]; 0 without a prediction."""
+        return sum(float(self.predicted.terms.get(name, 0.0)) for name in OVERHEADS) if self.predicted else 0.0
+
+    @property
+    def least_s(self) -> float | None:
+        """The least time of a call: at the lowest roof, and with the model's cost of the launches [s]."""
+        if self.predicted is None or self.point is None or not self.point.bound_s > 0:
+            return None
+        return self.point.bound_s + self.launch_s
+
+    @property
+    def to_win_s(self) -> float | None:
+        """What all calls together would save at the least time [s]."""
+        return None if self.least_s is None else max(self.row.total_s - self.row.calls * self.least_s, 0.0)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A recording with predictions on its own devices, or on another one."""
+
+    recording: Recording
+    kernels: tuple[Explained, ...]
+    models: Mapping[int, FittedModel]  # by the number of the recording's device
+    problems: Mapping[int, str]  # why a device has no model
+
+    @property
+    def predicted_share(self) -> float:
+        """Share of the kernels' time that has a prediction."""
+        whole = sum(each.row.total_s for each in self.kernels)
+        return sum(each.row.total_s for each in self.kernels if each.predicted) / whole if whole else 1.0
+
+    @property
+    def seconds(self) -> float:
+        """Predicted time of all calls of the kernels that have a prediction [s]."""
+        return sum(each.row.calls * float(each.predicted.seconds) for each in self.kernels if each.predicted)
+
+    @property
+    def launch_s(self) -> float:
+        """The part of :attr:`seconds` that is the cost of launches and work-groups [s]."""
+        return sum(each.row.calls * each.launch_s for each in self.kernels)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Sums of the kernels' bounds [s], as if all errors had the same sign; None if a kernel has no interval."""
+        known = [each for each in self.kernels if each.predicted]
+        if not known or any(each.predicted.interval is None for each in known if each.predicted):
+            return None
+        bounds = [(each.row.calls, each.predicted.interval) for each in known if each.predicted]
+        low, high = (sum(calls * float(pair[end]) for calls, pair in bounds if pair) for end in (0, 1))
+        return low, high
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What limits the whole program, in sentences."""
+        return tuple(_advice(self))
+
+
+def explain(
+    recording: Recording, models: Mapping[int, FittedModel] | None = None, jobs: int | None = None,
+    progress: Progress | bool | None = None, report: Callable[[str], None] | None = None,
+) -> Explanation:  # fmt: skip
+    """Predict all kernels of a recording.
+
+    Parameters
+    ----------
+    recording
+        What :func:`perfmodel.watching.read_recording` returned.
+    models
+        The model for each recorded device, by the device's number. By default the weights of each device are found; a
+        device without weights has measured times only.
+    jobs
+        Number of processes that count and predict; by default one process if there are few kernels, else one for each
+        core.
+    progress
+        Receives a report for each kernel; True shows a bar on standard error.
+    report
+        Receives a sentence on the weights that were found.
+    """
+    problems: dict[int, str] = {}
+    if models is None:
+        models = {}
+        for number, facts in enumerate(recording.devices):
+            try:
+                weights = weights_of(facts)
+                models[number] = load(weights.path)
+            except PerfModelError as error:
+                problems[number] = str(error)
+            else:
+                (report or str)(weights.text)
+    found: dict[int, Explained] = {}
+    rows = recording.kernels
+    for device, model in models.items():
+        here = {place: row for place, row in enumerate(rows) if row.device == device}
+        points: dict[str, list[tuple[int, Row]]] = {}
+        counted: dict[str, Unit] = {}
+        for i, row in here.items():
+            if row.unit is not None and row.unit.program is not None:
+                label = f"{row.name} {row.unit.content[:8]}"  # statistics differ between sizes
+                counted[label] = row.unit
+                points.setdefault(label, []).append((i, row))
+        task = _Explaining(model, facts_with_roofs(model), points)
+        pool = Pool((1 if len(counted) <= FEW else -1) if jobs is None else jobs, progress)
+        variants = {label: partial(_counts, label, unit, model.fitted.subgroup_size) for label, unit in counted.items()}
+        for label, outcome in pool.stream(task, variants, "counting and predicting"):
+            if isinstance(outcome, PerfModelError):
+                found |= {i: Explained(row, problem=str(outcome)) for i, row in points[label]}
+            else:
+                found |= outcome
+    every = tuple(found.get(place) or Explained(row, problem=_problem(row)) for place, row in enumerate(rows))
+    return Explanation(recording, every, models, problems)
+
+
+def _problem(row: Row) -> str:
+    return row.unit.problem if row.unit is not None else ""
+
+
+def _counts(label: str, unit: Unit, subgroup_size: int) -> KernelCounts:
+    return replace(unit.counted(subgroup_size), name=label)
+
+
+@dataclass(frozen=True)
+class _Explaining:
+    """Predicts a unit at all of its sizes."""
+
+    model: FittedModel
+    roofs: DeviceFacts
+    points: Mapping[str, Sequence[tuple[int, Row]]]
+
+    def __call__(self, counts: Any) -> dict[int, Explained]:
+        return {place: self._explained(counts, row) for place, row in self.points[counts.name]}
+
+    def _explained(self, counts: KernelCounts, row: Row) -> Explained:
+        try:
+            sizes = _sizes(counts, row)
+            items = max(launch.work_groups(**sizes) * prod(launch.group_shape) for launch in counts.launch_table)
+            predicted = by_best_clock(self.model).predict(counts, sizes, level=LEVEL)
+        except PerfModelError as error:
+            return Explained(row, problem=str(error))
+        point = points_of(self.roofs, {row.name: counts}, sizes, {row.name: row.median_s}).get(row.name)
+        return Explained(row, predicted, point, bound_of(self.model, predicted), int(items))
+
+
+def _sizes(counts: KernelCounts, row: Row) -> dict[str, int]:
+    if row.sizes.keys() < {*counts.parameters}:
+        problem = "the program calls it with more than 1000 sizes, so the sizes of these calls were not recorded"
+        raise SizeError(problem, "record a shorter run")
+    return {name: row.sizes[name] for name in counts.parameters}
+
+
+def by_best_clock(model: FittedModel) -> FittedModel:
+    """Return the model by the device's clock, as recorded times are; by the host's if its weights have only that."""
+    return model if model.fitted.launch_s is None else model.by_clock("device")
+
+
+def bound_of(model: FittedModel, predicted: Prediction) -> str:
+    """Return the largest term of a prediction, in words."""
+    terms = {name: float(seconds) for name, seconds in predicted.terms.items()}
+    return term_label(model.family, max(terms, key=lambda name: terms[name])) if terms else ""
+
+
+def _advice(explanation: Explanation) -> Iterator[str]:
+    recording = explanation.recording
+    shares, device_s = recording.shares, recording.device_s
+    yield from _of_the_run(shares)
+    others = sum(row.total_s for row in recording.others if not row.transfer)
+    if others > MUCH * device_s:
+        yield (
+            f"{percent(others / device_s)} of the device's time are array operations outside of Loopy; "
+            "an array context that is lazy joins them with kernels"
+        )
+    overhead = explanation.launch_s
+    kernels_s = sum(each.row.total_s for each in explanation.kernels)
+    if overhead > MUCH * kernels_s > 0:
+        launches = sum(launch.calls for row in recording.kernels for launch in row.launches)
+        yield (
+            f"the cost of {launches} launches is {percent(min(overhead / kernels_s, 1.0))} of the kernels' time; "
+            "larger sizes, or fewer and larger kernels, reduce this share"
+        )
+    alone = [each for each in explanation.kernels if each.work_items == 1 and each.row.total_s > 0.05 * kernels_s]
+    for each in alone:
+        yield (
+            f"{each.row.name} runs as one work-item, on one core or lane of the device; distribute its loops over "
+            "work-groups"
+        )
+    calls: Counter[str] = Counter()
+    for row in recording.kernels:
+        calls[row.name] += row.calls
+    for unit in recording.units:
+        if unit.made > max(FEW, calls[unit.name] / 2):  # nearly each call makes an executor
+            yield (
+                f"the program compiles {unit.name} {unit.made} times; keep its executor, t_unit.executor(context), and "
+                "call that"
+            )
+
+
+def _of_the_run(shares: Shares) -> Iterator[str]:
+    whole = shares.total
+    if shares.builds > MUCH * whole:
+        yield f"{percent(shares.builds / whole)} of the run generates and builds code, which a longer run does once"
+    if shares.host > MUCH * whole:
+        busy, host = percent(shares.device / whole), f"{percent(shares.host / whole)} ({seconds_text(shares.host)})"
+        yield f"the device is busy {busy} of the run; in {host} only the host computes, so faster kernels save little"
+    if shares.waits > MUCH * whole:
+        yield f"in {percent(shares.waits / whole)} of the run the host waits while no kernel runs"

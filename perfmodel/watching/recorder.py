@@ -1,0 +1,508 @@
+"""Records what a process executes on OpenCL devices: each command with its kernel, sizes and time.
+
+It replaces some functions of PyOpenCL and Loopy, and puts them back at the end:
+
+- ``pyopencl.CommandQueue`` gets a subclass that asks for profiling, so that events have times of the device;
+- ``pyopencl.enqueue_nd_range_kernel`` and the functions that copy and fill give their events;
+- Loopy's executors give each compiled unit. All calls of a unit pass its host function, with all sizes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from array import array as numbers
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter_ns
+from types import new_class
+from typing import Any
+
+import pyopencl as cl
+from pyopencl import _cl  # the compiled module: programs and PyOpenCL itself call its functions
+
+from perfmodel.watching.replay import FirstCall
+from perfmodel.watching.units import Limits, Sizes, Unit
+from perfmodel.watching.writing import Writer
+
+MOST_PENDING = 1024
+"""Most events that wait to be read."""
+MOST_SIZES = 1000
+"""Most sizes of a unit that are recorded separately."""
+MOST_TIMES = 128
+"""Most single times of a row; then every second of them is dropped, and later ones are kept half as often."""
+MOST_SPANS = 2**20
+"""Most intervals of the timeline."""
+FLUSH_NS = 2_000_000_000
+"""Longest time between two writes of the rows [ns]: a killed program loses no more than this."""
+FIRST_S = 0.05
+"""Time from the first command to the first write, after which the times between writes double [s]."""
+REPLAY_NS = 60_000_000_000
+"""Time after which no further unit is run alone [ns]."""
+WAIT, BUILD, OWN = -1, -2, -3
+"""Kinds of intervals of the host in the timeline: it waits, it builds kernels, or this recorder works."""
+COMPARED = 1000
+"""Commands from which the difference of the clocks of host and device follows."""
+START, END, QUEUED = cl.profiling_info.START, cl.profiling_info.END, cl.profiling_info.QUEUED
+TRANSFERS = (
+    "_enqueue_read_buffer", "_enqueue_read_buffer_rect", "_enqueue_write_buffer", "_enqueue_write_buffer_rect",
+    "_enqueue_copy_buffer", "_enqueue_copy_buffer_rect", "_enqueue_fill_buffer", "_enqueue_svm_memcpy",
+    "_enqueue_svm_memfill", "_enqueue_svm_map", "_enqueue_svm_unmap", "_enqueue_svm_migrate_mem",
+    "_enqueue_read_image", "_enqueue_write_image", "_enqueue_copy_image", "_enqueue_copy_image_to_buffer",
+    "_enqueue_copy_buffer_to_image",
+)  # fmt: skip
+
+
+@dataclass
+class Times:
+    """The device's times of a unit's calls at some sizes, or of another command [ns]."""
+
+    number: int  # of the row
+    calls: int = 0
+    total: int = 0
+    first: int = 0
+    least: int = 0
+    kept: numbers[int] = field(default_factory=lambda: numbers("q"))
+    every: int = 1
+    launches: dict[tuple[int, str], list[int]] = field(default_factory=dict)  # calls and total of device kernels
+    alone: list[int] = field(default_factory=list)  # of runs without the program
+
+    def add(self, time: int) -> None:
+        """Add the time of one call."""
+        if self.calls == 0:
+            self.first = self.least = time
+        if self.calls % self.every == 0:
+            self.kept.append(time)
+            if len(self.kept) > MOST_TIMES:
+                self.kept, self.every = self.kept[::2], 2 * self.every
+        self.calls += 1
+        self.total += time
+        self.least = min(self.least, time)
+
+
+class Call:
+    """One call of a unit: its launches, and the sum of their times."""
+
+    __slots__ = ("launched", "row", "sizes", "time", "unit")
+
+    def __init__(self, unit: Unit, sizes: Sizes) -> None:
+        self.unit, self.sizes = unit, sizes
+        self.launched = self.time = 0
+        self.row: Times | None = None
+
+
+class Here(threading.local):
+    """The call in which a thread is, and whether its commands are the recorder's own."""
+
+    call: Call | None = None
+    hidden: bool = False
+
+
+class Recorder:
+    """Records into a folder, from :meth:`start` to :meth:`finish`."""
+
+    def __init__(self, folder: Path, replays: bool = False) -> None:
+        self.replays = replays
+        self.limits = Limits()
+        self.writer = Writer(folder)
+        self.units: list[Unit] = []
+        self.rows: dict[tuple[Any, ...], Times] = {}
+        self.pending: list[tuple[Any, ...]] = []
+        self.spans = numbers("q")  # of the timeline: start, end, and the row or kind
+        self.names: dict[int, tuple[Any, str]] = {}  # of kernels by their address
+        self.queues: dict[int, tuple[Any, int, bool]] = {}  # device and profiling by address
+        self.devices: dict[int, Any] = {}
+        self.unprofiled = 0
+        self.offset = self.compared = 0  # difference of the clocks of host and device, and commands that gave it
+        self.here = Here()
+        self.lock = threading.Lock()
+        self.unsaved = False  # whether something was read after `save`
+        self.process = os.getpid()
+        self.ending = threading.Event()
+        self._undo: list[tuple[Any, str, Any]] = []
+        self._infos: dict[int, Any] = {}
+        self._closed = False  # no command is recorded any more
+        self.ended = self.last = 0  # the last command of a device
+        self.started = self.flushed = perf_counter_ns()
+
+    # {{{ functions of PyOpenCL
+
+    def start(self) -> None:
+        """Replace the functions of PyOpenCL; queues that the program makes from now on ask for profiling."""
+        self._put(cl.CommandQueue, "finish", self._timed(cl.CommandQueue.finish, WAIT))
+        self._put(cl, "CommandQueue", _with_profiling(cl.CommandQueue))
+        self._put_both("enqueue_nd_range_kernel", self._launching(_cl.enqueue_nd_range_kernel))
+        for name in TRANSFERS:
+            if hasattr(_cl, name):
+                self._put_both(name, self._transferring(name.removeprefix("_enqueue_"), getattr(_cl, name)))
+        for owner, name in ((cl.Event, "wait"), (_cl, "wait_for_events")):
+            self._put(owner, name, self._timed(getattr(owner, name), WAIT))
+        self._put(cl.Program, "build", self._timed(cl.Program.build, BUILD))
+        self._put(os, "_exit", self._leaving(os._exit, self.finish))
+        for name in ("execv", "execve"):  # other functions of `os` call these; they may fail, and the program go on
+            self._put(os, name, self._leaving(getattr(os, name), self.save))
+
+    def _put(self, owner: Any, name: str, new: Any) -> None:
+        self._undo.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, new)
+
+    def _put_both(self, name: str, new: Any) -> None:
+        for module in (_cl, cl):
+            if hasattr(module, name):
+                self._put(module, name, new)
+
+    def _put_back(self) -> None:
+        self._closed = True
+        for owner, name, old in reversed(self._undo):
+            owner.__setitem__(name, old) if isinstance(owner, dict) else setattr(owner, name, old)
+        self._undo.clear()
+
+    def _launching(self, launch: Callable[..., Any]) -> Callable[..., Any]:
+        here = self.here
+
+        def enqueue_nd_range_kernel(queue: Any, kernel: Any, *given: Any, **named: Any) -> Any:
+            before = perf_counter_ns()
+            event = launch(queue, kernel, *given, **named)
+            if not here.hidden:
+                call, index = here.call, 0
+                if call is not None:
+                    index = call.launched
+                    call.launched = index + 1
+                self._add((call, index, kernel, queue, event, before), queue, event)
+            return event
+
+        return enqueue_nd_range_kernel
+
+    def _transferring(self, name: str, transfer: Callable[..., Any]) -> Callable[..., Any]:
+        here = self.here
+
+        def enqueue(queue: Any, *given: Any, **named: Any) -> Any:
+            before = perf_counter_ns()
+            event = transfer(queue, *given, **named)
+            if not here.hidden and isinstance(event, cl.Event):
+                self._add((None, 0, name, queue, event, before), queue, event)
+            return event
+
+        return enqueue
+
+    def _add(self, command: tuple[Any, ...], queue: Any, event: Any) -> None:
+        after = 0
+        if not self._profiled(queue):
+            event.wait()
+            after = perf_counter_ns()
+        self.pending.append((*command, after))
+        if len(self.pending) >= MOST_PENDING or perf_counter_ns() - self.flushed > FLUSH_NS:
+            self.flush()
+
+    def _profiled(self, queue: Any) -> bool:
+        key = queue.int_ptr
+        if key not in self.queues:
+            flag = cl.command_queue_properties.PROFILING_ENABLE
+            device = queue.device
+            self.devices.setdefault(device.int_ptr, device)
+            number = list(self.devices).index(device.int_ptr)
+            if not self.queues:
+                threading.Thread(target=self._write_often, name="perfmodel watch", daemon=True).start()
+            self.queues[key] = (queue, number, bool(queue.properties & flag))
+        return self.queues[key][2]
+
+    def _timed(self, function: Callable[..., Any], kind: int) -> Callable[..., Any]:
+        def timed(*given: Any, **named: Any) -> Any:
+            before = perf_counter_ns()
+            try:
+                return function(*given, **named)
+            finally:
+                self._span(before, perf_counter_ns(), kind)
+
+        return timed
+
+    def _span(self, start: int, end: int, kind: int) -> None:
+        if len(self.spans) < 3 * MOST_SPANS:
+            self.spans.extend((start, end, kind))
+
+    @staticmethod
+    def _leaving(leave: Callable[..., Any], before: Callable[[], None]) -> Callable[..., Any]:
+        def write_and_leave(*given: Any) -> Any:
+            before()
+            return leave(*given)
+
+        return write_and_leave
+
+    # }}}
+
+    # {{{ Loopy's units
+
+    def attach_loopy(self) -> None:
+        """Replace the function by which Loopy's executors compile a unit."""
+        from loopy.target.pyopencl_execution import PyOpenCLExecutor
+
+        compile_unit = PyOpenCLExecutor.translation_unit_info
+
+        def translation_unit_info(executor: Any, arg_to_dtype: Any = None) -> Any:
+            before = perf_counter_ns()
+            info = compile_unit(executor, arg_to_dtype)
+            if id(info) not in self._infos:
+                self._infos[id(info)] = info  # a reference, so that no other object gets its number
+                if not self._closed:
+                    self._instrument(executor, arg_to_dtype, info, before)
+            return info
+
+        self._put(PyOpenCLExecutor, "translation_unit_info", translation_unit_info)
+
+    def _instrument(self, executor: Any, dtypes: Any, info: Any, before: int) -> None:
+        """Wrap the host function of a compiled unit, unless an equal unit has the same function."""
+        now = perf_counter_ns()
+        self._span(before, now, BUILD)
+        scope = info.invoker.module.mod_globals if hasattr(info.invoker, "module") else info.invoker.__globals__
+        (name,) = [name for name in scope if name.startswith("_lpy_host_")]
+        host = scope[name]
+        if hasattr(host, "unit"):
+            host.unit.made += 1
+            return
+        unit = Unit.of(len(self.units), executor, dtypes, host)
+        self.units.append(unit)
+        scope[name] = self._watched(unit, host)
+        self._undo.append((scope, name, host))
+        self._span(now, perf_counter_ns(), OWN)
+
+    def _watched(self, unit: Unit, host: Callable[..., Any]) -> Callable[..., Any]:
+        here, places, calls, pending = self.here, unit.places, unit.calls, self.pending
+
+        def watched(kernels: Any, queue: Any, *given: Any, **named: Any) -> Any:
+            sizes = tuple([given[place] for place in places])
+            if sizes not in calls:
+                if len(calls) >= MOST_SIZES:
+                    sizes = ()
+                else:
+                    self._note(unit, sizes, host, kernels, queue, given)
+                calls.setdefault(sizes, 0)
+            calls[sizes] += 1
+            outer, call = here.call, Call(unit, sizes)
+            here.call = call
+            try:
+                return host(kernels, queue, *given, **named)
+            finally:
+                here.call = outer
+                pending.append((call,))  # after all of its launches
+
+        watched.unit = unit  # type: ignore[attr-defined]
+        return watched
+
+    def _note(
+        self, unit: Unit, sizes: Sizes, host: Callable[..., Any], kernels: Any, queue: Any, given: tuple[Any, ...]
+    ) -> None:
+        """Copy the arrays from which statistics follow, and note the arguments, before the first call with sizes."""
+        before, self.here.hidden = perf_counter_ns(), True
+        try:
+            if self.replays and (first := FirstCall.of(host, kernels, queue, given, unit.kinds)):
+                unit.first[sizes] = first
+            if unit.by_data:
+                unit.copy_arrays(sizes, queue, given, self.limits)
+        finally:
+            self.here.hidden = False
+            self._span(before, perf_counter_ns(), OWN)
+
+    # }}}
+
+    # {{{ events
+
+    def flush(self, wait: bool = False) -> None:
+        """Read the events that are complete, and write the rows if they were not written for a while."""
+        with self._alone(wait) as alone:
+            if alone:
+                before = perf_counter_ns()
+                self._read_events(wait)
+                if wait or before - self.flushed > FLUSH_NS:
+                    self.writer.write(self)
+                    self.flushed = perf_counter_ns()
+                self._span(before, perf_counter_ns(), OWN)
+
+    def _write_often(self) -> None:
+        """Write the rows from a thread, so that little is lost if the program is killed while it enqueues nothing."""
+        pause = FIRST_S
+        while not self.ending.wait(pause):
+            pause = min(2 * pause, 1e-9 * FLUSH_NS)
+            with self._alone() as alone:
+                if alone and self.pending:
+                    before = perf_counter_ns()
+                    self._read_events(wait=False)
+                    self.writer.write(self, programs=False)
+                    self._span(before, perf_counter_ns(), OWN)
+
+    def save(self) -> None:
+        """Write everything now, as if the recording ended."""
+        if os.getpid() != self.process:
+            return
+        with self._alone(wait=True):
+            if self.pending or self.unsaved:
+                before = perf_counter_ns()
+                try:
+                    self._read_events(wait=True)
+                    self.writer.finish(self)
+                    self.unsaved = False
+                except Exception as error:  # the program goes on
+                    _say_failure(error)
+                self._span(before, perf_counter_ns(), OWN)
+
+    @contextmanager
+    def _alone(self, wait: bool = False) -> Iterator[bool]:
+        """Keep other threads from reading events and writing; the value is False if one of them does it already."""
+        if not self.lock.acquire(blocking=wait):
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            self.lock.release()
+
+    def _read_events(self, wait: bool) -> None:
+        complete = cl.command_execution_status.COMPLETE
+        commands, done = list(self.pending), 0
+        try:
+            for command in commands:
+                if len(command) > 1:
+                    if not wait and command[4].command_execution_status != complete:
+                        break
+                    call, index, kernel, queue, event, before, after = command
+                    self._read(call, index, kernel, queue, event, before, after, wait)
+                elif command[0].row is not None:
+                    command[0].row.add(command[0].time)
+                done += 1
+        finally:  # none is read twice
+            del self.pending[:done]
+            self.unsaved = self.unsaved or done > 0
+
+    def _read(
+        self, call: Call | None, index: int, kernel: Any, queue: Any, event: Any, before: int, after: int, wait: bool
+    ) -> None:
+        if wait:
+            event.wait()
+        name = kernel if isinstance(kernel, str) else self._name(kernel)
+        _, device, profiled = self.queues[queue.int_ptr]
+        if profiled:
+            start, end = event.get_profiling_info(START), event.get_profiling_info(END)
+            if self.compared < COMPARED:
+                self._compare_clocks(before - event.get_profiling_info(QUEUED))
+            start, end = start + self.offset, end + self.offset
+        else:
+            self.unprofiled += 1
+            start, end = before, after
+        if call is None:
+            row = self._row(None, isinstance(kernel, str), name, device)
+            row.add(end - start)
+        else:
+            row = call.row = self._row(call.unit.number, call.sizes, "", device)
+            call.time += end - start
+            launch = row.launches.setdefault((index, name), [0, 0])
+            launch[0] += 1
+            launch[1] += end - start
+        self._span(start, end, row.number)
+        self.last = max(self.last, end)
+
+    def _compare_clocks(self, late: int) -> None:
+        """Raise the difference of the clocks of host and device to that of a command, which is a little too small."""
+        self.offset = late if self.compared == 0 else max(self.offset, late)
+        self.compared += 1
+
+    def _row(self, *key: Any) -> Times:
+        row = self.rows.get(key)
+        if row is None:
+            row = self.rows[key] = Times(len(self.rows))
+        return row
+
+    def _name(self, kernel: Any) -> str:
+        address = kernel.int_ptr
+        if address not in self.names:
+            self.names[address] = kernel, kernel.function_name
+        return self.names[address][1]
+
+    # }}}
+
+    def finish(self) -> None:
+        """Put the functions back, read all events and write everything; in a forked process write nothing."""
+        if self._closed:
+            return
+        self.ended = perf_counter_ns()
+        self.ending.set()
+        self._put_back()
+        if os.getpid() != self.process:  # forked: the parent records its own commands
+            return
+        try:
+            self.flush(wait=True)
+            self.ended = max(self.ended, self.last)
+            if self.replays:
+                self._replay()
+            if self.rows or self.units:
+                self.writer.finish(self)
+        except Exception as error:  # the program's own end must not change
+            _say_failure(error)
+
+    def _replay(self) -> None:
+        """Run each unit alone, the one with the longest total time first."""
+        began = perf_counter_ns()
+        for key, row in sorted(self.rows.items(), key=lambda item: -item[1].total):
+            first = self.units[key[0]].first.get(key[1]) if key[0] is not None else None
+            if first is not None and perf_counter_ns() - began < REPLAY_NS:
+                try:
+                    row.alone = first.run(self.units[key[0]].data.get(key[1]))
+                except Exception as error:  # the recording is complete without it
+                    self.units[key[0]].notes.append(f"it was not run alone: {type(error).__name__}: {error}")
+
+    def abandon(self) -> None:
+        """Stop recording in a process that was forked: the parent records its own commands."""
+        self._put_back()
+        self.pending.clear()
+
+
+def _say_failure(error: Exception) -> None:
+    sys.stderr.write(f"perfmodel watch: the end of the recording failed: {type(error).__name__}: {error}\n")
+
+
+def _with_profiling(base: Any) -> Any:
+    """Return what stands for the class of queues: it makes queues that ask for profiling; they cannot get it later.
+
+    All queues are its instances, also those that were made before.
+    """
+    flag = cl.command_queue_properties.PROFILING_ENABLE
+
+    class CommandQueue(base):  # type: ignore[misc]
+        def __init__(self, context: Any, device: Any = None, properties: Any = None) -> None:
+            if isinstance(properties, (list, tuple)):
+                properties = _with_flag(list(properties), int(flag))
+            else:
+                properties = (properties or 0) | flag
+            base.__init__(self, context, device, properties)
+
+    class Kind(type):
+        def __new__(cls, name: str, bases: tuple[type, ...], scope: dict[str, Any]) -> Any:
+            if not bases:
+                return super().__new__(cls, name, bases, scope)
+            own = tuple(CommandQueue if isinstance(each, Kind) else each for each in bases)
+            return new_class(name, own, {}, lambda body: body.update(scope))  # a class of the program
+
+        def __call__(cls, *given: Any, **named: Any) -> Any:
+            return CommandQueue(*given, **named)
+
+        def __instancecheck__(cls, instance: Any) -> bool:
+            return isinstance(instance, base)
+
+        def __subclasscheck__(cls, subclass: type) -> bool:
+            return issubclass(subclass, base)
+
+        def __getattr__(cls, name: str) -> Any:
+            return getattr(base, name)
+
+    for each in (CommandQueue, stands := Kind("CommandQueue", (), {"__doc__": base.__doc__})):
+        each.__module__, each.__qualname__ = base.__module__, base.__qualname__
+    return stands
+
+
+def _with_flag(properties: list[Any], flag: int) -> list[Any]:
+    """Return a list of queue properties (key, value, ..., 0) with a flag added."""
+    key = int(cl.queue_properties.PROPERTIES)
+    pairs = dict(zip(properties[:-1:2], properties[1::2], strict=False))
+    pairs[key] = int(pairs.get(key, 0)) | flag
+    return [*(part for pair in pairs.items() for part in pair), 0]

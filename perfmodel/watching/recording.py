@@ -1,0 +1,405 @@
+"""A recording of a running program: its units, their calls at each size, and all other commands of its devices."""
+
+from __future__ import annotations
+
+import hashlib
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from perfmodel.counts import KernelCounts
+from perfmodel.counts.cache import key_of_text, remembered
+from perfmodel.counts.counting import Prepared
+from perfmodel.documents import Schema, json_document, read_file, value_of
+from perfmodel.errors import DocumentError, StoreError
+from perfmodel.facts import DeviceFacts
+from perfmodel.values import FrozenValue
+from perfmodel.watching.writing import ABOUT, ROWS, SCHEMA, TIMELINE, UNITS
+
+NS = 1e-9
+_SCHEMA = Schema(SCHEMA, "record the program again")
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _About(_Document):
+    schema_: str = Field(validation_alias="schema")
+    perfmodel: str
+    command: tuple[str, ...]
+    python: str
+    host: str
+    started: str
+    finished: bool
+    unprofiled: int
+    lasted_ns: int
+    devices: tuple[dict[str, Any], ...]
+
+
+class _Program(_Document):
+    sizes: dict[str, int]
+    program: str = ""
+    statistics: dict[str, float] = {}
+    problem: str = ""
+
+
+class _Unit(_Document):
+    name: str
+    key: str
+    parameters: tuple[str, ...]
+    made: int
+    source: str
+    programs: tuple[_Program, ...]
+    notes: tuple[str, ...]
+
+
+class _Row(_Document):
+    number: int
+    device: int
+    calls: int
+    total_ns: int
+    first_ns: int
+    least_ns: int
+    times_ns: tuple[int, ...]
+    alone_ns: tuple[int, ...] = ()
+    name: str = ""
+    transfer: bool = False
+    unit: int | None = None
+    sizes: dict[str, int] = {}
+    launches: tuple[tuple[str, int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Unit(FrozenValue):
+    """A compiled Loopy unit.
+
+    Parameters
+    ----------
+    name : str
+        The program's name of the kernel; if several kernels have one name, all but the first have a number behind it.
+    key : str
+        A hash of the kernel, equal for equal kernels of several processes.
+    content : str
+        A hash of the counted program: the kernel with its statistics at some sizes.
+    program : Path or None
+        File with the program that is counted; None if there is none.
+    problem : str
+        Why there is none; empty if there is one.
+    statistics : mapping of str to float
+        Statistics of the data, from copied arrays.
+    made, source
+        How often the program compiled it, and the line that called it first.
+    """
+
+    name: str
+    key: str
+    content: str
+    program: Path | None = None
+    problem: str = ""
+    statistics: Mapping[str, float] = field(default_factory=dict)
+    made: int = 1
+    source: str = ""
+    notes: tuple[str, ...] = ()
+
+    def counted(self, subgroup_size: int) -> KernelCounts:
+        """Count the unit, or take its counts from the cache; any error of counting is raised."""
+        if self.program is None:
+            raise StoreError(f"the recording has no program of {self.name}: {self.problem}")
+        prepared = Prepared.from_json(json_document(_content(self.program)))
+        key = key_of_text(self.content, subgroup_size)
+        return remembered(key, lambda: prepared.counted(subgroup_size), KernelCounts)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A device kernel of a unit, launched by each call."""
+
+    kernel: str
+    calls: int
+    total_s: float
+
+
+@dataclass(frozen=True)
+class Row(FrozenValue):
+    """All calls of a unit at some sizes on one device, or all commands of another kind with one name.
+
+    Times are of the device. A unit with several launches has the sum of their times for each call.
+    """
+
+    name: str
+    device: int  # its number among the devices of the recording
+    calls: int
+    total_s: float
+    first_s: float
+    fastest_s: float
+    times_s: tuple[float, ...]  # of some calls
+    unit: Unit | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    launches: tuple[Launch, ...] = ()
+    transfer: bool = False
+    alone_s: float | None = None  # median of runs of the unit without the program
+
+    @cached_property
+    def median_s(self) -> float:
+        """Median of the calls [s]."""
+        return statistics.median(self.times_s)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """How the run time of all processes divides [s]; each second is counted once, in the first part that has it."""
+
+    device: float  # at least one device is busy
+    builds: float  # the host generates and builds code
+    recording: float  # the recorder works
+    waits: float  # the host waits for a device that is idle
+    host: float  # the rest, in which the host computes
+
+    @property
+    def total(self) -> float:
+        """The run time [s]."""
+        return self.device + self.builds + self.recording + self.waits + self.host
+
+
+@dataclass(frozen=True)
+class Process(FrozenValue):
+    """The recording of one process."""
+
+    folder: Path
+    command: tuple[str, ...]
+    host: str
+    started: str
+    finished: bool  # whether the recording was ended by the process, not by a kill
+    lasted_s: float
+    unprofiled: int  # commands that were timed by the host's clock
+    rows: tuple[Row, ...]
+    numbers: Mapping[int, int] = field(repr=False)  # place in `rows` by the number of the timeline
+
+    @cached_property
+    def timeline(self) -> NDArray[np.int64]:
+        """Intervals [ns], of shape (intervals, 3): start, end, and a row's number or a kind of the host's work."""
+        path = self.folder / TIMELINE
+        try:
+            text = path.read_text(encoding="ascii")
+            lines = [line.split(",") for line in text[: text.rfind("\n") + 1].splitlines()]
+            return np.array(lines, np.int64).reshape(-1, 3)
+        except FileNotFoundError:
+            return np.zeros((0, 3), np.int64)
+        except (OSError, ValueError) as error:
+            raise _damaged(path, DocumentError(f"cannot be read ({error})")) from error
+
+    @cached_property
+    def shares(self) -> Shares:
+        """How the run time divides."""
+        start, end, kind = self.timeline.T
+        end = np.minimum(end, int(self.lasted_s / NS))
+        together, covered = np.zeros(len(kind), bool), [0.0]
+        for part in (kind >= 0, kind == -2, kind == -3, kind == -1):
+            together |= part
+            covered.append(NS * _length(start[together], end[together]))
+        device, builds, recording, waits = np.diff(covered).tolist()
+        return Shares(device, builds, recording, waits, max(self.lasted_s - covered[-1], 0.0))
+
+
+@dataclass(frozen=True)
+class Recording(FrozenValue):
+    """What the processes of a program executed on OpenCL devices."""
+
+    folder: Path
+    processes: tuple[Process, ...]
+    devices: tuple[DeviceFacts, ...]
+    units: tuple[Unit, ...]
+    rows: tuple[Row, ...]  # of all processes, the one with the longest total time first
+
+    @property
+    def kernels(self) -> tuple[Row, ...]:
+        """The rows of Loopy's units."""
+        return tuple(row for row in self.rows if row.unit is not None)
+
+    @property
+    def others(self) -> tuple[Row, ...]:
+        """The rows of all other commands."""
+        return tuple(row for row in self.rows if row.unit is None)
+
+    @property
+    def lasted_s(self) -> float:
+        """The longest run time of a process [s]."""
+        return max(process.lasted_s for process in self.processes)
+
+    @property
+    def device_s(self) -> float:
+        """Time of all commands of devices [s]."""
+        return sum(row.total_s for row in self.rows)
+
+    @property
+    def shares(self) -> Shares:
+        """How the run time of all processes divides."""
+        parts = [vars(process.shares) for process in self.processes]
+        return Shares(**{name: sum(part[name] for part in parts) for name in parts[0]})
+
+
+def is_recording(folder: Path) -> bool:
+    """Whether a folder has a recording."""
+    return any(folder.glob(f"*/{ABOUT}"))
+
+
+def read_recording(folder: str | Path) -> Recording:
+    """Read a recording, also of a program that still runs or was killed.
+
+    Raises
+    ------
+    StoreError
+        If the folder has no recording, or a file of it is damaged or of another version.
+    """
+    path = Path(folder)
+    if not is_recording(path):
+        problem = f"'{folder}' has no recording: nothing was executed on an OpenCL device, or the folder is another one"
+        raise StoreError(problem, "record a program that uses PyOpenCL: perfmodel watch --out FOLDER app.py")
+    parts = [_Part.read(each.parent) for each in sorted(path.glob(f"*/{ABOUT}"))]
+    devices = tuple(dict.fromkeys(device for part in parts for device in part.devices))
+    units = _named([unit for part in parts for unit in part.units.values()])
+    processes = tuple(part.process(devices, units) for part in parts)
+    rows = _merged(row for process in processes for row in process.rows)
+    return Recording(path, processes, devices, tuple(units.values()), rows)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The files of one process."""
+
+    folder: Path
+    about: _About
+    devices: tuple[DeviceFacts, ...]
+    units: Mapping[tuple[int, tuple[tuple[str, int], ...]], Unit]
+    rows: tuple[_Row, ...]
+
+    @classmethod
+    def read(cls, folder: Path) -> _Part:
+        about = _value(_About, folder / ABOUT, _SCHEMA)
+        units = _value(tuple[_Unit, ...], folder / UNITS)
+        made = {
+            (number, tuple(sorted(program.sizes.items()))): _unit(folder, unit, program)
+            for number, unit in enumerate(units) for program in unit.programs or (_NO_PROGRAM,)
+        }
+        devices = tuple(DeviceFacts.from_json(device) for device in about.devices)
+        return cls(folder, about, devices, made, _value(tuple[_Row, ...], folder / ROWS))
+
+    def process(self, devices: Sequence[DeviceFacts], named: Mapping[str, Unit]) -> Process:
+        rows = tuple(
+            Row(
+                unit.name if (unit := self._unit_of(row, named)) else row.name, devices.index(self.devices[row.device]),
+                row.calls, NS * row.total_ns, NS * row.first_ns, NS * row.least_ns,
+                tuple(NS * time for time in row.times_ns), unit, row.sizes,
+                tuple(Launch(kernel, calls, NS * total) for kernel, calls, total in row.launches), row.transfer,
+                NS * statistics.median(row.alone_ns) if row.alone_ns else None,
+            )
+            for row in self.rows
+        )  # fmt: skip
+        about = self.about
+        return Process(
+            self.folder, about.command, about.host, about.started, about.finished, NS * about.lasted_ns,
+            about.unprofiled, rows, {row.number: place for place, row in enumerate(self.rows)},
+        )
+
+    def _unit_of(self, row: _Row, named: Mapping[str, Unit]) -> Unit | None:
+        if row.unit is None:
+            return None
+        at = tuple(sorted(row.sizes.items()))
+        found = self.units.get((row.unit, at)) or self.units.get((row.unit, ()))
+        if found is not None:
+            return named[found.content]
+        other = next((unit for (number, _), unit in self.units.items() if number == row.unit), None)
+        if other is None:
+            raise _damaged(self.folder / ROWS, DocumentError(f"has a kernel that {UNITS} lacks"))
+        name = next(unit.name for unit in named.values() if unit.key == other.key)
+        problem = "the recording has no program of it at these sizes"
+        return Unit(name, other.key, f"{other.content} {at}", problem=problem)
+
+
+_NO_PROGRAM = _Program(sizes={}, problem="the program was killed before the recording had this kernel's program")
+
+
+def _unit(folder: Path, unit: _Unit, program: _Program) -> Unit:
+    path = folder / program.program if program.program else None
+    content = _content(path) if path else f"{folder} {unit.name} {program.sizes}".encode()
+    found = hashlib.sha256(content).hexdigest()
+    return Unit(
+        unit.name, unit.key, found, path, program.problem, program.statistics, unit.made, unit.source, unit.notes
+    )
+
+
+def _named(units: Sequence[Unit]) -> dict[str, Unit]:
+    """Return units by content, with names that units of other kernels do not have."""
+    by_content: dict[str, list[Unit]] = {}
+    for unit in units:
+        by_content.setdefault(unit.content, []).append(unit)
+    keys: dict[str, list[str]] = {}  # of the kernels of a name
+    found: dict[str, Unit] = {}
+    for alike in by_content.values():
+        first = alike[0]
+        same_name = keys.setdefault(first.name, [])
+        if first.key not in same_name:
+            same_name.append(first.key)
+        number = same_name.index(first.key) + 1
+        name = first.name if number == 1 else f"{first.name} #{number}"
+        notes = tuple(dict.fromkeys(note for unit in alike for note in unit.notes))
+        made = sum(unit.made for unit in alike)
+        found[first.content] = replace(first, name=name, made=made, notes=notes)
+    return found
+
+
+def _merged(rows: Iterator[Row]) -> tuple[Row, ...]:
+    """Join the rows of several processes that have equal units, sizes and devices."""
+    alike: dict[Any, list[Row]] = {}
+    for row in rows:
+        content = row.unit and row.unit.content
+        alike.setdefault((row.name, row.transfer, content, row.device, tuple(row.sizes.items())), []).append(row)
+    joined = []
+    for same in alike.values():
+        first = same[0]
+        launches = tuple(
+            Launch(parts[0].kernel, sum(part.calls for part in parts), sum(part.total_s for part in parts))
+            for parts in zip(*(row.launches for row in same), strict=False)
+        )
+        joined.append(Row(
+            first.name, first.device, sum(row.calls for row in same), sum(row.total_s for row in same), first.first_s,
+            min(row.fastest_s for row in same), tuple(time for row in same for time in row.times_s), first.unit,
+            first.sizes, launches, first.transfer,
+            min((row.alone_s for row in same if row.alone_s is not None), default=None),
+        ))  # fmt: skip
+    return tuple(sorted((row for row in joined if row.calls), key=lambda row: -row.total_s))
+
+
+def _length(start: NDArray[np.int64], end: NDArray[np.int64]) -> int:
+    """Return the length of a union of intervals."""
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], end[order]
+    before = np.concatenate([[0], np.maximum.accumulate(end)[:-1]]) if len(end) else end
+    return int(np.maximum(end - np.maximum(start, before), 0).sum())
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_file(path)
+    except DocumentError as error:
+        raise _damaged(path, error) from error
+
+
+def _value(kind: Any, path: Path, schema: Schema | None = None) -> Any:
+    content = _content(path)
+    try:
+        return value_of(kind, content, schema)
+    except DocumentError as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: DocumentError) -> StoreError:
+    return StoreError(f"file '{path}' of the recording {error.problem}", error.advice or "record the program again")

@@ -1,0 +1,191 @@
+"""Predictions, tables, advice and projections of a recording, against the same numbers computed another way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import perfmodel as pm
+from perfmodel.display import csv_text
+from perfmodel.errors import NoWeightsError, OptionError
+from perfmodel.io import shipped
+from perfmodel.watching import tables
+from perfmodel.watching.explained import OVERHEADS, Explanation, explain
+from perfmodel.watching.page import recording_page, trace_events
+from perfmodel.watching.recording import Recording, read_recording
+from tests.watching.programs import SPMV, matrix
+
+SIZES, TIMES = (1000, 4000), 4
+MODEL = shipped("fitted_weights") / "pocl-skylake-avx512-amd-epyc" / "bottleneck.json"
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """A run with each kernel alone at its end."""
+    path = tmp_path_factory.mktemp("watched") / "recording"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PERFMODEL_WATCH_REPLAY", "1")
+        with pm.watch(path):
+            names: dict[str, object] = {}
+            exec(SPMV, names)
+            names["run"](TIMES, SIZES)
+    return read_recording(path)
+
+
+@pytest.fixture(scope="module")
+def explanation(recording: Recording) -> Explanation:
+    """Its explanation by weights that do not depend on this machine."""
+    return explain(recording, {0: pm.load(MODEL)}, jobs=1)
+
+
+def test_predictions_are_those_of_the_kernel_with_its_data(explanation: Explanation) -> None:
+    names: dict[str, object] = {}
+    exec(SPMV, names)
+    model = pm.load(MODEL).by_clock("device")
+    for each in explanation.kernels:
+        unit, n = each.row.unit, each.row.sizes["n"]
+        assert unit is not None
+        assert each.predicted is not None
+        if unit.name == "spmv":
+            starts, columns, values = matrix(n)
+            counts = pm.count(names["spmv"](), model.fitted.subgroup_size, arrays={
+                "starts": starts, "columns": columns, "values": values, "x": np.ones(n),
+            })  # fmt: skip
+        else:
+            counts = pm.count(names["two_launches"](), model.fitted.subgroup_size)
+        expected = model.predict(counts, {name: each.row.sizes[name] for name in counts.parameters})
+        assert float(expected.seconds) == pytest.approx(float(each.predicted.seconds), rel=1e-9)
+        assert expected.interval == pytest.approx(each.predicted.interval, rel=1e-9)
+
+
+def test_each_kernel_is_run_alone(explanation: Explanation) -> None:
+    for each in explanation.kernels:
+        assert each.row.alone_s is not None
+        assert 0 < each.row.alone_s < 1
+
+
+def test_time_to_win_is_what_the_roofs_and_the_launches_leave(explanation: Explanation) -> None:
+    for each in explanation.kernels:
+        assert each.predicted is not None
+        assert each.point is not None
+        launches = sum(each.predicted.terms.get(name, 0.0) for name in OVERHEADS)
+        left = each.row.total_s - each.row.calls * (each.point.bound_s + launches)
+        assert each.to_win_s == pytest.approx(max(left, 0.0))
+
+
+def test_a_whole_program_takes_the_sum_of_its_calls(explanation: Explanation) -> None:
+    parts = [(each.row.calls, each.predicted) for each in explanation.kernels if each.predicted]
+    assert explanation.seconds == pytest.approx(sum(calls * part.seconds for calls, part in parts))
+    low, high = explanation.interval
+    assert low == pytest.approx(sum(calls * part.interval[0] for calls, part in parts))
+    assert high == pytest.approx(sum(calls * part.interval[1] for calls, part in parts))
+    assert 0 < explanation.launch_s < explanation.seconds
+    assert 1.0 == explanation.predicted_share
+
+
+def test_a_device_without_weights_has_measured_times_only(recording: Recording) -> None:
+    unknown = replace(recording.devices[0], name="a device of nobody")
+    bare = explain(replace(recording, devices=(unknown,)), jobs=1)
+    text = "\n".join(tables.lines(bare, {}))
+    assert "predicted" not in text.split("note:")[0]
+    assert "note: no predictions: no weights were found of the device in use, 'a device of nobody'" in text
+    assert "perfmodel calibrate" in text
+    assert "spmv" in text
+
+
+def test_the_table_has_each_kernel_at_each_size(explanation: Explanation) -> None:
+    records = tables.kernel_table(explanation).records
+    assert {(name, n) for name in ("spmv", "two_launches") for n in SIZES} == {
+        (record["kernel"], int(record["sizes_text"].split("n=")[1].split()[0])) for record in records
+    }
+    total = sum(record["share"] for record in records) + sum(row.total_s for row in explanation.recording.others) / (
+        explanation.recording.device_s
+    )
+    assert total == pytest.approx(1)
+    assert csv_text(list(records[0]), records).count("\n") == len(records) + 1
+
+
+def test_advice_names_what_limits_the_run(explanation: Explanation) -> None:
+    advice = " ".join(explanation.advice)
+    assert "generates and builds code" in advice  # a run of a few milliseconds is mostly builds
+    assert "array operations outside of Loopy" in advice
+
+
+def test_the_document_is_json(explanation: Explanation) -> None:
+    document = tables.document(explanation, {"elsewhere": explanation})
+    again = json.loads(json.dumps(document, allow_nan=False))
+    assert len(explanation.kernels) == len(again["kernels"])
+    assert again["elsewhere"]["elsewhere"]["seconds"] == pytest.approx(explanation.seconds)
+
+
+def test_the_trace_has_each_interval(recording: Recording) -> None:
+    events = [event for event in trace_events(recording) if event["ph"] == "X"]
+    assert len(recording.processes[0].timeline) == len(events)
+    on_device = sum(event["dur"] for event in events if event["tid"] == "device 0")
+    assert on_device == pytest.approx(1e6 * recording.device_s, rel=1e-6)
+
+
+def test_the_report_shows_every_kernel(explanation: Explanation) -> None:
+    page = recording_page(explanation, {"another device": explanation}, {"written": "today"})
+    assert all(f">{name} <code>" in page for name in ("spmv", "two_launches"))
+    assert "On other devices" in page
+    assert all(f'data-figure="{name}"' in page for name in ("parts", "to-win", "roofline", "alone", "timeline"))
+
+
+def test_a_device_is_found_by_its_weights_or_by_published_facts() -> None:
+    from perfmodel.cli.watch import model_of
+
+    assert "NVIDIA TITAN V" == model_of("titan-v").device
+    assert "nvidia-titan-v" in str(model_of("titan-v").path)
+    transferred = model_of("h100")
+    assert transferred.fitted.transferred_from
+    with pytest.raises(NoWeightsError, match=r"with weights \(.*nvidia-titan-v.*\), or with published facts \(a100, "):
+        model_of("no such device")
+
+
+@pytest.mark.parametrize(("program", "message"), [
+    (["missing.py"], "the file 'missing.py' does not exist"), (["-m"], "-m was given without a module"),
+    (["no-such-command"], "neither a Python file, nor a command, nor the folder of a recording"),
+])  # fmt: skip
+def test_what_cannot_run_is_refused(program: list[str], message: str) -> None:
+    from perfmodel.cli.watch import command_of
+
+    with pytest.raises(OptionError, match=message):
+        command_of(program)
+
+
+def test_the_command_passes_the_status_and_the_output_on(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(f"{SPMV}\nrun(int(sys.argv[1]), (1000,))\nsys.exit(3)\n")
+    command = [sys.executable, "-m", "perfmodel", "watch", "--out", "kept", "app.py", "2"]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(pm.__file__).parents[1]), *sys.path])}
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
+    assert 3 == done.returncode, done.stderr
+    assert "two_launches" in done.stdout
+    assert "the recording is in kept" in done.stderr
+
+
+def test_a_terminated_command_terminates_the_program_and_explains_it(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(f"{SPMV}\nimport time\nrun(2, (1000,))\ntime.sleep(100)\n")
+    command = [sys.executable, "-m", "perfmodel", "watch", "--out", "kept", "app.py"]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(pm.__file__).parents[1]), *sys.path])}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=tmp_path, env=variables, stdout=pipe, stderr=pipe) as watch:
+        for _ in range(600):
+            time.sleep(0.1)
+            rows = [path.read_text() for path in (tmp_path / "kept").glob("*/rows.json")]
+            if any(text.count('"unit"') > 1 for text in rows):  # of both kernels
+                break
+        watch.terminate()
+        output, messages = watch.communicate(timeout=60)
+    assert 128 + signal.SIGTERM == watch.returncode
+    assert b"two_launches" in output
+    assert b"the program was ended by SIGTERM" in messages
