@@ -5,6 +5,7 @@
 `repeatability` measures a sample of a device's kernels twice and shows how far the times differ; nothing is kept.
 `tuner` counts what tuners try until they are near the best of a measured space (4 minutes a space; needs Kernel Tuner).
 `recorded` does so on spaces that others recorded on GPUs, without a device (minutes a space; needs Kernel Tuner).
+`watch` times a program with and without recording, which includes the writing of its kernels' programs at the end.
 `gallery` measures the kernels of docs/lab/gallery on a quiet device, for the pages there (minutes).
 """
 
@@ -49,12 +50,15 @@ def main(argv: list[str] | None = None) -> int:
     gallery.add_argument("--device", required=True, help="part of the device's name")
     gallery.add_argument("--kernels", type=Path, default="docs/lab/gallery", help="folder of their files")
     gallery.add_argument("--out", type=Path, default="docs/data/gallery", help="folder of the devices' stores")
-    for command in (counts, tuner, recorded, scale, repeat, gallery):
+    watch = commands.add_parser("watch", help="time a program with and without recording")
+    watch.add_argument("--repeats", type=int, default=5, help="runs of each; the median counts")
+    watch.add_argument("program", nargs=argparse.REMAINDER, help="APP.PY ARGS...")
+    for command in (counts, tuner, recorded, scale, repeat, gallery, watch):
         command.add_argument("--json", action="store_true", help="print one JSON document instead")
     arguments = parser.parse_args(argv)
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # before what starts threads is imported
     commands_by_name = {"counts": _counts, "repeatability": _repeatability, "scale": _scale}
-    commands_by_name |= {"tuner": _tuner, "recorded": _recorded, "gallery": _gallery}
+    commands_by_name |= {"tuner": _tuner, "recorded": _recorded, "gallery": _gallery, "watch": _watch}
     result, text = commands_by_name[arguments.command](arguments, parser)
     print(json.dumps(result, indent=1) if arguments.json else text)
     return 0
@@ -71,6 +75,15 @@ def _counts(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> t
             parser.error(f"no kernel is called {error}; measurement_kernels and test_kernels hold them")
         result = counts.measure(kernels, arguments.repeats, sys.stderr)
     return result, table.table(result)
+
+
+def _watch(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:
+    from scripts.benchmarks import watched
+
+    if not arguments.program:
+        parser.error("name a program, as scripts/bench watch app.py")
+    result = watched.measure(arguments.program, arguments.repeats)
+    return result, watched.text(result)
 
 
 def _repeatability(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> tuple[object, str]:

@@ -4,7 +4,7 @@ quickstart, isolation, probes, packages, choice and real-gpus (minutes) draw pic
 examples again; papers prints tables of two pages, and spt draws others of one of them; transfers (minutes) predicts
 kernels by weights of other cards; relatives writes the weights of all devices into perfmodel/predicting/relatives.json;
 tuning draws what scripts/bench recorded found; gallery predicts the kernels of docs/lab/gallery, next to what
-scripts/bench gallery measured.
+scripts/bench gallery measured; watch draws the recording in docs/data/watch.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from perfmodel.compare.comparison import error_table
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.predicting.model import fit, load
-from perfmodel.report import pictures
+from perfmodel.report import drawing, pictures
 from perfmodel.report.evaluation import weights_table
 from perfmodel.report.plots import plot_predicted_vs_measured
 from perfmodel.store import read
+from perfmodel.watching import explain, page, read_recording
 from scripts.benchmarks.tuner_scores import draw as draw_tuning
 from scripts.lab import notebooks
 from scripts.lab.gallery import draw_gallery
@@ -37,7 +38,8 @@ from scripts.lab.transfers import draw_transfers
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = "nvidia-titan-v"
 UNASKED = ("quickstart", "isolation", "probes", "packages")
-PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "spt", "transfers", "relatives", "tuning", "gallery")
+PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "spt", "transfers", "relatives", "tuning", "gallery",
+         "watch")  # fmt: skip
 
 
 def quickstart(data: Path, picture: Path) -> None:
@@ -47,6 +49,19 @@ def quickstart(data: Path, picture: Path) -> None:
     print(f"{weights_table(model.weights, model.units)}\n\n{error_table(rows)}")
     pictures.write(plot_predicted_vs_measured(rows, title=f"{model.family.name}\n{tests.device}"), picture)
     print(f"\nwrote {picture}")
+
+
+def draw_watched(recording: Path, picture: Path) -> None:
+    """Draw what the kernels of a committed recording would save, and when device and host worked."""
+    read = read_recording(recording)
+    savings = page.savings(explain(read, jobs=1))
+    timeline = page.timeline(read.processes[0])
+    figure = drawing.empty_figure(8.5, 4.6)
+    upper, lower = figure.subplots(2, 1, height_ratios=(3, 1))
+    for axes, drawn in ((upper, savings), (lower, timeline)):
+        if drawn is not None:
+            drawing.draw(axes, drawn)
+    pictures.write(figure, picture)
 
 
 def print_each(lines: Iterable[str]) -> None:
@@ -83,6 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         ),
         "relatives": lambda: write_relatives(options.devices),
         "tuning": lambda: draw_tuning(options.out / "data" / "tuner-recorded", lab / "tuning-recorded.md"),
+        "watch": lambda: draw_watched(options.out / "data" / "watch", options.out / "watch.png"),
         "gallery": lambda: draw_gallery(options.devices, lab / "gallery", options.out / "data" / "gallery"),
         "notebooks": notebooks.redraw,
         "papers": lambda: print("\n".join([printed_times.table(), "", *karsin_tables.lines()])),

@@ -126,7 +126,8 @@ def parse(arguments: list[str]) -> None:
     found = COMMANDS[command]
     if hasattr(found, "commands"):
         found, rest = found.commands[rest[0]], rest[1:]
-    _, rest, _ = found.make_parser(found.context_class(found, info_name=command)).parse_args(rest)
+    context = found.context_class(found, info_name=command, **found.context_settings)
+    _, rest, _ = found.make_parser(context).parse_args(rest)
     assert [] == rest
 
 

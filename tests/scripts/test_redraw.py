@@ -46,3 +46,8 @@ def test_the_pages_of_the_papers_show_what_the_script_prints(capsys: pytest.Capt
     assert 3 == len(printed)
     for table, page in zip(printed, pages, strict=True):
         assert table in page
+
+
+def test_the_committed_recording_is_drawn(tmp_path):
+    redraw.draw_watched(ROOT / "docs" / "data" / "watch", tmp_path / "watch.png")
+    assert (tmp_path / "watch.png").read_bytes().startswith(b"\x89PNG")
