@@ -242,11 +242,9 @@ def _advice(explanation: Explanation) -> Iterator[str]:
             "larger sizes, or fewer and larger kernels, reduce this share"
         )
     alone = [each for each in explanation.kernels if each.work_items == 1 and each.row.total_s > 0.05 * kernels_s]
-    for each in alone:
-        yield (
-            f"{each.row.name} runs as one work-item, on one core or lane of the device; distribute its loops over "
-            "work-groups"
-        )
+    if names := list(dict.fromkeys(each.row.name for each in alone)):
+        run = "runs as one work-item" if len(names) == 1 else "run as one work-item each"
+        yield f"{', '.join(names)} {run}, on one core or lane of the device; distribute the loops over work-groups"
     calls: Counter[str] = Counter()
     for row in recording.kernels:
         calls[row.name] += row.calls

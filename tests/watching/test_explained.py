@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -114,10 +115,26 @@ def test_the_table_has_each_kernel_at_each_size(explanation: Explanation) -> Non
     assert csv_text(list(records[0]), records).count("\n") == len(records) + 1
 
 
-def test_advice_names_what_limits_the_run(explanation: Explanation) -> None:
-    advice = " ".join(explanation.advice)
-    assert "generates and builds code" in advice  # a run of a few milliseconds is mostly builds
-    assert "array operations outside of Loopy" in advice
+def changed(recording: Recording, folder: Path, lasted_ns: int, intervals: str, totals: dict[str, int]) -> Recording:
+    """A copy of a recording with another run time, timeline and times of rows [ns], by the names of other commands."""
+    shutil.copytree(recording.folder, folder)
+    (about,) = folder.glob("*/recording.json")
+    about.write_text(json.dumps({**json.loads(about.read_text()), "lasted_ns": lasted_ns}))
+    about.with_name("timeline.csv").write_text(intervals)
+    rows = json.loads(about.with_name("rows.json").read_text())
+    rows = [{**row, "total_ns": totals.get(row.get("name", ""), 10**6)} for row in rows]
+    about.with_name("rows.json").write_text(json.dumps(rows))
+    return read_recording(folder)
+
+
+def test_advice_names_what_limits_the_run(recording: Recording, tmp_path: Path) -> None:
+    builds = changed(recording, tmp_path / "builds", 1000, "0,600,-2\n600,700,0\n", {"divide": 10**9})
+    advice = explain(builds, {}, jobs=1).advice
+    assert "60.0 % of the run generates and builds code, which a longer run does once" in advice
+    assert any(sentence.startswith("the device is busy 10.0 % of the run; in 30.0 % (300 ns)") for sentence in advice)
+    assert any("array operations outside of Loopy" in sentence for sentence in advice)
+    waits = changed(recording, tmp_path / "waits", 1000, "0,900,-1\n800,1000,0\n", {"": 10**9})
+    assert ("in 80.0 % of the run the host waits while no kernel runs",) == explain(waits, {}, jobs=1).advice
 
 
 def test_the_document_is_json(explanation: Explanation) -> None:
