@@ -144,7 +144,7 @@ def count(
         if check:
             key = key_of(t_unit, schedule.BuildCheck.__name__) if cache else None
             remembered(key, lambda: schedule.check(scheduled), schedule.BuildCheck).refuse()
-        data = None if arrays is None else _data(scheduled().default_entrypoint, arrays)
+        data = None if arrays is None else _data(t_unit, scheduled, arrays, cache)
         key = key_of(t_unit, *arguments, float(budget)) if cache and data is None else None
         prepared = partial(_prepared, scheduled, *arguments[1:], data)
         counts = remembered(key, lambda: prepared().counted(subgroup_size, float(budget)), KernelCounts)
@@ -166,16 +166,38 @@ def statistics_of(t_unit: lp.TranslationUnit, arrays: Callable[[], Mapping[str, 
 
     A loop in several nests has one mean here, so :func:`count` is more exact with ``arrays``.
     """
-    scheduled = schedule.schedule(t_unit)
-    data = _data(scheduled.default_entrypoint, arrays)
-    return {} if data is None else dict(Prepared.of(lambda: scheduled, {}, {}, Options(), data).found)
+    scheduled = once(lambda: schedule.schedule(t_unit))
+    data = _data(t_unit, scheduled, arrays)
+    return {} if data is None else dict(Prepared.of(scheduled, {}, {}, Options(), data).found)
 
 
-def _data(kernel: lp.LoopKernel, arrays: Mapping[str, Any] | Callable[[], Mapping[str, Any]]) -> CallData | None:
+@dataclass(frozen=True)
+class NeededData:
+    """The arguments on which the counts of a kernel depend, other than sizes."""
+
+    names: tuple[str, ...]
+
+    def to_json(self) -> list[str]:
+        """Return the names for JSON."""
+        return list(self.names)
+
+    @classmethod
+    def from_json(cls, names: list[str]) -> NeededData:
+        """Read what :meth:`to_json` wrote."""
+        return cls(tuple(names))
+
+
+def _data(
+    t_unit: lp.TranslationUnit, scheduled: Callable[[], lp.TranslationUnit],
+    arrays: Mapping[str, Any] | Callable[[], Mapping[str, Any]], cache: bool = True,
+) -> CallData | None:  # fmt: skip
     if not callable(arrays):
-        return call_data(kernel, arrays)
-    if not data_needed(kernel):
+        return call_data(scheduled().default_entrypoint, arrays)
+    key = key_of(t_unit, NeededData.__name__) if cache else None  # most kernels need none, and are not scheduled again
+    needed = remembered(key, lambda: NeededData(tuple(data_needed(scheduled().default_entrypoint))), NeededData)
+    if not needed.names:
         return None
+    kernel = scheduled().default_entrypoint
     return call_data(kernel, {name: value for name, value in arrays().items() if name in kernel.arg_dict})
 
 

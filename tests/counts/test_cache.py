@@ -180,3 +180,10 @@ def test_vector_types_are_told_apart() -> None:
 
     kinds = {"float32": vec.float4, "float64": vec.double4, "int32": vec.int4}
     assert 3 == len({cache.key_of(doubled(dtype)) for dtype in kinds.values()})
+
+
+def test_a_kernel_without_data_is_not_scheduled_again(folder, monkeypatch):
+    first = count(double(), arrays=dict)
+    cache._memory.clear()
+    monkeypatch.setattr(counting.schedule, "schedule", None)
+    assert first.to_json() == count(double(), arrays=dict).to_json()
