@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+
+from tests.sparse import spmv
+
 SPMV = '''
 import os, signal, sys
 import loopy as lp, numpy as np, pyopencl as cl, pyopencl.array as cla
@@ -10,22 +14,7 @@ context = cl.create_some_context(interactive=False)
 queue = cl.CommandQueue(context)
 
 
-def spmv():
-    kernel = lp.make_kernel(
-        ["[n] -> { [i]: 0 <= i < n }", "[length] -> { [k]: 0 <= k < length }"],
-        """
-        for i
-            <> start = starts[i]
-            <> length = starts[i + 1] - start
-            y[i] = sum(k, values[start + k] * x[columns[start + k]])
-        end
-        """,
-        [lp.GlobalArg("starts", np.int32, shape="n + 1"), lp.GlobalArg("columns", np.int32, shape="entries"),
-         lp.GlobalArg("values", np.float64, shape="entries"), lp.GlobalArg("x, y", np.float64, shape="n"),
-         lp.ValueArg("n, entries", np.int32)],
-        name="spmv", assumptions="n >= 1", lang_version=(2018, 2))
-    return lp.split_iname(kernel, "i", 16, outer_tag="g.0", inner_tag="l.0")
-
+@SPMV@
 
 def two_launches():
     kernel = lp.make_kernel(
@@ -62,7 +51,7 @@ def run(times, sizes=(1000, 4000)):
             x = x / cla.max(x)
         total += float(x.get().sum())
     print(f"{total:.6f}")
-'''
+'''.replace("@SPMV@", inspect.getsource(spmv))
 
 
 def matrix(n: int):

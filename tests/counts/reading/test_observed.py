@@ -18,6 +18,7 @@ from perfmodel.quantities.traffic import least_bytes
 from tests.corpus import kernels
 from tests.corpus.made import SUBGROUP_SIZE, executed, unit
 from tests.oracle.compare import compare
+from tests.sparse import spmv
 
 RANDOM = np.random.default_rng(3)
 ROWS = 3000
@@ -25,26 +26,6 @@ LENGTHS = RANDOM.integers(0, 9, ROWS)
 STARTS = np.concatenate([[0], np.cumsum(LENGTHS)]).astype(np.int32)
 COLUMNS = np.clip(np.repeat(np.arange(ROWS), LENGTHS) + RANDOM.integers(-20, 21, STARTS[-1]), 0, ROWS - 1)
 MATRIX = {"starts": STARTS, "columns": COLUMNS.astype(np.int32)}
-
-
-def spmv(name: str = "spmv") -> lp.TranslationUnit:
-    kernel = lp.make_kernel(
-        ["[n] -> { [i]: 0 <= i < n }", "[length] -> { [k]: 0 <= k < length }"],
-        """
-        for i
-            <> start = starts[i]
-            <> length = starts[i + 1] - start
-            y[i] = sum(k, values[start + k] * x[columns[start + k]])
-        end
-        """,
-        [
-            lp.GlobalArg("starts", np.int32, shape="n + 1"), lp.GlobalArg("columns", np.int32, shape="entries"),
-            lp.GlobalArg("values", np.float32, shape="entries"), lp.GlobalArg("x, y", np.float32, shape="n"),
-            lp.ValueArg("n, entries", np.int32),
-        ],
-        name=name, assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
-    return lp.split_iname(kernel, "i", 8, outer_tag="g.0", inner_tag="l.0")
 
 
 def test_a_sparse_product_has_as_many_products_as_the_matrix_has_entries() -> None:
@@ -141,7 +122,7 @@ def test_tests_of_data_have_the_share_of_points_where_they_are_true() -> None:
 
 def test_the_cells_that_data_index_are_counted_in_the_data() -> None:
     some = COLUMNS // 3 * 3  # a third of the cells of x
-    counts = count(spmv("thirds"), arrays={"starts": STARTS, "columns": some.astype(np.int32)})
+    counts = count(spmv("thirds", kind="float32"), arrays={"starts": STARTS, "columns": some.astype(np.int32)})
     at = {"n": ROWS, "entries": int(STARTS[-1])}
     cells = {row.array: row.footprint(**at) for row in counts.access_table if row.direction == "load"}
     assert {"x": len(np.unique(some)), "values": STARTS[-1], "columns": STARTS[-1], "starts": ROWS + 1} == cells
