@@ -258,8 +258,8 @@ def evaluate(counts: KernelCounts, parameters: Mapping[str, Any], classes: Class
     ``global_minloadstore_<class>`` is the smaller of the loads and stores in the class (Stevens and Klöckner, section
     2.1). An unknown utilisation counts as 1.
 
-    Raise a SizeError if a size is missing, unknown, not a non-negative integer, above 2**53 or outside the type of its
-    argument. Raise an AssumptionError if a size breaks the assumptions of the kernel.
+    Raise a SizeError if a size is missing, unknown, not an integer, negative (unless the kernel allows that), above
+    2**53 or outside the type of its argument. Raise an AssumptionError if a size breaks the assumptions of the kernel.
     """
     known = _known.setdefault(counts, {})
     if classes not in known:

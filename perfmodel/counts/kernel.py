@@ -296,7 +296,8 @@ class KernelCounts(FrozenValue):
         require(isinstance(line_bytes, (int, np.integer)) and line_bytes > 0, "lines: line_bytes", line_bytes,
                 "an integer above 0")  # fmt: skip
         _check_choice("per", per, UNITS)
-        values = {name: whole(name, value, self.parameters) for name, value in sizes.items()}
+        signed = self._cardinalities.signed
+        values = {name: whole(name, value, self.parameters, name in signed) for name, value in sizes.items()}
         return Lines(self._cardinalities, self._sites(array, direction), line_bytes, values).count(per)
 
     @cached_method

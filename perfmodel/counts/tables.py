@@ -42,6 +42,8 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: f
     accessed = [access for statement in program.statements for access in statement.accesses]
     if not used.issuperset(program.parameters):
         parts = {id(part): part for access in accessed for part in _address_parts(access)}  # many share one object
+        # a statement may have nothing to count, only values in registers, and still be part of a nest
+        parts |= {id(points): points for points in (statement.domain.points for statement in program.statements)}
         used.update(name for part in parts.values() for name in parameters_of(part))
     return KernelCounts(
         program.name, tuple(sorted(used)), str(program.assumptions), subgroup_size, shape,
@@ -55,7 +57,8 @@ def _address_parts(access: Access) -> tuple[isl.PwQPolynomial | isl.Set | isl.Ma
     shape = access.shape or ()  # data-dependent accesses may touch any cell
     distances = (stride.distance for stride in access.lane_stride)
     cells = shape if access.cells is None else (access.cells,)
-    return (*access.strides, access.offset, *distances, *cells)
+    moves = () if access.moves is None else (access.moves,)
+    return (*access.strides, access.offset, *distances, *cells, *moves)
 
 
 def _operation_rows(program: Program, cardinalities: Cardinalities) -> tuple[OperationCount, ...]:

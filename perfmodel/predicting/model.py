@@ -208,7 +208,8 @@ class FittedModel(FrozenValue):
         KernelError
             If work-groups of the kernel have more work-items or local memory than the device is known to allow.
         SizeError, AssumptionError
-            If a size is missing, unknown, negative, not an integer, or breaks an assumption of the kernel.
+            If a size is missing, unknown, not an integer, breaks an assumption of the kernel, or is negative although
+            loops or arrays depend on it.
         FactsError, FamilyError
             If the family needs an unknown fact of the device, or does not compute the quantities that it declares.
         """

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 
 import islpy as isl
 
+from perfmodel.counts.counters.signs import signed_parameters
 from perfmodel.counts.points import cardinality
 from perfmodel.counts.points.cardinality import NOTHING, Cardinality, Unexpanded, floors_of
 from perfmodel.counts.points.factors import FactoredSet, Factors, eliminated, variable, without_dimensions
@@ -38,6 +40,11 @@ class Cardinalities:
         self.sets = SetCounter(program.assumptions, self.operations)
         self._counts: dict[tuple[Domain, str], Count] = {}
         self._grids = [tuple(map(isl.PwQPolynomial.from_pw_aff, launch.grid)) for launch in program.launches]
+
+    @cached_property
+    def signed(self) -> frozenset[str]:
+        """The parameters that may be negative."""
+        return signed_parameters(self.program)
 
     def count(self, domain: Domain, granularity: str = "workitem") -> Count:
         """Return the number of pairs of an instance and the work-item, sub-group or work-group that executes it."""
@@ -107,7 +114,7 @@ class Cardinalities:
         if not number.exact:
             exact, reasons = False, (*reasons, BOUNDED)
         number = Cardinality(polynomial, exact, number.unexpanded)
-        count = Count(number, self.program.assumptions, granularity, tuple(reasons))
+        count = Count(number, self.program.assumptions, granularity, tuple(reasons), self.signed)
         return count if factor == 1 else factor * count
 
     def size(self, points: isl.Set) -> Cardinality:

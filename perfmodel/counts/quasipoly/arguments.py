@@ -38,8 +38,8 @@ def size_error(name: str, problem: str, allowed: Iterable[str]) -> SizeError:
     )  # fmt: skip
 
 
-def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
-    """Return ``value`` as a non-negative int, or raise a SizeError."""
+def whole(name: str, value: object, allowed: tuple[str, ...], signed: bool = False) -> int:
+    """Return ``value`` as an int, or raise a SizeError. Only a ``signed`` size may be negative."""
     try:
         result = int(value)  # type: ignore[call-overload]
         same = bool(result == value)
@@ -47,7 +47,7 @@ def whole(name: str, value: object, allowed: tuple[str, ...]) -> int:
         same, result = False, -1
     if not same or isinstance(value, (bool, np.bool_, str)):
         raise size_error(name, f"is {shortened(value)}, not an integer", allowed)
-    if result < 0:
+    if result < 0 and not signed:
         raise size_error(name, f"is {shortened(result)}, which is negative", allowed)
     return result
 
@@ -73,31 +73,36 @@ def given_size(name: str, value: Any, allowed: tuple[str, ...] = ()) -> Any:
 
 
 def check_exact(name: str, value: Any, allowed: tuple[str, ...], dtype: str = "") -> None:
-    """Raise a SizeError if one of the sizes is above 2**53, or above the largest number of the type ``dtype``."""
-    several = isinstance(value, np.ndarray | list | tuple)
-    low, high = _LIMITS.get(dtype, (0, EXACT))
+    """Raise a SizeError if one of the sizes is above 2**53 or does not fit the type ``dtype``."""
+    low, high = _LIMITS.get(dtype, (-EXACT, EXACT))
+    least, most = max(low, -EXACT), min(high, EXACT)
+    if type(value) is int and least <= value <= most:  # the usual case
+        return
     try:
-        largest = np.max(value, initial=0) if several else value
-        if not largest > min(high, EXACT):  # nan too
-            return
+        extremes = np.max(value, initial=0), np.min(value, initial=0)
+        outside = [size for size in extremes if size > most or size < least]  # not nan
     except (TypeError, ValueError):  # not a number: `whole` raises the error
         return
-    if largest > EXACT:
-        raise size_error(name, f"is {shortened(largest)}, above 2**53 and so not exact as a double", allowed)
+    if not outside:
+        return
+    if outside[0] > EXACT:
+        raise size_error(name, f"is {shortened(outside[0])}, above 2**53 and so not exact as a double", allowed)
     raise SizeError(
-        f"size parameter '{name}' is {largest}, and the kernel's argument is of type {dtype}, which holds numbers "
+        f"size parameter '{name}' is {outside[0]}, and the kernel's argument is of type {dtype}, which holds numbers "
         f"from {low} to {high}", "give a smaller size, or a wider type to the argument, such as int64", name=name,
     )  # fmt: skip
 
 
-def whole_array(name: str, values: ArrayLike, allowed: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return ``values`` as an int64 array, or raise a SizeError."""
+def whole_array(
+    name: str, values: ArrayLike, allowed: tuple[str, ...], signed: bool = False
+) -> NDArray[np.int64]:
+    """Return ``values`` as an int64 array, or raise a SizeError. Only a ``signed`` size may be negative."""
     array = np.asarray(given_size(name, values, allowed))
     if array.dtype.kind not in "iuf" or (array.dtype.kind == "f" and not (array == np.floor(array)).all()):
         raise size_error(name, f"has values of type {array.dtype}", allowed)
     if array.size and array.max() >= 2**63:
         raise size_error(name, f"is {array.max()} somewhere, which is more than 64 bits hold", allowed)
-    if array.size and array.min() < 0:
+    if array.size and array.min() < 0 and not signed:
         raise size_error(name, f"is {array.min()} somewhere, which is negative", allowed)
     return array.astype(np.int64)
 

@@ -45,6 +45,8 @@ class Count:
         ``"cell"`` or ``"line"``. Counts of different granularities cannot be added.
     reasons : tuple of str
         The known reasons why the count is not exact. ``str`` shows these reasons.
+    signed : frozenset of str
+        The parameters that may be negative. Other negative sizes are refused.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Count:
     assumptions: isl.Set = UNIVERSE
     granularity: str = "workitem"
     reasons: tuple[str, ...] = ()
+    signed: frozenset[str] = frozenset()
     _multiple: tuple[Count, Fraction] | None = None
 
     def __post_init__(self) -> None:
@@ -97,6 +100,7 @@ class Count:
             "polynomial": polynomial, "assumptions": assumptions, "exact": self.exact, "granularity": self.granularity,
             **({"unexpanded": [summand.to_json() for summand in self.unexpanded]} if self.unexpanded else {}),
             **({"reasons": list(self.reasons)} if self.reasons else {}),
+            **({"signed": sorted(self.signed)} if self.signed else {}),
         }
 
     @classmethod
@@ -106,7 +110,8 @@ class Count:
         unexpanded = tuple(map(Unexpanded.from_json, data.get("unexpanded", ())))
         number = Cardinality(isl.PwQPolynomial(texts[0]), given(data, "exact", bool), unexpanded)
         reasons = tuple(data.get("reasons", ()))
-        count = cls(number, isl.Set(texts[1]), given(data, "granularity", str), reasons)
+        signed = frozenset(data.get("signed", ()))
+        count = cls(number, isl.Set(texts[1]), given(data, "granularity", str), reasons, signed)
         vars(count)["_texts"] = texts  # isl may change the order of what it reads
         return count
 
@@ -134,7 +139,7 @@ class Count:
         if not unexpanded:
             (base, times), (same, more) = self._base_and_factor(), other._base_and_factor()
             if assumptions is self.assumptions and base.polynomial.plain_is_equal(same.polynomial):
-                return base._scaled(times + more, assumptions, exact, reasons)
+                return base._scaled(times + more, assumptions, exact, reasons, self.signed | other.signed)
         try:
             with limited(OPERATIONS):
                 total = self.polynomial.add(other.polynomial)
@@ -143,7 +148,8 @@ class Count:
         except BudgetSpentError:
             total = self.polynomial
             unexpanded = (*unexpanded, Unexpanded(Fraction(1), (other.polynomial,), ()))
-        return Count(Cardinality(total, exact, unexpanded), assumptions, self.granularity, reasons)
+        number = Cardinality(total, exact, unexpanded)
+        return Count(number, assumptions, self.granularity, reasons, self.signed | other.signed)
 
     __radd__ = __add__
 
@@ -154,7 +160,7 @@ class Count:
             return self
         base, times = self._base_and_factor()
         exactly = Fraction(int(factor.numerator), int(factor.denominator))
-        return base._scaled(times * exactly, self.assumptions, self.exact, self.reasons)
+        return base._scaled(times * exactly, self.assumptions, self.exact, self.reasons, self.signed)
 
     __rmul__ = __mul__
 
@@ -162,19 +168,22 @@ class Count:
         # isl scales much faster than it adds
         return self._multiple or (self, Fraction(1))
 
-    def _scaled(self, factor: Fraction, assumptions: isl.Set, exact: bool, reasons: tuple[str, ...]) -> Count:
+    def _scaled(
+        self, factor: Fraction, assumptions: isl.Set, exact: bool, reasons: tuple[str, ...], signed: frozenset[str]
+    ) -> Count:
         number = replace(self.number.scaled(factor), exact=exact)
-        return Count(number, assumptions, self.granularity, reasons, _multiple=(self, factor))
+        return Count(number, assumptions, self.granularity, reasons, signed, _multiple=(self, factor))
 
     def times(self, other: Count) -> Count:
         """Return the product of the functions, with the granularity of this count."""
-        number = self.number.times(other.number)
-        return Count(number, self._common_assumptions(other), self.granularity, self.reasons + other.reasons)
+        number, reasons = self.number.times(other.number), self.reasons + other.reasons
+        signed = self.signed | other.signed
+        return Count(number, self._common_assumptions(other), self.granularity, reasons, signed)
 
     def labelled(self, granularity: str, exact: bool | None = None, reasons: Iterable[str] = ()) -> Count:
         """Return the same function with another granularity and more ``reasons``. ``exact`` is replaced if given."""
         number = self.number if exact is None else replace(self.number, exact=exact)
-        return Count(number, self.assumptions, granularity, (*self.reasons, *reasons))
+        return Count(number, self.assumptions, granularity, (*self.reasons, *reasons), self.signed)
 
     def _common_assumptions(self, other: Count) -> isl.Set:
         if self.assumptions is other.assumptions:
@@ -244,12 +253,16 @@ class Count:
         except KeyError as missing:
             raise arguments.left_out(missing.args[0], self._all_parameters) from None
         for name, value in sizes.items():
-            if type(value) is not int or value < 0:
-                value = arguments.whole(name, value, tuple(sorted(function.parameters)))
+            if type(value) is not int or (value < 0 and not self.takes_negative(name)):
+                value = arguments.whole(name, value, tuple(sorted(function.parameters)), self.takes_negative(name))
                 return self._formula_at({**sizes, name: value})
         if not allowed.exact(*context):
             raise self._broken(dict(zip(allowed.parameters, context, strict=True)))
         return function.exact(*point)
+
+    def takes_negative(self, name: str) -> bool:
+        """Return whether a size may be negative: one of :attr:`signed`, or one on which the count does not depend."""
+        return name in self.signed or name not in self._all_parameters
 
     def _broken(self, values: dict[str, int], indices: tuple[int, ...] = ()) -> errors.AssumptionError:
         sizes = ", ".join(f"{name}={value}" for name, value in values.items())
@@ -275,7 +288,8 @@ class Count:
         for name in self._all_parameters:
             if name not in sizes:
                 raise arguments.left_out(name, self._all_parameters)
-            arrays[name] = arguments.whole_array(name, sizes[name], tuple(sorted(function.parameters)))
+            allowed_names = tuple(sorted(function.parameters))
+            arrays[name] = arguments.whole_array(name, sizes[name], allowed_names, name in self.signed)
         shape = np.broadcast_shapes(*(np.shape(value) for value in sizes.values()))
         flat = {name: np.ravel(np.broadcast_to(array, shape)) for name, array in arrays.items()}
         number = int(np.prod(shape, dtype=np.int64))
@@ -288,7 +302,7 @@ class Count:
         if not self.unexpanded:
             return values
         return values + self._summands.at_arrays({
-            name: arguments.whole_array(name, sizes[name], self.parameters) for name in sizes
+            name: arguments.whole_array(name, sizes[name], self.parameters, self.takes_negative(name)) for name in sizes
         })
 
     def __str__(self) -> str:

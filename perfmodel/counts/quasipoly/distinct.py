@@ -24,7 +24,8 @@ class JointCounts(tuple[Count, ...]):
     def at(self, sizes: Mapping[str, int]) -> tuple[Number, ...]:
         """Return each count's value at one size, or raise as a Count does. Sizes are checked once for all counts."""
         function, parameters = self._function
-        if sizes.keys() >= {*parameters} and all(type(value) is int and value >= 0 for value in sizes.values()):
+        fits = (type(value) is int and (value >= 0 or name in self._signed) for name, value in sizes.items())
+        if sizes.keys() >= {*parameters} and all(fits):
             values = function(*[sizes[name] for name in parameters])
             if all(values[len(self):]):
                 return tuple([
@@ -36,6 +37,10 @@ class JointCounts(tuple[Count, ...]):
     def _function(self) -> tuple[Callable[..., tuple[Number, ...]], tuple[str, ...]]:
         """The function that returns the values of all counts, then 1 or 0 for the assumptions of each count."""
         return together([*(count.function for count in self), *dict.fromkeys(count.allowed for count in self)])
+
+    @cached_property
+    def _signed(self) -> frozenset[str]:
+        return frozenset().union(*(count.signed for count in self))
 
     @cached_property
     def _are_unexpanded(self) -> bool:
