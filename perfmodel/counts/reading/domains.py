@@ -311,6 +311,8 @@ class Domains:
         unknown: list[tuple[Condition, str]] = []
         space = points.get_space()
         tested = [c for c in conditions if condition_to_set(space, c[0]) is not None] if self.observed else []
+        if self.observed is not None:
+            conditions = tuple(sorted(conditions, key=self.observed.depends_on_branches))
         for condition in conditions:
             points, likely, doubts = self._restrict(points, condition, plain, tested)
             chance *= likely

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -20,6 +21,7 @@ import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
+from loopy.schedule import RunInstruction
 from loopy.symbolic import get_dependencies
 from numpy.typing import NDArray
 from pymbolic.mapper.evaluator import EvaluationMapper, evaluate
@@ -130,13 +132,21 @@ class Observed:
             there = np.ones(points.number, bool)
             for condition, truth in before:
                 there &= np.broadcast_to(self.value(condition, points), there.shape).astype(bool) == truth
-            holds = np.broadcast_to(self.value(test, points), there.shape).astype(bool)[there]
+            part = points if there.all() else points.selected(np.flatnonzero(there))
+            holds = np.broadcast_to(self.value(test, part), part.number).astype(bool)
         except UnobservedError as error:
             self._note(f"the probability of '{key}'", error)
             return None
         chance = _fraction(int(holds.sum()), holds.size) if holds.size else Fraction(0)
         self.found[key] = float(chance)
         return chance
+
+    def depends_on_branches(self, condition: tuple[Any, bool]) -> bool:
+        """Return whether several instructions assign a scalar of a test.
+
+        Such a scalar may have a value only where the other tests of an instruction hold, so that these come first.
+        """
+        return any(len(self.writers.get(name, ())) > 1 for name in get_dependencies(condition[0]))
 
     def span(
         self, key: str, indices: Iterable[Any], inames: Collection[str], lanes: Collection[str]
@@ -271,8 +281,10 @@ class Observed:
         """
         bounding = sets.inames_domain(self.kernel, [iname]).get_var_names(PARAM)
         scalars = self.kernel.temporary_variables.keys() & bounding
-        writers = [writer for name in scalars for writer in self._giving(name)]
-        if conditions := frozenset().union(*(writer.predicates for writer in writers)):
+        writers = {writer for name in scalars for writer in self._giving(name)}
+        several = {name for name, each in self.writers.items() if len(each) > 1}
+        once = [writer.predicates for writer in writers if several.isdisjoint(writer.assignee_var_names())]
+        if conditions := frozenset().union(*once):
             _, points = self._part(conditions, points)
         low, trips = self._values_at(iname, points)
         total = int(trips.sum())
@@ -330,18 +342,52 @@ class Observed:
         return _Values(self, points)(expression)
 
     def scalar(self, name: str, points: Points) -> Any:
-        """Return the values of a temporary scalar, which one instruction assigns."""
-        writers = self.writers.get(name, ())
-        if len(writers) != 1:
-            raise UnobservedError(f"'{name}' is assigned {len(writers)} times")
-        instruction = self.kernel.id_to_insn[next(iter(writers))]
-        if not isinstance(instruction, lp.Assignment):
-            raise UnobservedError(f"'{name}' is not assigned by a plain instruction")
-        if get_dependencies(instruction.expression) & {name}:
-            raise UnobservedError(f"'{name}' depends on itself")
+        """Return the values of a temporary scalar after all instructions that assign it."""
         if name not in points.scalars:
-            points.scalars[name] = self._assigned(instruction, points)
+            writers = [self.kernel.id_to_insn[writer] for writer in self.writers.get(name, ())]
+            if not writers:
+                raise UnobservedError(f"'{name}' is never assigned")
+            if not all(isinstance(writer, lp.Assignment) for writer in writers):
+                raise UnobservedError(f"'{name}' is not assigned by a plain instruction")
+            if len(writers) == 1:
+                if get_dependencies(writers[0].expression) & {name}:
+                    raise UnobservedError(f"'{name}' depends on itself")
+                points.scalars[name] = self._assigned(writers[0], points)
+            else:
+                points.scalars[name] = self._assigned_in_turn(name, writers, points)
         return points.scalars[name]
+
+    def _assigned_in_turn(self, name: str, writers: list[lp.Assignment], points: Points) -> Any:
+        """Return the values of a scalar that several instructions assign, each where its conditions hold."""
+        order = self._order
+        writers = sorted(writers, key=lambda writer: order[writer.id])
+        if len({writer.within_inames for writer in writers}) > 1:
+            raise UnobservedError(f"'{name}' is assigned in different loops")
+        readers = set(self.kernel.reader_map().get(name, ())) - {writer.id for writer in writers}
+        if any(order[reader] < order[writers[-1].id] for reader in readers):
+            raise UnobservedError(f"'{name}' is used before it is assigned for the last time")
+        values = np.zeros(points.number, self.kernel.temporary_variables[name].dtype.numpy_dtype)
+        known = np.zeros(points.number, bool)
+        for writer in writers:
+            now = Points(points.number, points.values, points.trips, {**points.scalars, name: values})
+            there = self._where(writer.predicates, now)
+            if name in writer.read_dependency_names() and not known[there].all():
+                raise UnobservedError(f"'{name}' has a value of another iteration at some points")
+            part = now.selected(there)
+            part.scalars[name] = values[there]
+            values = values.copy()
+            values[there] = self.value(writer.expression, part)
+            known[there] = True
+        if not known.all():
+            raise UnobservedError(f"'{name}' has a value of another iteration at some points")
+        return values
+
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        """The position of each instruction in the schedule."""
+        items = self.kernel.linearization or ()
+        runs = [item.insn_id for item in items if isinstance(item, RunInstruction)]
+        return {identifier: position for position, identifier in enumerate(runs)}
 
     def _assigned(self, instruction: lp.Assignment, points: Points) -> Any:
         if not instruction.predicates:

@@ -225,3 +225,138 @@ def test_a_time_limit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("perfmodel.counts.reading.observed.LONGEST_S", 0.0)
     with pytest.raises(StatisticsNeededError, match=r"trip count of .* was not found from the arrays: 0 s were over"):
         count(spmv("limited"), arrays=MATRIX)
+
+
+def masked(statements: str) -> lp.TranslationUnit:
+    return lp.make_kernel(
+        ["{ [i]: 0 <= i < n }", *(["{ [k]: 0 <= k < 3 }"] if "for k" in statements else [])], statements,
+        [
+            lp.GlobalArg("mask, other", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
+            lp.ValueArg("n", np.int32), ...,
+        ],
+        name="masked", assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+
+
+MASK, OTHER = RANDOM.integers(-2, 4, 3000).astype(np.int32), RANDOM.integers(0, 5, 3000).astype(np.int32)
+IN_TURN = """
+for i
+    <int32> flag = 0 {id=none}
+    if mask[i] > 0
+        flag = 1 {id=first, dep=none}
+        if other[i] == 2
+            flag = 2 {id=second, dep=first}
+        end
+    end
+    if mask[i] > 1
+        flag = flag + other[i] {id=third, dep=second}
+    end
+    if flag > 3
+        out[i] = 2*a[i] {dep=third}
+    end
+end
+"""
+EITHER = """
+for i
+    if mask[i] > 0
+        if other[i] > 1
+            <int32> flag = 1 {id=first}
+        else
+            flag = 2 {id=second}
+        end
+        if flag == 2
+            out[i] = 2*a[i] {dep=first:second}
+        end
+    end
+end
+"""
+LENGTHS_IN_TURN = """
+for i
+    <int32> chosen = other[i] {id=first}
+    if mask[i] < 0
+        chosen = 1 {id=second, dep=first}
+    end
+    <int32> length = chosen {id=length, dep=second}
+    out[i] = sum(j, 2*a[j]) {dep=length}
+end
+"""
+
+
+def test_a_condition_that_several_instructions_assign() -> None:
+    executed = 0
+    for mask, other in zip(MASK, OTHER, strict=True):
+        flag = 0
+        if mask > 0:
+            flag = 1
+            if other == 2:
+                flag = 2
+        if mask > 1:
+            flag += other
+        executed += flag > 3
+    counts = count(masked(IN_TURN), arrays={"mask": MASK, "other": OTHER})
+    assert executed == pytest.approx(float(counts.operations(kind="mul")(n=3000)), rel=1e-5)
+
+
+def test_a_condition_that_one_of_two_branches_assigns() -> None:
+    executed = ((MASK > 0) & (OTHER <= 1)).sum()
+    counts = count(masked(EITHER), arrays={"mask": MASK, "other": OTHER})
+    assert executed == pytest.approx(float(counts.operations(kind="mul")(n=3000)), rel=1e-5)
+
+
+def test_a_trip_count_that_several_instructions_assign() -> None:
+    kernel = lp.make_kernel(
+        ["{ [i]: 0 <= i < n }", "[length] -> { [j]: 0 <= j < length }"], LENGTHS_IN_TURN,
+        [
+            lp.GlobalArg("mask, other", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
+            lp.ValueArg("n", np.int32), ...,
+        ],
+        name="lengths", assumptions="n >= 5", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(kernel, arrays={"mask": MASK, "other": OTHER})
+    executed = np.where(MASK < 0, 1, OTHER).sum()
+    assert executed == pytest.approx(float(counts.operations(kind="mul")(n=3000)), rel=1e-5)
+
+
+@pytest.mark.parametrize(("statements", "reason"), [
+    ("""
+     for i
+         <int32> flag = 0 {id=none}
+         for k
+             if mask[i] > k
+                 flag = flag + 1 {id=first, dep=none}
+             end
+         end
+         if flag > 1
+             out[i] = 2*a[i] {dep=first}
+         end
+     end
+     """, "'flag' is assigned in different loops"),
+    ("""
+     for i
+         <int32> flag = mask[i] {id=none}
+         if flag > 2
+             out[i] = 2*a[i] {id=used, dep=none}
+         end
+         flag = other[i] {id=last, dep=used}
+         if flag > 2
+             out[i] = 3 + a[i] {dep=last}
+         end
+     end
+     """, "'flag' is used before it is assigned for the last time"),
+    ("""
+     for i
+         if mask[i] > 1
+             <int32> flag = 1 {id=first}
+         end
+         if mask[i] < 0
+             flag = 2 {id=second, dep=first}
+         end
+         if flag == 2
+             out[i] = 2*a[i] {dep=second}
+         end
+     end
+     """, "'flag' has a value of another iteration at some points"),
+], ids=["a loop", "between", "not everywhere"])
+def test_conditions_that_the_data_of_one_iteration_do_not_decide(statements: str, reason: str) -> None:
+    with pytest.warns(PerfModelWarning, match=reason):
+        count(masked(statements), arrays={"mask": MASK, "other": OTHER})
