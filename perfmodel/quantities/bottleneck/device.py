@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from math import gcd, inf
+from math import exp, gcd, inf
 from typing import Any
 
 from perfmodel.counts import Count, KernelCounts
@@ -38,6 +38,7 @@ With 2 operands the product chosen among those of docs/lab/experiments/gemm.md t
 Xeon with Intel's runtime, with 4 and with 8 it takes 1.05 times; on the three other devices all three are alike.
 """
 POCL = "Portable Computing Language"
+STEPS, CLOSE = 30, 1e-9  # most steps of Newton's method, and the last step's length
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,8 @@ def moved_lines(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], device
     A level fetches :math:`F` lines in a launch (``counts.traffic``). A cache that keeps everything would fetch
     :math:`F_1` lines. The other lines are fetched *again*. Kernels run often, so that the last lines of a run are still
     in the cache when the next run starts. Let a kernel touch B bytes, and let the caches of all units hold C bytes.
-    Then :math:`F_1` counts by the share :math:`\min(1, \max(0, \log_2(4 B / C)/2))`.
+    Then :math:`F_1` counts by the share :math:`\min(1, \max(0, \log_2(4 B / C)/2))` in the second level, and by
+    :func:`evicted_share` in the last level.
 
     A TLB is a cache of pages. Only pages that it looks up *again* count, because the next page of a stream costs
     little.
@@ -160,13 +162,34 @@ def _far(name: str, traffic: list[TrafficAt], level: Cache, units: int, touched:
     """Return the lines that an outer level of ``units`` caches fetches and does not hold already."""
     fetched = min((order.lines(level) for order in traffic), key=lambda lines: float(lines.fetched))
     touched_lines = float(touched.fetched)
-    warm = 1 - cold_share(touched_lines * level.line_bytes, level.bytes * units)
+    absent = cold_share(touched_lines * level.line_bytes, level.bytes * units)
+    if name == "memory":
+        absent = evicted_share(touched_lines / level.lines)
+    warm = 1 - absent
     lines = max(float(fetched.fetched) - touched_lines * warm, 0.0)
     jumping = float(fetched.jumps) / float(fetched.fetched) if fetched.fetched else 0.0
     quantities = {f"{name}_streams": lines * (1 - jumping), f"{name}_jumps": lines * jumping}
     if name == "memory":
         quantities["memory_stores"] = max(float(fetched.stores) - float(touched.stores) * warm, 0.0)
     return quantities
+
+
+def evicted_share(ratio: float) -> float:
+    r"""Return the share s of lines that the last level loses between two runs which touch the same B = r C bytes.
+
+    A last level does not replace the least recently used line. Let each fetched line replace a random line of the C
+    bytes. Between two uses of a line :math:`s B` bytes are replaced, so that :math:`s = 1 - e^{-s r}`. Up to r = 1 all
+    lines stay.
+    """
+    if ratio <= 1:
+        return 0.0
+    share = 1.0
+    for _ in range(STEPS):  # 1 - e^(-s r) - s is concave: Newton's method converges from above
+        stay = exp(-share * ratio)
+        before, share = share, share - (share - 1 + stay) / (1 - ratio * stay)
+        if before - share < CLOSE:
+            break
+    return share
 
 
 def _page_walks(traffic: list[TrafficAt], pages: Cache, touched: MovedLines) -> float:

@@ -9,7 +9,7 @@ import pytest
 from perfmodel.counts import count
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.quantities.bottleneck.device import ASSUMED, device_of
+from perfmodel.quantities.bottleneck.device import ASSUMED, device_of, evicted_share
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import cold_share
 from tests.quantities.bottleneck.by_hand import copy, kernel, quantities
@@ -75,6 +75,27 @@ def test_a_page_that_the_tlb_lost_is_looked_up_again(known: int, walks: int) -> 
 @pytest.mark.parametrize(("touched", "share"), [(1.0, 0.0), (256.0, 0.0), (512.0, 0.5), (1024.0, 1.0), (1e9, 1.0)])
 def test_lines_are_cold_from_a_quarter_of_the_cache_on(touched: float, share: float) -> None:
     assert share == pytest.approx(cold_share(touched, 1024.0))
+
+
+@pytest.mark.parametrize("ratio", [0.25, 1.0, 1.5, 2.0, 4.0])
+def test_the_last_level_loses_the_lines_that_random_replacement_loses(ratio: float) -> None:
+    """A simulated cache of 512 lines, read again and again from end to end."""
+    generator, capacity = np.random.default_rng(0), 512
+    lines = int(ratio * capacity)
+    holds, where, misses = [-1] * capacity, dict[int, int](), 0
+    for run in range(60):
+        for line in range(lines):
+            if line not in where:
+                slot = len(where) if len(where) < capacity else int(generator.integers(capacity))
+                where.pop(holds[slot], None)
+                holds[slot], where[line] = line, slot
+                misses += run >= 30
+    assert misses / (30 * lines) == pytest.approx(evicted_share(lines / capacity), abs=0.02)
+
+
+def test_lines_barely_above_the_capacity_stay() -> None:
+    """s = 2 e for r = 1 + e, to first order."""
+    assert 2e-3 == pytest.approx(evicted_share(1.001), rel=0.01)
 
 
 def test_vectors_of_work_items_take_one_written_out_row_after_another() -> None:
