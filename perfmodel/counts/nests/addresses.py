@@ -27,7 +27,8 @@ class Address(FrozenValue):
 
     start: Count  # where all inames are 0; it may be negative
     steps: Mapping[str, Count]  # bytes for each iname on which it depends
-    drifts: bool = False  # whether data decide where a loop of the steps starts
+    drifts: bool = False  # whether data decide where a loop of the steps starts, or a part of the index
+    chosen: str = ""  # the parts of the index that data decide. Then all known steps, also of 0 bytes, are in ``steps``
     #: for each iname with several digits in the index, the bytes for each digit, by its place value
     digits: Mapping[str, Mapping[int, Count]] = field(default_factory=dict)
 
@@ -38,7 +39,7 @@ class Address(FrozenValue):
     @cached_property
     def base(self) -> str:
         """The text of ``start`` without its constant. Equal texts mean that addresses differ by a constant [B]."""
-        pieces = []
+        pieces = [self.chosen] if self.chosen else []
         for domain, value in self.start.polynomial.get_pieces():
             moving = value.sub(isl.QPolynomial.val_on_domain(value.get_domain_space(), value.get_constant_val()))
             pieces += [] if moving.is_zero() else [f"{domain}: {moving}"]  # a function has no piece where it is zero
@@ -77,7 +78,11 @@ def moving_address_of(access: Access, domain: Domain) -> Address | None:
     if access.moves is None:
         return address_of(access, domain)
     address = _address(access, access.moves, domain.with_loops)
-    return None if address is None else replace(address, drifts=access.drifts)
+    if address is None or not access.chosen:
+        return None if address is None else replace(address, drifts=access.drifts)
+    names = {*domain.with_loops.get_var_names(SET)}.difference(access.chosen_by)
+    steps = {name: address.step(name) for name in names}
+    return replace(address, drifts=True, steps=steps, chosen=access.chosen)
 
 
 def _address(access: Access, cells: isl.Map | None, points: isl.Set) -> Address | None:

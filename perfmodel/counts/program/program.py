@@ -258,7 +258,9 @@ class Access:
     along: str = ""  # the loop that walks, if several data-dependent loops are around the access
     #: The map from :attr:`Domain.with_loops` to cells, if data-dependent loops are in the index.
     moves: isl.Map | None = None
-    drifts: bool = False  # whether the first value of such a loop depends on data
+    drifts: bool = False  # whether the first value of such a loop, or a part of the index, depends on data
+    chosen: str = ""  # the parts of the index that data decide, such as "idx[e]" in ``u[idx[e], j]``
+    chosen_by: tuple[str, ...] = ()  # the inames on which these parts depend
 
     def shifted(self, sizes: Mapping[str, int]) -> int:
         """Return the part of the address that comes from the argument for the array's offset, at some sizes."""

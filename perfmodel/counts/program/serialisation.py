@@ -12,7 +12,8 @@ from perfmodel.counts.program import program as values
 from perfmodel.counts.program.program import Domain, Node, Program, Statement
 
 Json = Any
-OPTIONAL = ("reasons", "shift", "walks", "span", "means", "along", "moves", "drifts")  # left out where they are empty
+# fields that are left out where they are empty
+OPTIONAL = ("reasons", "shift", "walks", "span", "means", "along", "moves", "drifts", "chosen", "chosen_by")
 
 
 def write_program(program: Program) -> Json:

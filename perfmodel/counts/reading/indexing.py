@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, reduce
 from math import prod
@@ -84,6 +84,8 @@ class Resolved:
     lane_strides: tuple[LaneStride, ...]
     moves: isl.Map | None = None
     drifts: bool = False
+    chosen: str = ""
+    chosen_by: tuple[str, ...] = ()
 
 
 class Indexing:
@@ -96,6 +98,7 @@ class Indexing:
         self._resolved: dict[object, Resolved] = {}
         self._most: dict[str, tuple[isl.Set, ...]] = {}  # by the key of a statistic: the extents that limit it
         self.uniform = uniform_scalars(kernel, domains.axes)
+        self.writers = kernel.writer_map()
         self.layout = cache(self._layout)
         self.extents = cache(self._extents)
 
@@ -133,7 +136,7 @@ class Indexing:
             resolved.lane_strides, tuple(quasi_polynomial(stride, parameters) for stride in resolved.layout.strides),
             quasi_polynomial(0 if shift else offset, parameters), shift, walks, span,
             str(indices[resolved.layout.unit_axis or 0]) if walks and len(domain.means) > 1 else "", resolved.moves,
-            resolved.drifts,
+            resolved.drifts, resolved.chosen, resolved.chosen_by,
         )
 
     def statistics(self) -> tuple[Statistic, ...]:
@@ -193,7 +196,9 @@ class Indexing:
             sources = (data - loops).union(*(self.domains.starts[name] for name in loops))
             shared = all(name in self.uniform and self.uniform[name] <= around for name in sources)
             if data != loops:
-                return Resolved(layout, None, False, extents, lanes.strides(indices, layout) if shared else ())
+                strides = lanes.strides(indices, layout) if shared else ()
+                unknown = Resolved(layout, None, False, extents, strides)
+                return self._chosen(lanes, indices, unknown) or unknown
             axes = (*domain.axes, *("" for _ in domain.means))
             whole = replace(domain, points=domain.with_loops, axes=axes, means=())
             found = self._resolve(Lanes(whole, lanes.width, lanes.parameters), indices, layout)
@@ -207,6 +212,54 @@ class Indexing:
         strides = lanes.strides(indices, layout)
         cells = self._cells(domain.points, indices)
         return Resolved(layout, cells, cells is not None, extents, strides)
+
+    def _chosen(self, lanes: Lanes, indices: tuple[Any, ...], unknown: Resolved) -> Resolved | None:
+        """Return what is known of indices such as ``(idx[e], j)``: how inames that are not in ``idx[e]`` move them.
+
+        Return None unless each index is the sum of an affine part and of parts that data decide.
+        """
+        domain, loops = lanes.domain, {name for name, _ in lanes.domain.means}
+        parts = _Parts({*domain.names, *loops, *self.domains.parameters})
+        rest = [affine_form(parts(index)) for index in indices]
+        depends = [self._inames_of(part, domain) for part in parts.found]
+        if domain.tied or None in rest or None in depends:
+            return None
+        inames = set[str]().union(*(each for each in depends if each is not None))
+        whole = replace(domain, points=domain.with_loops, axes=(*domain.axes, *("" for _ in loops)), means=())
+        zeros = tuple(_Parts(parts.known, dict.fromkeys(parts.found, 0))(index) for index in indices)
+        found = self._resolve(Lanes(whole, lanes.width, lanes.parameters), zeros, unknown.layout)
+        if found.layout != unknown.layout or found.cells is None:
+            return None
+        moved = loops.intersection(name for form in rest if form for name in form)
+        starts = set[str]().union(*(self.domains.starts[name] for name in moved))
+        here = {*domain.names} - domain.tied
+        shared = all(name in self.uniform and self.uniform[name] <= here for name in starts)
+        items = {name for name, axis in zip(domain.names, domain.axes, strict=True) if axis == "l.0"}
+        strides = found.lane_strides if items and shared and not inames & items else unknown.lane_strides
+        chosen = ", ".join(map(str, parts.found))
+        return replace(
+            unknown, lane_strides=strides, moves=found.cells, drifts=True, chosen=chosen,
+            chosen_by=tuple(sorted(inames)),
+        )  # fmt: skip
+
+    def _inames_of(self, part: Any, domain: Domain) -> set[str] | None:
+        """Return the inames on which a part of an index depends, or None if the kernel changes an array in it."""
+        inames: set[str] = set()
+        loops = {name for name, _ in domain.means}
+        for name in lp.symbolic.get_dependencies(part) - {*self.domains.parameters}:
+            writers = self.writers.get(name, ())
+            if name in self.uniform and self.uniform[name] <= {*domain.names, *loops} - domain.tied:
+                inames |= self.uniform[name]
+            elif name in domain.names or name in loops:
+                starts = [self._inames_of(p.Variable(start), domain) for start in self.domains.starts.get(name, ())]
+                if None in starts:
+                    return None
+                inames |= {name}.union(*(each for each in starts if each is not None))
+            elif name in self.kernel.temporary_variables and self.kernel.temporary_variables[name].shape == ():
+                inames |= set[str]().union(*(self.kernel.id_to_insn[writer].within_inames for writer in writers))
+            elif name not in self.kernel.arg_dict or writers:
+                return None
+        return inames
 
     def _flattened(self, lanes: Lanes, split: list[tuple[IndexAxis, ...]], layout: Layout) -> Resolved:
         """Return indices such as n*i + j, split into axes, as resolved indices."""
@@ -267,6 +320,25 @@ class Indexing:
         except lp.diagnostic.ExpressionToAffineConversionError:
             return None
         return tuple(least.intersect(cell.lt_set(extent)) for extent in extents)
+
+
+class _Parts(lp.symbolic.IdentityMapper):  # type: ignore[misc]
+    """Replaces the parts of an index that data decide by variables, or by given values, and keeps the parts."""
+
+    def __init__(self, known: Collection[str], values: Mapping[Any, Any] = {}) -> None:
+        super().__init__()
+        self.known, self.values = known, values
+        self.found: dict[Any, Any] = {}
+
+    def map_variable(self, expr: p.Variable) -> Any:
+        return expr if expr.name in self.known else self._replaced(expr)
+
+    def map_subscript(self, expr: p.Subscript) -> Any:
+        return self._replaced(expr)
+
+    def _replaced(self, expr: Any) -> Any:
+        found = self.found.setdefault(expr, p.Variable(f"_chosen_{len(self.found)}"))
+        return self.values.get(expr, found)
 
 
 def _axis_stride(variable: Any, axis: int) -> Any:

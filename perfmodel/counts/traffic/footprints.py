@@ -19,8 +19,9 @@ from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import ceil, expm1, gcd, inf, log1p, prod
+from operator import mul
 from typing import NamedTuple
 
 from perfmodel.counts.traffic.boxes import Box, BoxLines, Sweep, box_of, lines_of_run
@@ -98,7 +99,7 @@ class Sweeps(NamedTuple):
 class ReferenceMotion:
     """A reference at given sizes: the extents of its loops, and the bytes by which each loop moves the address."""
 
-    __slots__ = ("_sweeps", "extents", "grids", "iterations", "moves", "reference", "starts", "steps")
+    __slots__ = ("_sweeps", "extents", "grids", "iterations", "moves", "reference", "row_lines", "starts", "steps")
 
     def __init__(self, reference: Reference[float], line: int) -> None:
         self.reference = reference
@@ -107,6 +108,9 @@ class ReferenceMotion:
             iterations[depth + 1] = max(iterations[depth + 1], iterations[depth])
         self.iterations = iterations
         self.extents = [inside / outside if outside else 0.0 for outside, inside in pairwise(iterations)]
+        self.row_lines = 1.0  # lines side by side that each choice of data touches
+        if reference.window is not None and reference.rows:
+            self._join_rows(line)
         self.starts = [int(start) for start in reference.starts]
         # how far the address moves with each loop [B]; None where data decide
         self.steps = None if reference.steps is None else [int(step) for step in reference.steps]
@@ -119,6 +123,18 @@ class ReferenceMotion:
                 self.moves[k] = reference.coupled is not None or (step != 0 and extent > 1)
                 self.grids[k + 1] = gcd(self.grids[k], step) if extent > 1 and step else self.grids[k]
         self._sweeps: list[Sweeps] = []
+
+    def _join_rows(self, line: int) -> None:
+        """Count the lines of a row, not its cells, as the choices of data: they are fetched together."""
+        run = float(self.reference.size)
+        for depth in reversed(range(len(self.extents))):
+            step, extent = self.reference.rows[depth], self.extents[depth]
+            if step is None or extent <= 1 or abs(step) > max(run, line):
+                continue
+            run += abs(step) * (extent - 1)
+            lines = 1 + (run - self.reference.size) / line  # a row starts anywhere in a line
+            self.extents[depth], self.row_lines = lines / self.row_lines, lines
+        self.iterations[1:] = [self.iterations[0] * inside for inside in accumulate(self.extents, mul)]
 
     @property
     def at_random(self) -> bool:
@@ -196,7 +212,8 @@ class ReferenceMotion:
         """
         run = float(self.reference.size)
         if self.steps is None:
-            return 0.0 if self.reference.window is None else self.window_lines(line) / self.reach(depth, line)
+            jumps = 0.0 if self.reference.window is None else self.window_lines(line) / self.reach(depth, line)
+            return jumps / self.row_lines
         for step, extent in zip(reversed(self.steps), reversed(self.extents), strict=True):
             if step and extent > 1:
                 if abs(step) > max(run, line):

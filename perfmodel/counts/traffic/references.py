@@ -30,7 +30,7 @@ import islpy as isl
 
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.trips import Trips
-from perfmodel.counts.nests.addresses import address_of, moving_address_of
+from perfmodel.counts.nests.addresses import NO_BYTES, address_of, moving_address_of
 from perfmodel.counts.nests.digits import AddressByDigits, name_and_place_value, place_values
 from perfmodel.counts.points.cardinality import Cardinality
 from perfmodel.counts.program.program import Access, Domain, device_kernels
@@ -82,6 +82,8 @@ class Reference(Generic[Amount]):
     walked: int | None  # the depth of a data-bounded loop over neighbouring cells
     paged: bool  # whether the array is in global memory and so starts on a page
     window: Window[Amount] | None  # of data-dependent indices
+    #: Bytes by which each loop moves an address that data choose. A loop that chooses has None, as has an unknown one.
+    rows: tuple[Amount | None, ...]
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,7 @@ class _Box:
     coupled: tuple[tuple[CoupledLoop[Count], ...], ...] | None
     start: Count
     exact: bool
+    rows: tuple[Count | None, ...] = ()
 
     @property
     def motion(self) -> tuple[object, ...]:
@@ -218,10 +221,23 @@ def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box
     affine = moving_address_of(access, domain) if moved else address_of(access, domain)
     address = affine or AddressByDigits.of(access, domain)
     if address is None:
-        return _Box(access, frame, None, None, Count.constant(0, "byte"), exact=False)
+        return _Box(access, frame, None, None, NO_BYTES, exact=False, rows=_rows(access, domain, frame))
     steps = tuple(starmap(address.step, zip(frame.loops_of(domain), frame.widths, strict=True)))
     exact = domain.exact and domain.factor == 1 and affine is not None
     return _Box(access, frame, steps, frames.coupled(domain, frame, steps), address.start, exact)
+
+
+def _rows(access: Access, domain: Domain, frame: _Frame) -> tuple[Count | None, ...]:
+    """Return the steps [B] of loops that move an address like ``u[idx[e], j]`` along the row that data chose."""
+    address = moving_address_of(access, domain) if access.chosen else None
+    if address is None:
+        return ()
+    names = frame.loops_of(domain) if len(domain.means) == 1 else frame.names
+    axes = (str(path[-1])[:2] in ("g.", "l.") for path in frame.loops)
+    return tuple(
+        address.step(name, width) if name in address.steps else NO_BYTES if axis and not name else None
+        for name, width, axis in zip(names, frame.widths, axes, strict=True)
+    )
 
 
 def _window(cardinalities: Cardinalities, box: _Box) -> Window[Count] | None:
@@ -248,7 +264,7 @@ def _reference(
         access.array, access.bits // 8, loops, first.frame.iterations, first.frame.blocks, first.steps, first.coupled,
         tuple(box.start for box in boxes), tuple(box.access.direction == "store" for box in boxes), span,
         first.frame.data_loop if access.walks and first.steps is None else None, access.space == "global",
-        _window(cardinalities, first),
+        _window(cardinalities, first), first.rows,
     )  # fmt: skip
 
 

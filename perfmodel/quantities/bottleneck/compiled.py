@@ -90,6 +90,7 @@ class CompiledNest(Generic[Amount]):
 
     loops: int  # inside the barrier interval
     written_out: bool  # whether the compiler unrolls the innermost loop
+    data_trips: bool  # whether data decide the trips of the innermost loop
     iterations: Amount
     box: Amount
     entries: Amount
@@ -184,6 +185,7 @@ def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
     new = {*{_position_key(access): access for access in reversed(accesses)}.values()}
     return CompiledNest(
         loops=len(nest.loops.inner), written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT,
+        data_trips=any({*nest.loops.inner[-1:]} & dict(domain.means).keys() for domain in nest.domains),
         iterations=nest.iterations, box=nest.box, entries=nest.entries,
         entries_around=nest.entered[-2] if len(nest.loops.inner) > 1 else nest.entries,
         calls=any(_is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)) for row in nest.operations),
@@ -230,7 +232,8 @@ def _bits(dtype: str) -> int:
 def _position_key(access: NestAccess) -> tuple[object, ...]:
     if access.address is None:
         return (id(access),)
-    return access.bits, str(access.address.start.polynomial), _text(access.address.steps)
+    address = access.address
+    return access.bits, str(address.start.polynomial), _text(address.steps), address.chosen
 
 
 def _text(steps: Mapping[str, Count]) -> tuple[tuple[str, str], ...]:

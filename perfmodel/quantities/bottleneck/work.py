@@ -212,7 +212,8 @@ class NestWork:
         self._add("iterations", turns)
         if nest.loops:
             part = nest.iterations / nest.box
-            self._add("varied_entries", nest.entries * self.masked / lanes * min(1.0, 2 * min(part, 1 - part)))
+            wrong = 1.0 if nest.data_trips else min(1.0, 2 * min(part, 1 - part))
+            self._add("varied_entries", nest.entries * self.masked / lanes * wrong)
         self._add("region_entries", nest.iterations / launch.group_items if self.items_innermost else launch.groups)
         kept = nest.kept_values
         if self.items_innermost:  # carried values of each work-item are loaded and stored around an operation

@@ -99,6 +99,28 @@ def test_a_box_of_each_lane_is_indirect(box):
     assert access_to_a(box).indirect
 
 
+INLINE = "for g, l, k\n    acc = acc + a[{at}] {{id=add, dep=zero}}\nend\n"
+
+
+@pytest.mark.parametrize(("at", "stride"), [
+    ("list[g, k], l", 1), ("list[g, k], k", 0), ("list[g, k + 1] + k, 2*l + k", 2), ("list[g, list[g, k]], l", 1),
+])  # fmt: skip
+def test_the_index_of_a_box_needs_no_scalar(at, stride):
+    row = access_to_a(at=at, code=INLINE)
+    assert (False, stride) == (row.indirect, row.stride())
+
+
+@pytest.mark.parametrize("at", ["list[g, l], k", "list[g, k]*l, k", "list[g, k] // 2, l", "g, list[g, l]"])
+def test_an_index_of_each_lane_is_indirect_without_a_scalar_too(at):
+    assert access_to_a(at=at, code=INLINE).indirect
+
+
+def test_an_index_from_an_array_that_the_kernel_writes_is_indirect():
+    code = INLINE.replace("acc =", "list[g, l] = l {{id=new, nosync=add}}\nacc =")
+    code = code.replace("dep=zero", "nosync=new, dep=zero")
+    assert access_to_a(at="list[g, k], l", code=code).indirect
+
+
 def test_what_is_made_of_shared_scalars_is_shared():
     code = GATHER.replace(
         "<> box = {box} {{id=box}}", "<> one = list[g, k] {{id=one}}\n<> box = one + k {{id=box,dep=one}}"

@@ -85,6 +85,44 @@ def test_a_span_of_one_is_a_stream_and_one_of_all_indices_is_what_nothing_stated
     assert stream.most_local is stream
 
 
+def copied_rows(rows: int, cells: int) -> KernelCounts:
+    """Each work-item copies a row that data choose out of ``rows`` rows."""
+    unit = lp.make_kernel(
+        f"{{ [e, j]: 0 <= e < n and 0 <= j < {cells} }}", "out[e, j] = u[chosen[e], j]",
+        [
+            lp.GlobalArg("u", np.float64, shape=(rows, cells)), lp.GlobalArg("chosen", np.int32, shape="n"),
+            lp.GlobalArg("out", np.float64, shape=f"n, {cells}"), lp.ValueArg("n", np.int32),
+        ],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    return count(lp.split_iname(unit, "e", 64, outer_tag="g.0", inner_tag="l.0"), cache=False)
+
+
+@pytest.mark.parametrize(("rows", "cells", "capacity"), [
+    (1024, 64, 8192 * 64), (1024, 64, 512), (64, 64, 2048), (1024, 6, 256), (2048, 20, 1024), (4096, 3, 512),
+])  # fmt: skip
+def test_rows_that_data_choose_fetch_what_an_lru_cache_fetches(rows: int, cells: int, capacity: int) -> None:
+    """Independent of the model: a cache of ``capacity`` lines, and rows drawn at random."""
+    n, held, fetched = 4096, OrderedDict[tuple[str, int], None](), 0
+    for item, row in enumerate(np.random.default_rng(0).integers(0, rows, n).tolist()):
+        for j in range(cells):
+            for array, byte in (("chosen", 4 * item), ("u", 8 * (row * cells + j)), ("out", 8 * (item * cells + j))):
+                line = array, byte // LINE
+                if line not in held:
+                    fetched += array == "u"
+                    if len(held) == capacity:
+                        held.popitem(last=False)
+                held[line] = None
+                held.move_to_end(line)
+    traffic = copied_rows(rows, cells).traffic("u", capacity * LINE, order="serial")
+    assert pytest.approx(fetched, rel=0.2) == traffic(n=n).fetched
+
+
+def test_a_row_that_data_choose_jumps_once() -> None:
+    moved = copied_rows(1024, 64).traffic("u", 512 * LINE, order="serial")(n=4096)
+    assert 1 / 9 == pytest.approx(moved.jumps / moved.fetched, rel=0.05)  # a row touches 8 or 9 lines
+
+
 def test_iterations_that_fill_a_cache_by_bisection() -> None:
     """The capacity is what so many iterations touch: 300 lines chosen at random, and two streams, one of which ends."""
     others = [(0.5, 1e9), (2.0, 50.0)]

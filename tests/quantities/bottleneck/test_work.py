@@ -136,6 +136,20 @@ def test_lanes_that_loop_longer_hold_the_others_back() -> None:
     assert n * min(1, 2 * (1 - needed / box)) == pytest.approx(serial["varied_entries"])  # half of the box is needed
 
 
+def test_each_entry_varies_if_data_decide_the_trips() -> None:
+    unit = lp.make_kernel(
+        ["{ [i]: 0 <= i < n }", "[m] -> { [j]: 0 <= j < m }"], "<> m = trips[i] {id=m}\nout[i] = sum(j, a[j]) {dep=m}",
+        [
+            lp.GlobalArg("trips", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
+            lp.ValueArg("n", np.int32),
+        ],
+        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    counts = count(unit, statistics={"j": 5}, cache=False)
+    assert 128 == quantities(counts, "serial", n=128)["varied_entries"]
+
+
 
 @pytest.mark.parametrize(("order", "vectors"), [("serial", True), ("lockstep", False)])
 def test_copies_that_fill_the_cells_between_lanes_are_vectors_of_a_compiler(order: str, vectors: bool) -> None:
