@@ -17,7 +17,8 @@ row's times. Rows with a flag are left out:
 - operations: kernels in which additions and products are at least the share :data:`PLAIN` of the type's operations. A
   multiply-add counts as two.
 - local memory: all measured kernels that use local memory. Samples are left out, because many of them load what the
-  same work-item stored. Compilers keep such data in registers.
+  same work-item stored. Compilers keep such data in registers. A CPU keeps local memory in its caches, so that its roof
+  is at least the roof of the caches. Kernels with barriers may not reach that roof, since they access cell by cell.
 """
 
 from __future__ import annotations
@@ -227,12 +228,14 @@ def roofs(measurements: Measurements, samples: Measurements | None = None) -> di
     large = BEYOND * cached_bytes(measurements.facts)
     beyond = [stream for stream in streams if stream.amount >= large]
     within = [stream for stream in streams if BEYOND * stream.amount <= large]
+    local = _rates(measurements, local_bytes)
+    is_cpu = measurements.facts is not None and measurements.facts.known("device_type") == "cpu"
     rates = {
         "memory_bandwidth_bytes_per_s": beyond or streams,
         CACHE_KEY: within if best(within) > best(beyond) > 0 else [],
         "peak_flops_float32": every(partial(_plain_operations, dtype="float32")),
         "peak_flops_float64": every(partial(_plain_operations, dtype="float64")),
-        "local_bandwidth_bytes_per_s": _rates(measurements, local_bytes),
+        "local_bandwidth_bytes_per_s": [*local, *(streams if local and is_cpu else [])],
     }
     facts = {}
     for key, of_roof in rates.items():

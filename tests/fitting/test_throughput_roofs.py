@@ -73,6 +73,16 @@ def by_key(measurements):
     return roofs(measurements)
 
 
+@pytest.mark.parametrize(("kind", "rate"), [("cpu", CACHE), ("gpu", CACHE / 60)])
+def test_local_memory_of_a_cpu_is_as_fast_as_its_caches(kind, rate):
+    tile = kernel(TILES, local=True)
+    slow = row(tile, 2**12, LOCAL_BYTES * 2**12 / (CACHE / 60), None)
+    others = [each for each in measured() if each.counts_hash != tile.hash]
+    counts = {one.hash: one.to_json() for one in (kernel(COPY), kernel(SUMS), kernel(SUMS, np.float64), tile)}
+    found = roofs(Measurements((*others, slow), counts, facts=facts(device_type=kind)))
+    assert rate == pytest.approx(found["local_bandwidth_bytes_per_s"].value)
+
+
 def test_roofs_are_the_best_medians():
     found = {key: roof.value for key, roof in by_key(measured()).items()}
     expected = {
