@@ -95,6 +95,7 @@ class CompiledNest(Generic[Amount]):
     box: Amount
     entries: Amount
     entries_around: Amount  # of the loop around the innermost one; ``entries`` without one
+    items: Amount  # work-items that execute it, in each iteration of loops with barriers
     calls: bool  # whether it calls functions of a library
     kept_values: Amount  # loads and stores of private values that are live across barriers
     operations: tuple[CompiledOperation[Amount], ...]
@@ -188,6 +189,7 @@ def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
         data_trips=any({*nest.loops.inner[-1:]} & dict(domain.means).keys() for domain in nest.domains),
         iterations=nest.iterations, box=nest.box, entries=nest.entries,
         entries_around=nest.entered[-2] if len(nest.loops.inner) > 1 else nest.entries,
+        items=nest.entered[0] if nest.entered else nest.iterations,
         calls=any(_is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)) for row in nest.operations),
         kept_values=nest.kept,
         operations=tuple(

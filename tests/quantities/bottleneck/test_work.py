@@ -136,6 +136,24 @@ def test_lanes_that_loop_longer_hold_the_others_back() -> None:
     assert n * min(1, 2 * (1 - needed / box)) == pytest.approx(serial["varied_entries"])  # half of the box is needed
 
 
+def test_idle_work_items_are_tested_one_by_one() -> None:
+    """Groups of 32 work-items for rows of 3 cells: 29 of them only find that they have nothing to do."""
+    unit = lp.make_kernel(
+        "{ [i, j, k]: 0 <= i < n and 0 <= j < l and 0 <= k < m }", "out[i, j] = sum(k, a[i, j, k])",
+        [
+            lp.GlobalArg("a", np.float32, shape="n, l, m"), lp.GlobalArg("out", np.float32, shape="n, l"),
+            lp.ValueArg("n, l, m", np.int32),
+        ],
+        assumptions="n >= 1 and l >= 1 and m >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "j", 32, outer_tag="g.1", inner_tag="l.0")
+    counts = count(lp.tag_inames(unit, {"i": "g.0"}), cache=False)
+    few, full = (quantities(counts, "serial", n=100, l=cells, m=10) for cells in (3, 32))
+    # the same instructions for each cell; the units are equally busy
+    assert 29 * 100 * 8 == pytest.approx(few["instructions"] - full["instructions"] * 3 / 32)
+    assert 29 * 100 == pytest.approx(few["iterations"] - full["iterations"] * 3 / 32)
+
+
 def test_each_entry_varies_if_data_decide_the_trips() -> None:
     unit = lp.make_kernel(
         ["{ [i]: 0 <= i < n }", "[m] -> { [j]: 0 <= j < m }"], "<> m = trips[i] {id=m}\nout[i] = sum(j, a[j]) {dep=m}",
