@@ -34,18 +34,17 @@ class CellValue(NamedTuple):
 
     path: Path = START
     sources: Mapping[str, int] = MappingProxyType({})
+    latest: int = -1  # the largest time
 
     def merged(self, second: CellValue) -> CellValue:
         """Return the value of a cell that holds either this value or ``second``."""
         sources = dict(self.sources)
         for name, time in second.sources.items():
             sources[name] = max(time, sources.get(name, time))
-        return CellValue(longer(self.path, second.path), sources)
+        return CellValue(longer(self.path, second.path), sources, max(self.latest, second.latest))
 
     def capped(self, latest: int) -> CellValue:
-        if not self.sources or max(self.sources.values()) <= latest:
-            return self
-        return CellValue(self.path, {name: min(time, latest) for name, time in self.sources.items()})
+        return CellValue(self.path, {name: min(time, latest) for name, time in self.sources.items()}, latest)
 
 
 Cells = dict[Cell, CellValue]
@@ -201,8 +200,10 @@ class State:
     def cap_store_times(self, variables: Iterable[str], latest: int) -> None:
         """Cap the store times of some variables, because a loop or one of its iterations ends."""
         for variable, cells in self._of(variables):
-            self.cells[variable] = {cell: value.capped(latest) for cell, value in cells.items()}
-            self._forget_reads(variable)
+            late = [cell for cell, value in cells.items() if value.latest > latest]
+            if late:
+                self.cells[variable] = {**cells, **{cell: cells[cell].capped(latest) for cell in late}}
+                self._forget_reads(variable)
 
     def snapshot(self, variables: Iterable[str], names: frozenset[str] = frozenset()) -> Snapshot:
         """Return the current values of some variables. An index that depends on any of the names becomes unknown."""
@@ -350,8 +351,9 @@ def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | N
             _record_arcs(step, reading, state.read(reading.variable, at.cell(reading.cell)), at, arcs)
     result = rules.plus(start, end)
     state.raise_path(LATEST, result)
+    time = -1 if arcs is None else 2 * len(at.loops)
     for writing in step.writes:
-        _write(step, writing, result, at, rules, state, {} if arcs is None else {step.name: 2 * len(at.loops)})
+        _write(step, writing, result, at, rules, state, time)
 
 
 def execute_barrier(scope: str, rules: Rules, state: State) -> None:
@@ -371,10 +373,11 @@ def _record_arcs(step: Step, reading: Read, values: list[CellValue], at: Positio
 
 
 def _write(
-    step: Step, writing: Write, path: Path, at: Position, rules: Rules, state: State, sources: Mapping[str, int]
+    step: Step, writing: Write, path: Path, at: Position, rules: Rules, state: State, time: int
 ) -> None:
     if writing.space in SHARED:
         path = rules.plus(longer(state.path(FENCE), path), rules.tail(((writing.space, "store"),)))
         state.raise_path(ACCESSED, path)
         state.raise_path(LATEST, path)
-    state.write(writing.variable, at.cell(writing.cell), CellValue(path, sources), not step.guarded)
+    sources = {step.name: time} if time >= 0 else {}
+    state.write(writing.variable, at.cell(writing.cell), CellValue(path, sources, time), not step.guarded)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from perfmodel.counts.flow import execution
-from perfmodel.counts.flow.execution import KEPT, LATEST, Arcs, Cells, CellValue, Position, Rules, Snapshot, State
+from perfmodel.counts.flow.execution import KEPT, LATEST, Arcs, Cells, Position, Rules, Snapshot, State
 from perfmodel.counts.flow.paths import START, Choices, Cost, Path, Prefix, Term, UnknownPrefixError, costlier
 from perfmodel.counts.flow.trips import EFFORTS, Effort, Span, Trips, is_short
 from perfmodel.counts.program import program
@@ -169,7 +169,7 @@ class Walk:
             for cell, value in cells.items():
                 path = self._prolonged_path(node.iname, value.path, earlier.get(cell, value).path)
                 if path is not value.path:
-                    cells[cell] = CellValue(path, value.sources)
+                    cells[cell] = value._replace(path=path)
             self.state.replace(variable, cells)
 
     def _iteration(self, node: program.Loop, body: Body, at: Position, k: int) -> None:
@@ -318,7 +318,7 @@ def _with_prefixes(state: State, body: Body, paths: Sequence[Path]) -> tuple[Sta
     for name in body.touched:
         if name in state.cells:
             cells = state.cells[name].items()
-            result.replace(name, {cell: CellValue(prefixes[id(value.path)], value.sources) for cell, value in cells})
+            result.replace(name, {cell: value._replace(path=prefixes[id(value.path)]) for cell, value in cells})
     return result, choices
 
 
@@ -355,7 +355,7 @@ class Effect:
             return made[id(path)]
 
         for name, cells in self.cells.items():
-            state.replace(name, {cell: CellValue(path_of(value.path), value.sources) for cell, value in cells.items()})
+            state.replace(name, {cell: value._replace(path=path_of(value.path)) for cell, value in cells.items()})
         state.paths.update({name: path_of(path) for name, path in self.paths.items()})
         state.ambiguous |= self.ambiguous
 

@@ -301,13 +301,16 @@ class LayerConditions:
         """Return a loop's children in clusters. The lines of an array stay in the cache within a cluster."""
         tree_loop = self.tree.loops[loop]
         clusters = [[tree_loop.children[0]]]
+        below = self.tree.below(tree_loop.children[0])  # the last cluster
         for child in tree_loop.children[1:]:
-            together = reduce(or_, map(self.tree.below, (*clusters[-1], child)))
+            together = below | self.tree.below(child)
             user = next((k for k in references if k in together), None)
             if user is not None and (self.holds_everything or self._stays(user, tree_loop.depth + 1, together)):
                 clusters[-1].append(child)
+                below = together
             else:
                 clusters.append([child])
+                below = self.tree.below(child)
         return clusters
 
     def _stays(self, k: int, depth: int, references: frozenset[int]) -> bool:
