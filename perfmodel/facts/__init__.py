@@ -15,8 +15,10 @@ from perfmodel.facts.device_facts import (
     with_assumed_facts,
 )
 from perfmodel.facts.fact import KEYS, UNITS, Fact, FactValue
+from perfmodel.facts.instruction_sets import vector_registers
 
 __all__ = [
     "FACTS_FILE", "KEYS", "ROOFS_FILE", "SCHEMA", "UNITS", "VARYING", "DeviceFacts", "Fact", "FactValue",
-    "assumed_facts", "differences", "published", "published_devices", "read_device", "read_facts", "with_assumed_facts",
+    "assumed_facts", "differences", "published", "published_devices", "read_device", "read_facts", "vector_registers",
+    "with_assumed_facts",
 ]  # fmt: skip

@@ -17,8 +17,9 @@ from typing import TypeAlias
 
 from perfmodel.display import bytes_text
 from perfmodel.facts import probed
-from perfmodel.facts.device_facts import DeviceFacts
+from perfmodel.facts.device_facts import ASSUMED, DeviceFacts
 from perfmodel.facts.fact import KEYS, Fact
+from perfmodel.facts.instruction_sets import FEW, MANY, REGISTERS, vector_registers
 from perfmodel.facts.probed import ProbeRun, times
 
 CONTRADICTING = 1.9  # sizes of caches and vectors double
@@ -52,7 +53,8 @@ class ContradictingFacts:
         return f"{self.assumed_text} is assumed, because {self.why}; intervals also cover the other value"
 
     def __str__(self) -> str:
-        advice = f"probe again on a quiet machine (perfmodel calibrate --probes), or write {self.key} into facts.yaml"
+        again = "" if self.key == REGISTERS else "probe again on a quiet machine (perfmodel calibrate --probes), or "
+        advice = f"{again}write {self.key} into facts.yaml"
         return f"{self.what} is in doubt ({', '.join(self.statements)}): {self.assumption}; {advice}"
 
 
@@ -203,6 +205,12 @@ def _contradictions(facts: DeviceFacts) -> Iterator[ContradictingFacts]:
             unit = KEYS[first.key].unit
             found = tuple(f"{w.origin} {_text(w.value, unit)}" for w in (*witnesses, *also))
             yield ContradictingFacts(what, found, _text(first.value, unit), why, first.key, first.value, other.value)
+    registers = vector_registers(facts)
+    if facts.known("device_type") == "cpu" and registers.source.startswith(ASSUMED):
+        sets = (f"AVX2 has {FEW}", f"AVX-512 and NEON have {MANY}")
+        why = registers.source.partition(": ")[2]
+        text = f"{registers.value} {KEYS[REGISTERS].unit}"
+        yield ContradictingFacts("the number of vector registers", sets, text, why, REGISTERS, MANY, FEW)
 
 
 def _text(value: float, unit: str) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 from perfmodel.counts import Count, KernelCounts
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
-from perfmodel.facts import DeviceFacts
+from perfmodel.facts import DeviceFacts, vector_registers
 from perfmodel.quantities.bottleneck.compiled import CompiledLaunch, compiled_kernel
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import LAST_LEVEL, UNBOUNDED, cold_share
@@ -31,11 +31,18 @@ ASSUMED: Mapping[str, Any] = {
     "page_told_bytes": 4096, "tlb_pages": 2048,
 }  # fmt: skip
 """Facts that are assumed if the device does not have them."""
-REGISTERS, OPERANDS = 32, 8
-"""Vector registers of a core with AVX-512, NEON or SVE, and the number that hold operands, not carried values.
+OPERANDS = 8
+"""Vector registers of a core that hold operands, not carried values.
 
 With 2 operands the product chosen among those of docs/lab/experiments/gemm.md takes 1.31 times the best time on the
 Xeon with Intel's runtime, with 4 and with 8 it takes 1.05 times; on the three other devices all three are alike.
+"""
+MEMORY_UNITS = 4.0
+"""Most cores of a CPU that together move more lines of memory than one alone.
+
+One core waits for about a dozen lines at a time, and the memory delivers the lines of a few cores. On a machine with
+two cores, PoCL and Intel's runtime copy, add and sum arrays of 64 MiB at 19 to 30 GB/s on one core, and at 36 to 73
+GB/s on both. The number for more cores is assumed.
 """
 POCL = "Portable Computing Language"
 STEPS, CLOSE = 30, 1e-9  # most steps of Newton's method, and the last step's length
@@ -53,6 +60,7 @@ class DeviceUnits(FrozenValue):
     line: int  # bytes of a cache line
     levels: tuple[Cache, Cache, Cache]  # first and second per unit, last of all units
     kept_in_registers: float  # most values that a loop carries in vector registers
+    memory_units: float  # most units that together move more lines of memory than one
     pages: Cache | None  # in a unit's TLB; None if the device is not a CPU
 
     @cached_property
@@ -95,7 +103,7 @@ def _device(facts: DeviceFacts | None, subgroup_size: int) -> DeviceUnits:
         "serial" if known("lane_order") == "serial" else "lockstep", known("odd_pitch_access") == "vector",
         int(known("vector_lanes", subgroup_size)), int(known("compute_units")),
         facts is not None and facts.platform == POCL and is_cpu, line, (first, second, third),
-        REGISTERS - OPERANDS if is_cpu else inf, pages,
+        int(vector_registers(facts).value) - OPERANDS if is_cpu else inf, MEMORY_UNITS if is_cpu else 1.0, pages,
     )  # fmt: skip
 
 

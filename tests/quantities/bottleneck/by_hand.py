@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import loopy as lp
 import numpy as np
 
@@ -13,8 +15,15 @@ from perfmodel.quantities.case import Case
 LANES = 8
 
 
-def device(order: str, **more: int) -> DeviceFacts:
-    values = {"lane_order": order, "vector_lanes": LANES, "compute_units": 1, "l1_bytes": 32768, "l1_ways": 8, **more}
+def device(order: str, **more: int | str) -> DeviceFacts:
+    values: dict[str, int | str] = {
+        "lane_order": order,
+        "vector_lanes": LANES,
+        "compute_units": 1,
+        "l1_bytes": 32768,
+        "l1_ways": 8,
+        **more,
+    }
     return DeviceFacts.from_mapping("d", "p", "1", {key: Fact(value, "", "given") for key, value in values.items()})
 
 
@@ -36,7 +45,9 @@ def row_sums() -> KernelCounts:
     return kernel("[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[i, j])", "a: n, k; out: n")
 
 
-def quantities(counts: KernelCounts, order: str, facts: dict[str, int] | None = None, **sizes: int) -> dict[str, float]:
+def quantities(
+    counts: KernelCounts, order: str, facts: Mapping[str, int | str] | None = None, **sizes: int
+) -> dict[str, float]:
     values = bottleneck_quantities(Case(counts, sizes, device(order, **(facts or {}))))
     assert set(QUANTITIES) == set(values)
     return {name: value for name, value in values.items() if value}
