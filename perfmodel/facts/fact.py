@@ -44,8 +44,10 @@ def _keys() -> dict[str, Key]:
 
 #: The keys of facts, which are the rows of ``keys.csv``.
 KEYS: Mapping[str, Key] = MappingProxyType(_keys())
-#: Facts by which models divide: integers from 1 to these limits.
-WHOLE: Mapping[str, float] = MappingProxyType({"subgroup_size": MOST_LANES, "compute_units": math.inf})
+#: Facts that must be integers from 1 to these limits.
+WHOLE: Mapping[str, float] = MappingProxyType(
+    {"subgroup_size": MOST_LANES, "compute_units": math.inf, "vector_registers": math.inf}
+)
 _PARTS = ("value", "unit", "source")
 
 

@@ -104,6 +104,8 @@ QUANTITIES: Mapping[str, Quantity] = {
 }
 UNIT_LINES = (*RESOURCES["near"], "second_level_streams", "second_level_jumps", "page_walks")
 """Lines that the caches of one unit fetch: they are multiplied by the load imbalance."""
+MEMORY_LINES = ("memory_streams", "memory_jumps", "memory_stores")
+"""Lines of memory: they are multiplied by the load imbalance, at most by ``DeviceUnits.memory_units``."""
 IMBALANCE = "imbalance"
 """Key, among the quantities of work, of the load imbalance of all launches: busiest unit over mean."""
 MOST_KEPT = 4096
@@ -147,7 +149,9 @@ def _at_sizes(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Va
     # devices that differ in a cache share the work
     work = _remembered(_kept_work, _work, counts, sizes, device.for_work)
     lines = _remembered(_kept_lines, moved_lines, counts, sizes, device.for_lines)
-    added = {name: amount * work[IMBALANCE] if name in UNIT_LINES else amount for name, amount in lines.items()}
+    slower = dict.fromkeys(UNIT_LINES, work[IMBALANCE])
+    slower |= dict.fromkeys(MEMORY_LINES, min(work[IMBALANCE], device.memory_units))
+    added = {name: amount * slower[name] for name, amount in lines.items()}
     return {name: max(work.get(name, 0.0) + added.get(name, 0.0), 0.0) for name in QUANTITIES}
 
 

@@ -99,11 +99,12 @@ def _device(facts: DeviceFacts | None, subgroup_size: int) -> DeviceUnits:
     first, second, third = (
         _level(size, int(known(f"l{number}_ways")), line, most_sets) for number, size in enumerate(sizes, 1)
     )
+    registers = int(vector_registers(facts).value)  # type: ignore[arg-type]  # checked where it was read
     return DeviceUnits(
         "serial" if known("lane_order") == "serial" else "lockstep", known("odd_pitch_access") == "vector",
         int(known("vector_lanes", subgroup_size)), int(known("compute_units")),
         facts is not None and facts.platform == POCL and is_cpu, line, (first, second, third),
-        int(vector_registers(facts).value) - OPERANDS if is_cpu else inf, MEMORY_UNITS if is_cpu else 1.0, pages,
+        max(registers - OPERANDS, 0) if is_cpu else inf, MEMORY_UNITS if is_cpu else 1.0, pages,
     )  # fmt: skip
 
 

@@ -42,6 +42,25 @@ def test_facts_count_more_than_what_is_assumed() -> None:
     assert [4.0, 2.0, 8.0, 1.0] == [device.lanes_of(bits) for bits in (32, 64, 16, 256)]
 
 
+@pytest.mark.parametrize(("registers", "kept"), [(16, 8), (32, 24)])
+def test_carried_values_fill_the_registers_that_operands_leave(registers: int, kept: int) -> None:
+    assert kept == device_of(Case(copy(), {"n": 64}, of(vector_registers=registers))).kept_in_registers
+
+
+@pytest.mark.parametrize(
+    ("units", "groups", "times"), [(2, 1, 2.0), (2, 2, 1.0), (2, 3, 4 / 3), (3, 4, 1.5), (16, 1, 4.0), (16, 8, 2.0)]
+)
+def test_cores_without_a_group_move_no_lines_of_memory(units: int, groups: int, times: float) -> None:
+    """Four units use all of the bandwidth. With fewer, lines count by the share of groups on the busiest unit."""
+    caches = {"l1_bytes": 256, "l1_ways": 4, "l2_bytes": 256, "l2_ways": 4, "l3_bytes": 256, "l3_ways": 4}
+    alone = quantities(copy(), "lockstep", {**caches, "compute_units": 1}, n=64 * groups)
+    several = quantities(copy(), "lockstep", {**caches, "compute_units": units}, n=64 * groups)
+    card = quantities(copy(), "lockstep", {**caches, "compute_units": units, "device_type": "gpu"}, n=64 * groups)
+    for name in ("memory_streams", "memory_stores"):
+        assert 0 < alone[name] == card[name]
+        assert times * alone[name] == pytest.approx(several[name])
+
+
 def test_what_a_small_cache_fetches_again_counts_by_itself() -> None:
     """Each of n work-items reads all of b: 4 KiB stay in a cache of 8 KiB, and not in one of 1 KiB."""
     counts = kernel(
@@ -108,8 +127,7 @@ def test_vectors_of_work_items_take_one_written_out_row_after_another() -> None:
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     facts, n = {"l1_bytes": 32768, "l1_ways": 8}, 1024
     loop, flat = (
-        quantities(count(tagged, cache=False), "serial", facts, n=n)
-        for tagged in (unit, lp.tag_inames(unit, "r:unr"))
+        quantities(count(tagged, cache=False), "serial", facts, n=n) for tagged in (unit, lp.tag_inames(unit, "r:unr"))
     )
     # item by item each line comes again for 15 of its 16 cells
     assert (16 * n * 15 / 16, 0) == (loop["again_loaded"], flat.get("again_loaded", 0))
