@@ -128,7 +128,7 @@ FULL = {"value": 32, "unit": "", "source": "x"}
     ("subgroup_size", {**FULL, "value": 2.5, "unit": "work-items"}, "not an integer from 1 to 1024"),
     ("subgroup_size", {**FULL, "value": 4096, "unit": "work-items"}, "not an integer from 1 to 1024"),
     ("compute_units", {**FULL, "value": 0}, "has 0 for 'compute_units', not an integer from 1 up"),
-    ("vector_registers", {**FULL, "value": "many", "unit": "registers"}, "has 'many' for 'vector_registers', not a number"),
+    ("vector_registers", {**FULL, "value": "many", "unit": "registers"}, "'vector_registers', not a number"),
 ])  # fmt: skip
 def test_facts_that_are_refused(tmp_path, key, row, problem):
     path = tmp_path / "facts.yaml"
