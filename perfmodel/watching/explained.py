@@ -106,7 +106,10 @@ class Explanation:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Sums of the kernels' bounds [s], as if all errors had the same sign; None if a kernel has no interval."""
+        """Sums of the kernels' bounds [s]; None if a kernel has no interval.
+
+        Errors in one program mostly have the same sign (docs/watch.md), so they are not combined as independent ones.
+        """
         known = [each for each in self.kernels if each.predicted]
         if not known or any(each.predicted.interval is None for each in known if each.predicted):
             return None
