@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
 import islpy as isl
@@ -29,6 +30,7 @@ from perfmodel.counts.nests.loops import (
     Intervals,
     LoopTable,
     copies_of,
+    guarded_axes,
     line_of,
     only_in,
     union_of,
@@ -40,8 +42,9 @@ from perfmodel.counts.program.program import Domain, LaneStride, Statement
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import OperationCount, total
 from perfmodel.errors import CountError
-from perfmodel.values import FrozenValue
+from perfmodel.values import FrozenValue, cached_method
 
+FIRST_LANES = "l.0"  # the local axis whose work-items are lanes next to each other
 #: By type and kind: how many operations are made at each point of a domain without some of its inames.
 Executions = defaultdict[tuple[str, str], Counter[tuple[Domain, frozenset[str]]]]
 
@@ -70,6 +73,8 @@ class NestAccess:
     address: Address | None  # its address; None if the index depends on data or is not affine
     lanes: tuple[LaneStride, ...]  # distances between neighbouring lanes; empty if data decide
     copies: Mapping[str, int]  # the inames of loops that the generated code unrolls, each with its number of values
+    unmasked: Count  # executions if no test depended on data
+    guarded: bool  # whether a test decides which neighbouring lanes execute it
 
     def step(self, loop: str) -> Count | None:
         """Return the bytes between two iterations of a loop. 0 means that the access stays. None means unknown."""
@@ -145,9 +150,32 @@ class Nest(FrozenValue):
         return None
 
     @cached_property
+    def guarded_axes(self) -> frozenset[str]:
+        """The local axes along which a test or a varying bound may leave out work-items (:func:`guarded_axes`)."""
+        return frozenset().union(*map(self._guarded_axes, self.domains))
+
+    @cached_method
+    def _guarded_axes(self, domain: Domain) -> frozenset[str]:
+        return guarded_axes(domain, self.kernel.program.launches[domain.launch].group_shape)
+
+    @cached_method
+    def _without_chance(self, domain: Domain) -> Domain:
+        """Return a domain as if each test that depends on data were true."""
+        return domain if domain.chance == 1 else replace(domain, chance=Fraction(1))
+
+    @cached_property
     def operations(self) -> tuple[OperationCount, ...]:
         """The operations that remain after compilation (:mod:`perfmodel.counts.nests.folded`)."""
         return counted(self.remaining(self.loops.inner), self.kernel.cardinalities)
+
+    @cached_property
+    def unmasked_operations(self) -> tuple[OperationCount, ...]:
+        """The :attr:`operations` if no test depended on data. A vector computes all lanes, and masks what it stores."""
+        executions = Executions(Counter)
+        for kind, parts in self.remaining(self.loops.inner).items():
+            for (domain, unneeded), amount in parts.items():
+                executions[kind][self._without_chance(domain), unneeded] += amount
+        return counted(executions, self.kernel.cardinalities)
 
     def remaining(self, loops: Sequence[str]) -> Executions:
         """Return the operations that remain after compilation. All inner loops except ``loops`` are unrolled."""
@@ -168,6 +196,8 @@ class Nest(FrozenValue):
         return NestAccess(
             access.space, access.direction, access.array, access.bits, self.kernel.cardinalities.count(domain),
             moving_address_of(access, domain), access.lane_stride, copies_of(domain, self.loops.names),
+            self.kernel.cardinalities.count(self._without_chance(domain)),
+            FIRST_LANES in self._guarded_axes(domain) or domain.chance != 1 or not domain.exact,
         )  # fmt: skip
 
     @cached_property

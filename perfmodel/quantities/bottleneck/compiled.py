@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 
 from perfmodel.counts import Count, KernelCounts, LaunchCount
 from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
-from perfmodel.counts.nests.nest import Nest, NestAccess
+from perfmodel.counts.nests.nest import FIRST_LANES, Nest, NestAccess
 from perfmodel.counts.program.program import SHARED, OpKind
 from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
 from perfmodel.quantities.instructions import is_call
@@ -50,6 +50,8 @@ class CompiledAccess(Generic[Amount]):
     load: bool  # else it stores
     bits: int  # of the value
     executions: Amount  # by work-items
+    unmasked: Amount  # executions if no test depended on data
+    guarded: bool  # whether a test decides which lanes of a vector execute it
     lane_strides: tuple[Amount, ...]  # distances between neighbouring lanes, in accesses; empty if data decide
     invariant: bool  # whether the innermost loop does not move it
     contiguous: bool  # whether consecutive iterations of that loop, or copies, access adjacent cells
@@ -82,6 +84,7 @@ class CompiledOperation(Generic[Amount]):
     bits: int
     integer: bool
     executions: Amount
+    unmasked: Amount  # executions if no test depended on data
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ class CompiledNest(Generic[Amount]):
     entries_around: Amount  # of the loop around the innermost one; ``entries`` without one
     items: Amount  # work-items that execute it, in each iteration of loops with barriers
     calls: bool  # whether it calls functions of a library
+    guarded_row: bool  # whether a test or a varying bound may leave out work-items along the first axis of the group
+    guarded: bool  # whether one may leave out work-items along any axis
     kept_values: Amount  # loads and stores of private values that are live across barriers
     operations: tuple[CompiledOperation[Amount], ...]
     accesses: tuple[CompiledAccess[Amount], ...]
@@ -191,10 +196,10 @@ def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
         entries_around=nest.entered[-2] if len(nest.loops.inner) > 1 else nest.entries,
         items=nest.entered[0] if nest.entered else nest.iterations,
         calls=any(_is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)) for row in nest.operations),
-        kept_values=nest.kept,
+        guarded_row=FIRST_LANES in nest.guarded_axes, guarded=bool(nest.guarded_axes), kept_values=nest.kept,
         operations=tuple(
-            CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row.dtype), row.count)
-            for row in nest.operations
+            CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row.dtype), row.count, unmasked.count)
+            for row, unmasked in zip(nest.operations, nest.unmasked_operations, strict=True)
         ),
         accesses=tuple(_access(access, nest, around, access in filling, access in new) for access in accesses),
         chains=tuple(_chains(nest)),
@@ -259,7 +264,8 @@ def _access(access: NestAccess, nest: Nest, around: str | None, fills: bool, new
     step = access.step(nest.loops.inner[-1]) if nest.loops.inner else None
     copies = [*_unrolled_steps(access, step)]
     return CompiledAccess(
-        load=access.direction == "load", bits=access.bits, executions=access.count,
+        load=access.direction == "load", bits=access.bits, executions=access.count, unmasked=access.unmasked,
+        guarded=access.guarded,
         lane_strides=() if address is None else tuple(distances),
         invariant=step == NO_BYTES, contiguous=any(_is_cell(each, access) for each in (step, *copies)),
         scattered_copies=not all(_is_cell(each, access) for each in copies),

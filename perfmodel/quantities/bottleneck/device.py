@@ -10,6 +10,7 @@ The levels::
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -46,6 +47,8 @@ GB/s on both. The number for more cores is assumed.
 """
 POCL = "Portable Computing Language"
 STEPS, CLOSE = 30, 1e-9  # most steps of Newton's method, and the last step's length
+NO_MASK_REGISTERS = re.compile(r"(haswell|broadwell|skylake(?!-avx512)|znver[1-3])\b")
+"""LLVM's names of x86 cores with AVX2 but without AVX-512; PoCL's names contain them (``pthread-haswell-AMD EPYC``)."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class DeviceUnits(FrozenValue):
     kept_in_registers: float  # most values that a loop carries in vector registers
     memory_units: float  # most units that together move more lines of memory than one
     pages: Cache | None  # in a unit's TLB; None if the device is not a CPU
+    masks_gathers: bool = True  # whether an instruction gathers by a mask; AVX-512 has such instructions, AVX2 does not
+    masks_stores: bool = True  # whether a masked store is one fast instruction, not one for each element
 
     @cached_property
     def for_work(self) -> DeviceUnits:
@@ -100,11 +105,14 @@ def _device(facts: DeviceFacts | None, subgroup_size: int) -> DeviceUnits:
         _level(size, int(known(f"l{number}_ways")), line, most_sets) for number, size in enumerate(sizes, 1)
     )
     registers = int(vector_registers(facts).value)  # type: ignore[arg-type]  # checked where it was read
+    name = "" if facts is None else facts.name
+    lacks_masks = NO_MASK_REGISTERS.search(name) is not None
     return DeviceUnits(
         "serial" if known("lane_order") == "serial" else "lockstep", known("odd_pitch_access") == "vector",
         int(known("vector_lanes", subgroup_size)), int(known("compute_units")),
         facts is not None and facts.platform == POCL and is_cpu, line, (first, second, third),
         max(registers - OPERANDS, 0) if is_cpu else inf, MEMORY_UNITS if is_cpu else 1.0, pages,
+        masks_gathers=not lacks_masks, masks_stores=not (lacks_masks and "AMD" in name),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from heapq import heapreplace
 from math import ceil, floor, log2
@@ -13,19 +14,31 @@ from perfmodel.quantities.bottleneck.compiled import INTEGER, LOAD, CompiledLaun
 from perfmodel.quantities.instructions import SIMPLE
 
 WRITTEN_CODE = 300  # with at most this many instructions, the compiler unrolls the loop over a row's work-items
-LOOP_CODE, ADDRESS_CODE, TEST_CODE = 3, 2, 3  # additional instructions of a loop, of a computed address, of a guard
+LOOP_CODE, ADDRESS_CODE, TEST_CODE = 2, 2, 5  # additional instructions of a loop, of a computed address, of a guard
 FEWEST_TRIPS = 4  # fewest iterations of a loop of known trips that become a vector
 
 
 def writes_rows_out(launch: CompiledLaunch[float]) -> bool:
-    """Return whether the compiler unrolls the loop over the work-items of a row of a group."""
-    code = 0.0
+    """Return whether the compiler unrolls the loop over the work-items of a row, so that their code is scalar.
+
+    It packs the unrolled work-items into vectors again if the group is one row of a power of two of them and no test
+    is between them. Then it knows that the addresses are adjacent. The numbers follow from the times and the machine
+    code of kernels with rows of 8 to 64 work-items (docs/lab/guards.md).
+    """
+    code, guarded = 0.0, any(nest.guarded_row for nest in launch.nests)
     for nest in launch.nests:
         if nest.iterations:
-            accesses = sum(access.executions * (1 + ADDRESS_CODE * access.new_address) for access in nest.accesses)
-            operations = sum(operation.executions for operation in nest.operations)
-            code += (accesses + operations) / nest.iterations + TEST_CODE * (nest.iterations < nest.box)
-    return launch.row_items * (code + LOOP_CODE) <= WRITTEN_CODE
+            accesses = sum(access.unmasked * (1 + ADDRESS_CODE * access.new_address) for access in nest.accesses)
+            code += (accesses + _fused_operations(nest)) / nest.iterations + TEST_CODE * nest.guarded_row
+    repacked = launch.row_items == launch.group_items and launch.row_items.bit_count() == 1 and not guarded
+    return launch.row_items * (code + LOOP_CODE) <= WRITTEN_CODE and not repacked
+
+
+def _fused_operations(nest: CompiledNest[float]) -> float:
+    amounts: defaultdict[tuple[bool, str], float] = defaultdict(float)
+    for operation in nest.operations:
+        amounts[operation.integer, operation.kind] += operation.unmasked
+    return sum(amounts.values()) - min(amounts[False, "add"], amounts[False, "mul"])
 
 
 def loop_lanes(nest: CompiledNest[float], width: float) -> float:

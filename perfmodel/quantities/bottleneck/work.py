@@ -14,8 +14,8 @@ Nests run in vectors if the device or the compiler runs neighbouring work-items 
   one.
 - ``serial``, kernel without barriers: nests run in vectors if the kernel has no loop. The loop over the work-items is
   then innermost. Accesses with larger lane strides are gathered, unless all cells between are accessed too.
-- ``serial``, kernel with barriers: nests run in vectors if nothing is guarded and all work-items make the same
-  iterations. The loop over the work-items is then inside all loops. Accesses there are gathered element by element.
+- ``serial``, kernel with barriers: nests run in vectors unless they have a loop that a test or the trips make different
+  for work-items. The loop over the work-items is then inside all loops. Accesses there are gathered element by element.
 
 On a ``serial`` device, iterations of a loop that carries nothing may run in vectors instead. The cells that a work-item
 sums independently may run in vectors too. These rules follow from the machine code of random kernels
@@ -116,9 +116,16 @@ class NestWork:
             return self.launch.row_items >= self.device.lanes
         if self.launch.row_items < 2 or self.nest.calls:
             return False
-        if self.launch.barriers:
-            return self.nest.iterations >= self.nest.box
-        return self.launch.packs_items and not execution.writes_rows_out(self.launch)
+        if self.launch.barriers:  # a test around a loop stays a branch; other tests become masks
+            return not (self.nest.guarded and self.nest.loops)
+        return self.launch.packs_items and not execution.writes_rows_out(self.launch) and not self._gathers_by_branches
+
+    @cached_property
+    def _gathers_by_branches(self) -> bool:
+        """Whether a guarded load would be gathered, each lane by a branch. A compiler then leaves the code scalar."""
+        loads = (access for nest in self.launch.nests for access in nest.accesses if access.guarded and access.load)
+        far = (max((abs(stride) for stride in load.lane_strides), default=inf) > 1 for load in loads)
+        return not self.device.masks_gathers and any(far)
 
     @cached_property
     def along_loop(self) -> bool:
@@ -173,13 +180,18 @@ class NestWork:
     def _add(self, quantity: str, amount: float) -> None:
         self.quantities[quantity] += self.work.imbalance * amount
 
+    def _executed(self, part: compiled.CompiledOperation[float] | compiled.CompiledAccess[float]) -> float:
+        """Return how often lanes execute a part. A vector executes what a data-dependent test leaves out, masked."""
+        masks_lanes = self.in_vectors or self.along_loop
+        return (part.unmasked if masks_lanes else part.executions) * self.masked
+
     def _add_operations(self) -> float:
         instructions, kinds_by_bits = 0.0, defaultdict[int, Quantities](lambda: defaultdict(float))
         for operation in self.nest.operations:
             if operation.integer:
                 instructions += self._add_integers(operation)
             else:
-                kinds_by_bits[operation.bits][operation.kind] += operation.executions * self.masked
+                kinds_by_bits[operation.bits][operation.kind] += self._executed(operation)
         for bits, kinds in kinds_by_bits.items():
             lanes = self.lanes(bits)
             simple = max(kinds["add"], kinds["mul"])  # a multiplication and an addition are fused
@@ -198,7 +210,7 @@ class NestWork:
         On devices in lockstep, divisions and remainders of 32 bits run in vectors. A data-dependent power is a loop of
         products.
         """
-        amount, lanes = operation.executions * self.masked, self.lanes(operation.bits)
+        amount, lanes = self._executed(operation), self.lanes(operation.bits)
         if operation.kind in INTEGER_SLOW:
             bits = float_bits(operation.bits)
             lanes = lanes if self.lockstep and bits == 32 else 1.0
@@ -206,6 +218,9 @@ class NestWork:
         return amount / lanes * (VECTOR_PRODUCT if operation.kind == "mul" and lanes > 1 else 1)
 
     def _add_special(self, bits: int, kind: str, amount: float) -> None:
+        if kind == "intpow":  # a loop of products
+            self._add("varied_entries", amount / self.lanes(bits))
+            return
         # only a device in lockstep calls a function for a whole vector
         lanes = 1.0 if is_call(kind, bits) and not self.lockstep else self.lanes(bits)
         name = NATIVE.get(kind) or CALLED_NAMES.get(kind, "function")
@@ -246,7 +261,7 @@ class NestWork:
         return 2 * amount
 
     def _add_access(self, access: compiled.CompiledAccess[float]) -> float:
-        amount = access.executions * self.masked
+        amount = self._executed(access)
         if access.load and not self.items_innermost:
             amount *= self._share_loaded_inside(access)
         contiguous, element = ("loads", "gathers") if access.load else ("stores", "scatters")
@@ -259,6 +274,8 @@ class NestWork:
         if not uniform and not self._is_contiguous(access, stride):
             self._add(element, amount)
             return amount
+        if access.guarded and not access.load and not self.device.masks_stores:
+            self._add(element, amount)
         amount /= self.lanes(access.bits)
         self._add("loads" if uniform else contiguous, amount)
         # serial devices, and code between barriers, are predicted better without split vectors

@@ -14,6 +14,7 @@ from perfmodel.counts.nests.nest import Nest
 from perfmodel.counts.program.program import DECISIONS, Loop, Run, Wait
 from tests.corpus import CorpusKernel, kernels
 from tests.corpus.made import counted
+from tests.counts.enumerated import enumerate_points, fixed
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
@@ -162,3 +163,52 @@ def test_a_loop_with_barriers_is_around_its_intervals() -> None:
     found = [intervals.loops(position) for position in ((0,), (2, "k", 0), (2, "k", 4, "j", 0), (4,))]
     assert [0, 1, 2, 4] == [loops.interval for loops in found]
     assert [((), ()), (("k",), ()), (("k",), ("j",)), ((), ())] == [(loops.outer, loops.inner) for loops in found]
+
+
+@pytest.mark.parametrize(("domain", "code", "assumptions", "expected"), [
+    ("0 <= i < n and 0 <= j < m", "a[i, j] = 1", "n, m >= 1", {"l.0", "l.1"}),
+    ("0 <= i < n and 0 <= j < m", "a[i, j] = 1", "n mod 4 = 0 and n, m >= 1", {"l.0"}),
+    ("0 <= i < n and 0 <= j < m", "a[i, j] = 1", "m mod 8 = 0 and n, m >= 1", {"l.1"}),
+    ("0 <= i < n and 0 <= j < m", "a[i, j] = 1", "n mod 4 = 0 and m mod 8 = 0 and n, m >= 1", set()),
+    ("0 <= i < n and 0 <= j < m", "a[i, j] = 1 {if=j > 2}", "n mod 4 = 0 and m mod 8 = 0 and n, m >= 1", {"l.0"}),
+    ("0 <= i < n and 0 <= j < m and j <= i", "a[i, j] = 1", "n mod 4 = 0 and n, m >= 1", {"l.0", "l.1"}),
+])  # fmt: skip
+def test_guarded_axes_are_those_along_which_some_group_is_not_whole(
+    domain: str, code: str, assumptions: str, expected: set[str]
+) -> None:
+    unit = lp.make_kernel(
+        f"{{ [i, j]: {domain} }}", code, [lp.GlobalArg("a", np.float32, shape="n, m"), lp.ValueArg("n, m", np.int32)],
+        assumptions=assumptions, lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 4, outer_tag="g.1", inner_tag="l.1")
+    nest = only(count(lp.split_iname(unit, "j", 8, outer_tag="g.0", inner_tag="l.0"), cache=False).nests)
+    assert expected == nest.guarded_axes
+    # by brute force: in some launch, some row of work-items along the axis is not whole
+    points, missing = nest.domains[0], set()
+    for n, m in ((8, 16), (5, 16), (8, 13), (7, 9), (4, 8)):
+        table, number = enumerate_points(fixed(points.points, {"n": n, "m": m}))
+        names = dict(zip(points.axes, points.names, strict=True))
+        for axis, items in (("l.0", 8), ("l.1", 4)):
+            others = [table[name] for name in points.names if name != names[axis]]
+            rows = Counter(zip(*(column.tolist() for column in others), strict=True)) if number else {}
+            missing |= {axis} if any(length != items for length in rows.values()) else set()
+    assert nest.guarded_axes == missing
+
+
+def only(nests: tuple[Nest, ...]) -> Nest:
+    (nest,) = nests
+    return nest
+
+
+def test_vectors_compute_what_a_test_of_data_leaves_out() -> None:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = exp(a[i]) {if=mask[i] > 0}",
+        [lp.GlobalArg("a, out", np.float32, shape="n"), lp.GlobalArg("mask", np.int32, shape="n"), ...],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    nest = only(count(unit, statistics={"mask[i_inner + i_outer*64] > 0": 0.25}, cache=False).nests)
+    assert {("float32", "exp"): 64} == operations(nest, n=256)
+    assert [256] == [row.count(n=256) for row in nest.unmasked_operations]
+    stores = [access for access in nest.accesses if access.direction == "store"]
+    assert [(64, 256, True)] == [(each.count(n=256), each.unmasked(n=256), each.guarded) for each in stores]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import loopy as lp
 import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.traffic.footprints import Cache
+from perfmodel.quantities.bottleneck import bottleneck_quantities
 from perfmodel.quantities.bottleneck.work import conflicting_share
-from tests.quantities.bottleneck.by_hand import LANES, copy, kernel, quantities, row_sums
+from perfmodel.quantities.case import Case
+from tests.quantities.bottleneck.by_hand import LANES, copy, device, kernel, quantities, row_sums
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
@@ -166,7 +170,6 @@ def test_each_entry_varies_if_data_decide_the_trips() -> None:
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     counts = count(unit, statistics={"j": 5}, cache=False)
     assert 128 == quantities(counts, "serial", n=128)["varied_entries"]
-
 
 
 @pytest.mark.parametrize(("order", "vectors"), [("serial", True), ("lockstep", False)])
@@ -326,6 +329,76 @@ def tile_sums(last: str) -> KernelCounts:
         assumptions="n >= 64 and n mod 64 = 0 and k >= 1", lang_version=(2018, 2),
     )  # fmt: skip
     return count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "i": "l.0"}), cache=False)
+
+
+def guarded_copy(
+    name: str = "d", assumptions: str = "n >= 1", n: int = 1 << 14, code: str = "out[i] = a[i]"
+) -> dict[str, float]:
+    """Return the quantities of a copy of 2**14 cells in groups of 64, in the order ``serial``."""
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", code,
+        [lp.GlobalArg("a", np.float32, shape="2*n"), lp.GlobalArg("out", np.float32, shape="n", is_input=None), ...],
+        assumptions=assumptions, lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), cache=False)
+    facts = dataclasses.replace(device("serial"), name=name)
+    return bottleneck_quantities(Case(counts, {"n": n}, facts))
+
+
+def test_a_guarded_store_is_stored_by_element_without_mask_registers() -> None:
+    n = 1 << 14
+    whole = guarded_copy("pthread-haswell-AMD EPYC", "n mod 64 = 0 and n >= 64")
+    assert (0, n / LANES) == (whole["scatters"], whole["stores"])
+    # AVX-512 masks a store in one instruction, as do Intel's cores with AVX2; AMD's cores store each element
+    for name, scattered in (
+        ("pthread-skylake-avx512-AMD EPYC", 0), ("pthread-haswell-Intel Xeon", 0), ("pthread-haswell-AMD EPYC", n),
+        ("cpu-znver3-AMD EPYC", n), ("d", 0),
+    ):  # fmt: skip
+        guarded = guarded_copy(name)
+        assert (scattered, n / LANES) == (guarded["scatters"], guarded["stores"])
+        assert whole["instructions"] == guarded["instructions"]
+
+
+def test_a_guarded_gather_stays_scalar_without_mask_registers() -> None:
+    n = 1 << 14
+    gathered = {
+        name: guarded_copy(f"pthread-{name}-AMD EPYC", code="out[i] = a[2*i]") for name in ("haswell", "znver4")
+    }
+    assert (0, n) == (gathered["haswell"]["gathers"], gathered["haswell"]["loads"])
+    assert (n, 0) == (gathered["znver4"]["gathers"], gathered["znver4"]["loads"])
+
+
+def test_a_tested_loop_between_barriers_runs_one_item_after_another() -> None:
+    """The size is a multiple of the group, but the code has the test. A test without a loop becomes a mask."""
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[i + j])",
+        [lp.GlobalArg("a", np.float32, shape="n + k"), lp.GlobalArg("out", np.float32, shape="n", is_input=None), ...],
+        assumptions="n >= 1 and k >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    n, k = 128, 16
+    gathers = []
+    for assumptions in ("n >= 1 and k >= 1", "n mod 64 = 0 and n >= 64 and k >= 1"):
+        tiled = lp.split_iname(lp.assume(unit, assumptions), "i", 64, outer_tag="g.0", inner_tag="l.0")
+        tiled = lp.split_iname(tiled, "j", 16)
+        tiled = lp.add_prefetch(
+            tiled, "a", ["i_inner", "j_inner"], default_tag="l.auto", temporary_address_space=lp.AddressSpace.LOCAL,
+            fetch_bounding_box=True,
+        )  # fmt: skip
+        gathers.append(quantities(count(tiled, cache=False), "serial", n=n, k=k).get("gathers", 0))
+    assert gathers[0] + n * k == gathers[1]  # vectors between barriers gather each cell that is added
+
+
+def test_an_integer_power_is_a_loop_and_not_the_function_of_a_library() -> None:
+    n = 1 << 14
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = a[i]**k[i]",
+        [lp.GlobalArg("a, out", np.float64, shape="n", is_input=None), lp.GlobalArg("k", np.int32, shape="n"), ...],
+        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), cache=False)
+    found = quantities(counts, "serial", n=n)
+    assert n == found["varied_entries"]
+    assert "power" not in found
 
 
 def test_between_barriers_work_items_are_inside_of_all_loops() -> None:
