@@ -30,7 +30,7 @@ from perfmodel.quantities.instructions import SIMPLE
 from perfmodel.quantities.occupancy import groups_held
 
 FUNCTIONS: Mapping[str, float] = {
-    "div": 6, "sqrt": 6, "rsqrt": 8, "exp": 16, "log": 16, "tanh": 40, "pow": 40, "sin": 50, "cos": 50,
+    "div": 6, "sqrt": 6, "rsqrt": 8, "exp": 16, "log": 16, "tanh": 40, "pow": 40, "intpow": 8, "sin": 50, "cos": 50,
 }  # fmt: skip
 """The multiply-adds of the same type that take as long as one operation, about as on a simulated GTX 480."""
 OTHER_FUNCTION = 16  # multiply-adds of any other function

@@ -65,6 +65,7 @@ KERNELS = (
     CorpusKernel("add_and_subtract", _each("c[i] = a[i] - b[i] + 2 - a[i]", {"a,b": F32}), _N),
     CorpusKernel("five_kinds", _each("c[i] = (a[i] + b[i])*a[i]/b[i] + a[i]**1.5", {"a,b": F32}), _N),
     CorpusKernel("small_powers", _each("c[i] = a[i]**2 + a[i]**3 + a[i]**0.5", {"a": F32}), _N),
+    CorpusKernel("integer_powers", _each("c[i] = a[i]**b[i] + a[i]**3", {"a": F64, "b": I32}), _N),
     CorpusKernel("power_of_array", _each("c[i] = a[i]**b[i]", {"a,b": F64}), _N),
     CorpusKernel(
         "functions_float32",

@@ -7,6 +7,7 @@ ids, loop variables and integer arguments alone. That in subscripts and in tests
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -100,6 +101,10 @@ def _number(literal: str) -> Translated:
 def is_minus_one(node: c_ast.Node) -> bool:
     negative = isinstance(node, c_ast.UnaryOp) and node.op == "-" and isinstance(node.expr, c_ast.Constant)
     return negative and float(_number(node.expr.value)[0]) == 1
+
+
+def is_literal(node: c_ast.Node) -> bool:
+    return isinstance(node.expr if isinstance(node, c_ast.UnaryOp) else node, c_ast.Constant)
 
 
 def is_sign(node: c_ast.Node) -> bool:
@@ -248,6 +253,8 @@ class Expressions:
         if found is None:
             raise UnsupportedCode(f"unknown function {name}")
         function, result, operations = found
+        if re.match(r"loopy_pow_float\d+_u?int\d+$", name) and not is_literal(arguments[1]):
+            operations = tuple((dtype, "intpow", times) for dtype, _, times in operations)
         for dtype, kind, times in operations:
             self._count(CType(dtype), kind, mode, times)
         return f"f_{function}({', '.join(text for text, _ in translated)})", result

@@ -7,7 +7,8 @@ Counts are of the generated code. Quantities use the operations that remain by t
 - A quotient or remainder of an integer by a literal is a product, a shift, or both.
 - Factors and divisors 1 and -1 are free. Adding 0 to an integer is free.
 - A power with an integer literal is products: ``x**3`` is two. A negative literal adds a division. Loopy calls a
-  function that squares in a loop, and the compiler knows the loop's trips.
+  function that squares in a loop, and the compiler knows the loop's trips. For another integer
+  exponent the loop remains: an ``intpow``, and the products of an exponent from 4 to 7, since data decide their number.
 - A vector function is its operations: ``dot`` of two float4 is four products and three sums.
 - Equal values are computed once, in an instruction or in several instructions of one domain.
 - A value that a loop does not change is computed before the loop. Copies of an unrolled loop share such values.
@@ -43,6 +44,7 @@ COMMUTATIVE = ("add", "mul")
 AMBIGUOUS = ("minmax", "shift", "bitwise")  # kinds that comprise several operations, so that two of one kind may differ
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 WHOLE = re.compile(r"-?\d+")
+LOOP_PRODUCTS = 3  # of a power with an integer exponent of 2 or 3 bits: two squares, and a last product
 CONSTANT = math.nan  # a constant whose value no rule uses
 
 
@@ -62,6 +64,8 @@ def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
         exponent = int(last)
         products = exponent.bit_length() + exponent.bit_count() - 2 if exponent else 0
         return ((("mul", products * lanes),) if products else ()) + ((("div", lanes),) if exponent < 0 else ())
+    if kind == "intpow":
+        return (("mul", LOOP_PRODUCTS * lanes), (kind, lanes))
     if kind in ACROSS:
         around = (("add", lanes),) if kind == "distance" else (("mul", lanes),) if kind == "normalize" else ()
         return (("mul", lanes), ("add", lanes - 1), *ACROSS[kind], *around)

@@ -360,9 +360,11 @@ class Walk(Mapper):  # type: ignore[misc]
                 left, right = self.operand, self.rec(expr.base, scope)
                 base = self.combine("mul", base, right, scope, (left, self.operand))
             return base
-        self.rec(expr.exponent, scope)
+        below = self.rec(expr.exponent, scope)
         dtype = self.loopy_type(expr)  # the type of Loopy's helper function for powers
-        self.note(dtype, "pow", scope, (operand, self.operand))
+        # the code squares in a loop; for a literal exponent the compiler knows the loop's trips
+        looped = dtype.kind == "f" and below.kind in "iu" and not p.is_constant(expr.exponent)
+        self.note(dtype, "intpow" if looped else "pow", scope, (operand, self.operand))
         return dtype
 
     def map_min(self, expr: p.Min | p.Max, scope: Scope) -> Type[Any]:

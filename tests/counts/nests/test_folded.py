@@ -48,6 +48,7 @@ def left(text: str, dtype: type = np.float32, **tags: str) -> dict[str, int]:
         ("out[i] = a[i]**16", {"mul": 4 * N}),
         ("out[i] = a[i]**(-2)", {"mul": N, "div": N}),
         ("out[i] = a[i]**3.0", {"pow": N}),  # a call
+        ("out[i] = a[i]**m", {"mul": 3 * N, "intpow": N}),  # of an exponent of 4 to 7: x**2, x**4, and the last one
         ("out[i] = a[i]**0.5", {"pow": N}),
         ("out[i] = sqrt(2.0)*a[i]", {"mul": N}),
         ("out[i] = sin(a[i]) + cos(a[i])", {"sin": N, "cos": N, "add": N}),
