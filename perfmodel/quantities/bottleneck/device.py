@@ -10,7 +10,6 @@ The levels::
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -47,8 +46,6 @@ GB/s on both. The number for more cores is assumed.
 """
 POCL = "Portable Computing Language"
 STEPS, CLOSE = 30, 1e-9  # most steps of Newton's method, and the last step's length
-NO_MASK_REGISTERS = re.compile(r"(haswell|broadwell|skylake(?!-avx512)|znver[1-3])\b")
-"""LLVM's names of x86 cores with AVX2 but without AVX-512; PoCL's names contain them (``pthread-haswell-AMD EPYC``)."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +103,7 @@ def _device(facts: DeviceFacts | None, subgroup_size: int) -> DeviceUnits:
     )
     registers = int(vector_registers(facts).value)  # type: ignore[arg-type]  # checked where it was read
     name = "" if facts is None else facts.name
-    lacks_masks = NO_MASK_REGISTERS.search(name) is not None
+    lacks_masks = is_cpu and registers < 32  # AVX2 and SSE have neither registers for masks nor 32 for vectors
     return DeviceUnits(
         "serial" if known("lane_order") == "serial" else "lockstep", known("odd_pitch_access") == "vector",
         int(known("vector_lanes", subgroup_size)), int(known("compute_units")),
