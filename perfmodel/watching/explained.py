@@ -17,9 +17,11 @@ from perfmodel.display import percent, seconds_text
 from perfmodel.errors import PerfModelError, SizeError
 from perfmodel.facts import DeviceFacts
 from perfmodel.features import HOST_LAUNCH
+from perfmodel.measuring.lock import PINNED
 from perfmodel.predicting import FittedModel, Prediction, load
 from perfmodel.processes.pool import Pool
 from perfmodel.progress import Progress
+from perfmodel.quantities.bottleneck.device import POCL
 from perfmodel.watching.recording import Recording, Row, Shares, Unit
 
 LEVEL = 0.9
@@ -28,6 +30,8 @@ OVERHEADS = ("overhead", "overhead_time", "launches", "work_groups", HOST_LAUNCH
 """Terms of a prediction for launches and work-groups; they do not depend on the work of a work-item."""
 MUCH = 0.25
 """Share of a time from which on an advice mentions its cause."""
+SHORT_S = 1e-4
+"""Median time of a kernel below which the place of the threads of a CPU matters [s]."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class Explained:
         The median call below the roofs.
     work_items : int
         Work-items of the largest launch; 0 if unknown.
+    slower : float
+        How many times longer a call takes in the program, because the host's thread uses a core of the CPU too.
     """
 
     row: Row
@@ -49,6 +55,7 @@ class Explained:
     point: KernelPoint | None = None
     bound: str = ""
     work_items: int = 0
+    slower: float = 1.0
     problem: str = ""
 
     @property
@@ -59,7 +66,12 @@ class Explained:
         low, high = self.predicted.interval
         if self.row.alone_s is not None:
             return bool(low <= self.row.alone_s <= high)
-        return bool(self.row.fastest_s <= high and self.row.median_s >= low)
+        return bool(self.row.fastest_s <= high * self.slower and self.row.median_s >= low)
+
+    @property
+    def beside_s(self) -> float | None:
+        """The predicted time of a call in the program [s], beside the host's thread; None without a prediction."""
+        return None if self.predicted is None else float(self.predicted.seconds) * self.slower
 
     @property
     def launch_s(self) -> float:
@@ -200,12 +212,26 @@ class _Explaining:
     def _explained(self, counts: KernelCounts, row: Row) -> Explained:
         try:
             sizes = _sizes(counts, row)
+            groups = max(launch.work_groups(**sizes) for launch in counts.launch_table)
             items = max(launch.work_groups(**sizes) * prod(launch.group_shape) for launch in counts.launch_table)
             predicted = by_best_clock(self.model).predict(counts, sizes, level=LEVEL)
         except PerfModelError as error:
             return Explained(row, problem=str(error))
         point = points_of(self.roofs, {row.name: counts}, sizes, {row.name: row.median_s}).get(row.name)
-        return Explained(row, predicted, point, bound_of(self.model, predicted), int(items))
+        slower = slowed(self.roofs, int(groups), row.beside)
+        return Explained(row, predicted, point, bound_of(self.model, predicted), int(items), slower)
+
+
+def slowed(facts: DeviceFacts, groups: int, beside: float) -> float:
+    r"""Return how many times longer a launch takes while the host computes: :math:`1/(1 - b/U)`.
+
+    A CPU has U cores, and the host's thread uses one of them for the share b of the launch. A launch with fewer than U
+    groups has a free core for the host, and so has every other device.
+    """
+    units = float(facts.known("compute_units", 1))
+    if facts.known("device_type") != "cpu" or groups < units or units < 2:
+        return 1.0
+    return 1 / (1 - min(beside, 1.0) / units)
 
 
 def _sizes(counts: KernelCounts, row: Row) -> dict[str, int]:
@@ -244,6 +270,13 @@ def _advice(explanation: Explanation) -> Iterator[str]:
             f"the cost of {launches} launches is {percent(min(overhead / kernels_s, 1.0))} of the kernels' time; "
             "larger sizes, or fewer and larger kernels, reduce this share"
         )
+    short = sum(row.total_s for row in recording.kernels if row.median_s < SHORT_S and _unpinned(recording, row))
+    if short > MUCH * kernels_s > 0:
+        yield (
+            f"{percent(short / kernels_s)} of the kernels' time are calls below {seconds_text(SHORT_S)} by threads "
+            "that the system may move between cores; weights are measured with threads that stay on their cores, which "
+            "can be twice as fast; if no other program needs the cores, set POCL_AFFINITY=1 and watch again"
+        )
     alone = [each for each in explanation.kernels if each.work_items == 1 and each.row.total_s > 0.05 * kernels_s]
     if names := list(dict.fromkeys(each.row.name for each in alone)):
         run = "runs as one work-item" if len(names) == 1 else "run as one work-item each"
@@ -257,6 +290,11 @@ def _advice(explanation: Explanation) -> Iterator[str]:
                 f"the program compiles {unit.name} {unit.made} times; keep its executor, t_unit.executor(context), and "
                 "call that"
             )
+
+
+def _unpinned(recording: Recording, row: Row) -> bool:
+    pinned = any(name in process.environment for process in recording.processes for name in PINNED)
+    return recording.devices[row.device].platform == POCL and not pinned
 
 
 def _of_the_run(shares: Shares) -> Iterator[str]:

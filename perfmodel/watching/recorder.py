@@ -182,6 +182,8 @@ class Recorder:
         def enqueue(queue: Any, *given: Any, **named: Any) -> Any:
             before = perf_counter_ns()
             event = transfer(queue, *given, **named)
+            if named.get("is_blocking"):
+                self._span(before, perf_counter_ns(), WAIT)
             if not here.hidden and isinstance(event, cl.Event):
                 self._add((None, 0, name, queue, event, before), queue, event)
             return event

@@ -24,6 +24,7 @@ from perfmodel.values import FrozenValue
 from perfmodel.watching.writing import ABOUT, ROWS, SCHEMA, TIMELINE, UNITS
 
 NS = 1e-9
+WAITS = -1  # kind of the timeline: the host waits
 _SCHEMA = Schema(SCHEMA, "record the program again")
 
 
@@ -38,6 +39,7 @@ class _About(_Document):
     python: str
     host: str
     started: str
+    environment: dict[str, str]
     finished: bool
     unprofiled: int
     lasted_ns: int
@@ -146,6 +148,7 @@ class Row(FrozenValue):
     launches: tuple[Launch, ...] = ()
     transfer: bool = False
     alone_s: float | None = None  # median of runs of the unit without the program
+    beside: float = 0.0  # share of its time in which the host did not wait
 
     @cached_property
     def median_s(self) -> float:
@@ -177,6 +180,7 @@ class Process(FrozenValue):
     command: tuple[str, ...]
     host: str
     started: str
+    environment: Mapping[str, str]  # variables of OpenCL drivers
     finished: bool  # whether the recording was ended by the process, not by a kill
     lasted_s: float
     unprofiled: int  # commands that were timed by the host's clock
@@ -186,15 +190,7 @@ class Process(FrozenValue):
     @cached_property
     def timeline(self) -> NDArray[np.int64]:
         """Intervals [ns], of shape (intervals, 3): start, end, and a row's number or a kind of the host's work."""
-        path = self.folder / TIMELINE
-        try:
-            text = path.read_text(encoding="ascii")
-            lines = [line.split(",") for line in text[: text.rfind("\n") + 1].splitlines()]
-            return np.array(lines, np.int64).reshape(-1, 3)
-        except FileNotFoundError:
-            return np.zeros((0, 3), np.int64)
-        except (OSError, ValueError) as error:
-            raise _damaged(path, DocumentError(f"cannot be read ({error})")) from error
+        return _timeline(self.folder)
 
     @cached_property
     def shares(self) -> Shares:
@@ -293,21 +289,22 @@ class _Part:
         return cls(folder, about, devices, made, _value(tuple[_Row, ...], folder / ROWS))
 
     def process(self, devices: Sequence[DeviceFacts], named: Mapping[str, Unit]) -> Process:
+        beside = _beside(_timeline(self.folder))
         rows = tuple(
             Row(
                 unit.name if (unit := self._unit_of(row, named)) else row.name, devices.index(self.devices[row.device]),
                 row.calls, NS * row.total_ns, NS * row.first_ns, NS * row.least_ns,
                 tuple(NS * time for time in row.times_ns), unit, row.sizes,
                 tuple(Launch(kernel, calls, NS * total) for kernel, calls, total in row.launches), row.transfer,
-                NS * statistics.median(row.alone_ns) if row.alone_ns else None,
+                NS * statistics.median(row.alone_ns) if row.alone_ns else None, beside.get(row.number, 0.0),
             )
             for row in self.rows
         )  # fmt: skip
         about = self.about
         return Process(
-            self.folder, about.command, about.host, about.started, about.finished, NS * about.lasted_ns,
-            about.unprofiled, rows, {row.number: place for place, row in enumerate(self.rows)},
-        )
+            self.folder, about.command, about.host, about.started, about.environment, about.finished,
+            NS * about.lasted_ns, about.unprofiled, rows, {row.number: place for place, row in enumerate(self.rows)},
+        )  # fmt: skip
 
     def _unit_of(self, row: _Row, named: Mapping[str, Unit]) -> Unit | None:
         if row.unit is None:
@@ -374,8 +371,41 @@ def _merged(rows: Iterator[Row]) -> tuple[Row, ...]:
             min(row.fastest_s for row in same), tuple(time for row in same for time in row.times_s), first.unit,
             first.sizes, launches, first.transfer,
             min((row.alone_s for row in same if row.alone_s is not None), default=None),
+            min(row.beside for row in same),
         ))  # fmt: skip
     return tuple(sorted((row for row in joined if row.calls), key=lambda row: -row.total_s))
+
+
+def _timeline(folder: Path) -> NDArray[np.int64]:
+    path = folder / TIMELINE
+    try:
+        text = path.read_text(encoding="ascii")
+        lines = [line.split(",") for line in text[: text.rfind("\n") + 1].splitlines()]
+        return np.array(lines, np.int64).reshape(-1, 3)
+    except FileNotFoundError:
+        return np.zeros((0, 3), np.int64)
+    except (OSError, ValueError) as error:
+        raise _damaged(path, DocumentError(f"cannot be read ({error})")) from error
+
+
+def _beside(timeline: NDArray[np.int64]) -> dict[int, float]:
+    """Return, for the number of each row, the share of its time in which the host did not wait."""
+    start, end, kind = timeline[np.argsort(timeline[:, 0], kind="stable")].T
+    waits, commands = kind == WAITS, kind >= 0
+    begins, ends = start[waits], np.maximum.accumulate(end[waits])
+    begins = np.maximum(begins, np.concatenate([begins[:1], ends[:-1]]))  # nested waits count once
+    lengths = np.maximum(ends - begins, 0)
+    before = np.concatenate([[0], np.cumsum(lengths)])
+
+    def waited(time: NDArray[np.int64]) -> NDArray[np.int64]:
+        last = np.searchsorted(begins, time, side="right") - 1
+        within = np.where(last >= 0, np.clip(time - begins[last], 0, lengths[last]), 0) if len(begins) else 0 * time
+        return np.asarray(before[np.maximum(last, 0)] * (last >= 0) + within)
+
+    number, whole = kind[commands], np.maximum(end[commands] - start[commands], 0)
+    free = whole - (waited(end[commands]) - waited(start[commands]))
+    all_s, free_s = (np.bincount(number, weights) for weights in (whole, free))
+    return {row: float(free_s[row] / all_s[row]) for row in np.flatnonzero(all_s).tolist()}
 
 
 def _length(start: NDArray[np.int64], end: NDArray[np.int64]) -> int:

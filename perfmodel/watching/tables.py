@@ -18,6 +18,7 @@ OUTSIDE = "!"
 """Mark of a kernel whose measured time is outside of the interval."""
 SMALL = 0.002  # share of the devices' time below which a row of a table is left out of the text
 MOST_OTHERS = 8
+NOTABLE = 1.05  # slowdown by the host's thread from which on the text has a column for it
 FEW = 2  # calls whose times are in doubt
 LONGEST = 40  # characters of a row's sizes
 _STRIDE = re.compile(r"_stride\d+$")  # an argument that Loopy adds for an array of unknown layout
@@ -54,6 +55,8 @@ def kernel_table(explanation: Explanation, whole: bool = True) -> Table:
         columns.append(Column("alone", "alone_s", seconds_text))
     if any(each.predicted for each in shown):
         columns += _PREDICTED
+    if any(each.slower > NOTABLE for each in shown):
+        columns.insert(columns.index(_PREDICTED[0]) + 1, Column("beside host", "beside_s", seconds_text))
     columns.append(Column("called from", "source"))
     if len(explanation.recording.devices) > 1:
         columns.insert(1, Column("device", "device"))
@@ -81,8 +84,8 @@ def _record(each: Explained, explanation: Explanation) -> dict[str, Any]:
         **_measured(each.row, explanation.recording.device_s), "alone_s": each.row.alone_s,
         "device": explanation.recording.devices[each.row.device].name,
         "predicted_s": predicted and float(predicted.seconds), "low_s": low, "high_s": high,
-        "mark": OUTSIDE if each.inside is False else "", "share_of_roof": point and finite(point.share),
-        "to_win_s": each.to_win_s, "bound": each.bound,
+        "beside_s": each.beside_s, "mark": OUTSIDE if each.inside is False else "",
+        "share_of_roof": point and finite(point.share), "to_win_s": each.to_win_s, "bound": each.bound,
         "source": each.row.unit.source if each.row.unit else "", "problem": each.problem,
     }  # fmt: skip
 

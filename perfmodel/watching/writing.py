@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import sys
 import time
@@ -19,6 +20,8 @@ SCHEMA = "perfmodel.recording/1"
 ABOUT, UNITS, ROWS, TIMELINE, PROGRAMS = "recording.json", "units.json", "rows.json", "timeline.csv", "programs"
 LONGEST_S = 120.0
 """Longest time to write the programs of units at the end [s]."""
+DRIVERS = ("POCL_", "DPCPP_", "CL_CONFIG_")
+"""Beginnings of the environment variables of OpenCL drivers, which a recording keeps."""
 SHARE = 0.02
 """Share of the run time that may be used to write programs before the end."""
 
@@ -38,7 +41,8 @@ class Writer:
             "schema": SCHEMA, "perfmodel": installed("perfmodel"), "command": sys.orig_argv[1:],
             "python": platform.python_version(), "host": platform.node(),
             "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        }
+            "environment": {name: value for name, value in os.environ.items() if name.startswith(DRIVERS)},
+        }  # fmt: skip
 
     def write(self, recorder: Any, finished: bool = False, programs: bool = True) -> None:
         """Write the rows, the new part of the timeline, and a program if there is time and it may be read now."""

@@ -18,11 +18,12 @@ import pytest
 import perfmodel as pm
 from perfmodel.display import csv_text
 from perfmodel.errors import NoWeightsError, OptionError
+from perfmodel.facts import DeviceFacts, published
 from perfmodel.io import shipped
 from perfmodel.watching import tables
-from perfmodel.watching.explained import OVERHEADS, Explanation, explain
+from perfmodel.watching.explained import OVERHEADS, Explanation, explain, slowed
 from perfmodel.watching.page import recording_page, trace_events
-from perfmodel.watching.recording import Recording, read_recording
+from perfmodel.watching.recording import Recording, _beside, read_recording
 from tests.watching.programs import SPMV, matrix
 
 SIZES, TIMES = (1000, 4000), 4
@@ -134,7 +135,45 @@ def test_advice_names_what_limits_the_run(recording: Recording, tmp_path: Path) 
     assert any(sentence.startswith("the device is busy 10.0 % of the run; in 30.0 % (300 ns)") for sentence in advice)
     assert any("array operations outside of Loopy" in sentence for sentence in advice)
     waits = changed(recording, tmp_path / "waits", 1000, "0,900,-1\n800,1000,0\n", {"": 10**9})
-    assert ("in 80.0 % of the run the host waits while no kernel runs",) == explain(waits, {}, jobs=1).advice
+    assert "in 80.0 % of the run the host waits while no kernel runs" in explain(waits, {}, jobs=1).advice
+
+
+def test_advice_names_the_threads_that_are_not_pinned(explanation: Explanation) -> None:
+    def advice(seconds: float, environment: dict[str, str]) -> str:
+        recording = explanation.recording
+        rows = tuple(replace(row, times_s=(seconds,)) for row in recording.rows)
+        processes = tuple(replace(process, environment=environment) for process in recording.processes)
+        return " ".join(replace(explanation, recording=replace(recording, processes=processes, rows=rows)).advice)
+
+    assert "set POCL_AFFINITY=1" in advice(5e-5, {"POCL_DEVICES": "cpu"})
+    assert "POCL_AFFINITY" not in advice(5e-5, {"POCL_AFFINITY": "1"})
+    assert "POCL_AFFINITY" not in advice(5e-4, {})
+
+
+def test_the_host_slows_launches_that_use_all_cores() -> None:
+    cpu = DeviceFacts.from_json(json.loads(MODEL.read_text())["facts"])
+    assert cpu.known("compute_units") == 2
+    assert slowed(cpu, groups=64, beside=0.0) == 1.0
+    assert slowed(cpu, groups=64, beside=0.5) == pytest.approx(4 / 3)
+    assert slowed(cpu, groups=64, beside=1.0) == 2.0
+    assert slowed(cpu, groups=1, beside=1.0) == 1.0  # the host has a core of its own
+    assert slowed(published("titan-v"), groups=64, beside=1.0) == 1.0
+
+
+def test_the_share_beside_the_host_is_that_of_each_nanosecond() -> None:
+    generator = np.random.default_rng(5)
+    for _ in range(20):
+        kinds = generator.integers(-3, 3, 40)
+        starts = generator.integers(0, 300, 40)
+        timeline = np.stack([starts, starts + generator.integers(0, 40, 40), kinds], axis=1)
+        waits = {time for start, end, kind in timeline if kind == -1 for time in range(start, end)}
+        free: dict[int, list[bool]] = {}
+        for start, end, kind in timeline:
+            if kind >= 0:
+                free.setdefault(kind, []).extend(time not in waits for time in range(start, end))
+        expected = {kind: np.mean(times) for kind, times in free.items() if times}
+        assert _beside(timeline) == pytest.approx(expected)
+    assert _beside(np.zeros((0, 3), np.int64)) == {}
 
 
 def test_the_document_is_json(explanation: Explanation) -> None:
