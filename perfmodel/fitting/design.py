@@ -288,11 +288,15 @@ def _fit_resources(table: Design, family: Family) -> DesignFit:
         problem = f"the family '{family.name}' has resources and no weight {SHARPNESS}"
         raise FamilyError(problem, f"add Weight('{SHARPNESS}', '') and use it in smooth_max; see docs/add-a-family.md")
     numbers = {name: k for k, name in enumerate(table.names)}
-    given = table.known or {SHARPNESS: DEFAULT_SHARPNESS}
+    known = {SHARPNESS: DEFAULT_SHARPNESS, **table.known}
     columns = {name: tuple(numbers[part] for part in parts) for name, parts in family.resources.items()}
-    model = ResourceModel(columns, next(iter(given.values())))
-    fit = fit_resources(model, table.matrix, table.fitted_times, table.row_weights)
-    return _with_given([f"w_{name}" for name in table.names], fit, given)
+    given = {numbers[name]: known[f"w_{name}"] for name in table.names if f"w_{name}" in known}
+    fit = fit_resources(
+        ResourceModel(columns, known[SHARPNESS], given), table.matrix, table.fitted_times, table.row_weights
+    )
+    marks = tuple(_GIVEN if k in given else each for k, each in enumerate(fit.marks))
+    unused = {name: value for name, value in known.items() if name.removeprefix("w_") not in numbers}
+    return _with_given([f"w_{name}" for name in table.names], replace(fit, marks=marks), unused)
 
 
 def _fit_nonlinear(table: Design, family: Family, options: FitOptions) -> DesignFit:

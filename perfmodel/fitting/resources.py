@@ -16,7 +16,7 @@ largest value that the times allow.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 
@@ -24,7 +24,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from perfmodel.fitting.least_squares import Fit, diagnosis
-from perfmodel.fitting.types import Floats, Rows
+from perfmodel.fitting.types import Flags, Floats, Rows
 from perfmodel.values import FrozenValue
 
 PASSES = 20  # passes of the search, and most steps after it
@@ -39,10 +39,14 @@ MOST_KEPT = 1024  # cached fits: choosing facts and calibrating intervals leave 
 
 @dataclass(frozen=True, eq=False)
 class ResourceModel:
-    """The column numbers of each resource, and the sharpness of the maximum. Other columns are overheads."""
+    """The column numbers of each resource, and the sharpness of the maximum. Other columns are overheads.
+
+    ``given`` has the weights [s per unit] that are known, by the numbers of their columns.
+    """
 
     resources: Mapping[str, tuple[int, ...]]
     sharpness: float
+    given: Mapping[int, float] = field(default_factory=dict)
 
     def times(self, matrix: Floats, weights: Floats) -> tuple[Floats, Floats]:
         """Return the times, shape (n_rows,), and their derivatives by ``weights*matrix``, in the matrix's shape."""
@@ -106,7 +110,7 @@ _kept: dict[bytes, ResourceFit] = {}
 
 def fit_resources(model: ResourceModel, matrix: Floats, times: Floats, row_weights: Floats) -> ResourceFit:
     """Fit the weights of the columns of a model, shape (n_rows, n), to measured times [s]. Fits are cached."""
-    form = repr((matrix.shape, [*model.resources.items()], model.sharpness)).encode()
+    form = repr((matrix.shape, [*model.resources.items()], model.sharpness, [*model.given.items()])).encode()
     key = sha256(b"".join([form, *(part.tobytes() for part in (matrix, times, row_weights))])).digest()
     fit = _kept.get(key)
     if fit is None:
@@ -120,10 +124,13 @@ def _fit(model: ResourceModel, matrix: Floats, times: Floats, row_weights: Float
     scale = matrix.max(axis=0, initial=0.0)
     used = scale > 0
     scale = np.where(used, scale, 1.0)
-    problem = _Problem(model, matrix / scale, times, row_weights / row_weights.mean())
+    given = np.full(len(scale), np.nan)
+    for column, weight in model.given.items():
+        given[column] = weight * scale[column]
+    problem = _Problem(model, matrix / scale, times, row_weights / row_weights.mean(), given)
     weights, loss, resting = problem.polished(*problem.searched())
     for share in RESTARTS:
-        start = np.maximum(weights, share * problem.largest)
+        start = np.where(problem.free, np.maximum(weights, share * problem.largest), weights)
         other = problem.polished(start, problem.loss(start))
         if other[1] < loss * (1 - BETTER):
             weights, loss, resting = other
@@ -131,6 +138,7 @@ def _fit(model: ResourceModel, matrix: Floats, times: Floats, row_weights: Float
     residuals = np.log(times / predicted)
     root = np.sqrt(problem.share * _huber(residuals))
     slopes = problem.matrix * slopes / predicted[:, None] * root[:, None]  # of log time
+    used = used & problem.free
     determined = diagnosis(weights, slopes, residuals * root, used, used & (weights <= 0))
     determined.update(standard_errors=determined["standard_errors"] / scale, confounded=())
     return ResourceFit(model=model, weights=weights / scale, converged=resting, **determined)
@@ -142,6 +150,11 @@ class _Problem(FrozenValue):
     matrix: Floats
     times: Floats
     share: Floats
+    given: Floats  # the known weights of columns; NaN for the others
+
+    @cached_property
+    def free(self) -> Flags:
+        return np.isnan(self.given)
 
     @cached_property
     def _columns(self) -> _Columns:
@@ -170,7 +183,7 @@ class _Problem(FrozenValue):
         best, least = np.zeros(self.matrix.shape[1]), np.inf
         for index in range(PASSES):
             divisors = np.sqrt(self.share * huber / (self.times * expected))
-            solution = _solved(self.matrix * slopes * divisors[:, None], self.times * divisors)
+            solution = self._solved(self.matrix * slopes * divisors[:, None], self.times * divisors)
             predicted, new_slopes = self.expected(solution)
             loss = self.loss(solution)
             if loss < least:
@@ -187,7 +200,7 @@ class _Problem(FrozenValue):
             errors = np.log(self.times / predicted)
             root = np.sqrt(self.share * _huber(errors))
             # T is the sum of the weights times its derivatives by them, so the solution is the new weights.
-            step = _solved(self.matrix * slopes * (root / predicted)[:, None], (errors + 1) * root)
+            step = self._solved(self.matrix * slopes * (root / predicted)[:, None], (errors + 1) * root)
             for _ in range(HALVINGS):
                 new = self.loss(step)
                 if new < loss:
@@ -201,11 +214,13 @@ class _Problem(FrozenValue):
                 return weights, loss, True
         return weights, loss, False
 
-
-def _solved(matrix: Floats, target: Floats) -> Floats:
-    lengths = np.linalg.norm(matrix, axis=0)
-    lengths[lengths == 0] = 1.0
-    return np.asarray(nnls(matrix / lengths, target, maxiter=100 * matrix.shape[1])[0] / lengths)
+    def _solved(self, matrix: Floats, target: Floats) -> Floats:
+        weights = np.where(self.free, 0.0, self.given)
+        target, columns = target - matrix @ weights, matrix[:, self.free]
+        lengths = np.linalg.norm(columns, axis=0)
+        lengths[lengths == 0] = 1.0
+        weights[self.free] = nnls(columns / lengths, target, maxiter=100 * len(lengths))[0] / lengths
+        return weights
 
 
 def _huber(errors: Floats) -> Floats:

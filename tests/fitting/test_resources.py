@@ -43,6 +43,25 @@ def test_planted_weights_are_found(sharpness: float) -> None:
     assert (((),) * 6, 6) == (found.marks, found.rank)
 
 
+def test_given_weights_stay_and_the_others_fit_the_rest() -> None:
+    """With a right weight given, the planted ones are found; with a wrong one, it stays, and the rest is the best."""
+    table = rows()
+    times = by_hand(table, PLANTED, 2.0)
+    found = fit_resources(ResourceModel(FORM, 2.0, {4: PLANTED[4]}), table, times, np.ones(len(times)))
+    assert PLANTED == pytest.approx(found.weights, rel=1e-6)
+    wrong = fit_resources(ResourceModel(FORM, 2.0, {4: 2 * PLANTED[4]}), table, times, np.ones(len(times)))
+    assert 2 * PLANTED[4] == pytest.approx(wrong.weights[4], rel=1e-12)
+
+    def loss(others: np.ndarray) -> float:
+        errors = np.abs(np.log(times / by_hand(table, np.insert(np.exp(others), 4, 2 * PLANTED[4]), 2.0)))
+        return float(np.where(errors < 0.2, errors**2 / 2, 0.2 * (errors - 0.1)).sum())
+
+    best = np.log(np.maximum(np.delete(wrong.weights, 4), 1e-15))
+    for k in range(5):
+        for side in (-0.02, 0.02):
+            assert loss(best) <= loss(best + side * (np.arange(5) == k)) + 1e-9
+
+
 def test_the_slopes_are_the_derivatives() -> None:
     table, model, step = rows(30), ResourceModel(FORM, 3.0), 1e-6
     _, slopes = model.times(table, PLANTED)
