@@ -96,7 +96,7 @@ def kernel(
         t_unit = lp.split_iname(t_unit, "row", block_size_y, inner_tag="l.1")
         t_unit = lp.split_iname(t_unit, "column", block_size_x, inner_tag="l.0")
     t_unit = lp.tag_inames(t_unit, "gy:g.1, gx:g.0, ly:l.1, lx:l.0")
-    t_unit = lp.tag_inames(t_unit, dict.fromkeys(("fy", "fx", *"yx", "y_start", "x_start", "y_end", "x_end"), "unr"))
+    t_unit = lp.tag_inames(t_unit, dict.fromkeys((*"yx", "y_start", "x_start", "y_end", "x_end"), "unr"))
     return lp.prioritize_loops(t_unit, "fy, fx, y, x")
 
 

@@ -36,9 +36,9 @@ from perfmodel.counts.nests.loops import (
     written_out,
 )
 from perfmodel.counts.nests.nest import Nest, counted
-from perfmodel.counts.program.program import Access, Domain, Launch, Statement
+from perfmodel.counts.program.program import DECISIONS, Access, Domain, Launch, Statement
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.rows import OperationCount
+from perfmodel.counts.rows import OperationCount, total
 from perfmodel.values import FrozenValue, cached_method
 
 FAR = 2**40  # bytes: more than between any two addresses of an array
@@ -88,6 +88,8 @@ class PrivateAccess:
     count: Count  # executions by sub-groups, once for all iterations of innermost loops that do not move the address
     reloads: Count  # as ``count``, if registers do not hold data around code that moves the address
     indexed: bool  # whether a loop that is not unrolled indexes it: then the array cannot be in registers
+    #: whether short loops around barriers index it: the compiler unrolls them if the registers hold the array
+    around_barriers: bool = False
     tested: bool = False  # whether an index depends on an iname of a test around the access
 
 
@@ -117,6 +119,16 @@ class IssuedNest(FrozenValue):
         """The operations that remain after compilation, with their executions by sub-groups."""
         kept = [loop for loop in self.nest.loops.inner if loop in self.loops]
         return counted(self.nest.remaining(kept), self.nest.kernel.cardinalities, "subgroup")
+
+    @cached_property
+    def decisions(self) -> Count:
+        """The comparisons and selects, by sub-groups. Each is an instruction."""
+        made = (
+            operation.amount * self._count(statement.domain)
+            for statement in self.nest.statements for operation in statement.operations
+            if operation.kind in DECISIONS
+        )  # fmt: skip
+        return total(made, "subgroup")
 
     @cached_property
     def accesses(self) -> tuple[IssuedAccess, ...]:
@@ -260,14 +272,22 @@ class IssuedNest(FrozenValue):
                 distance *= values if move.tested else 1
         return offsets
 
+    @cached_property
+    def _short(self) -> set[str]:
+        """The loops around barriers with at most :data:`GUARDED` trips."""
+        names = self.nest.loops.names
+        trips = {name: trips_of(name, self.nest.within(names[:k])) for k, name in enumerate(self.nest.loops.outer, 1)}
+        return {name for name, each in trips.items() if 0 < each.most <= GUARDED}
+
     def _private(self, domain: Domain, access: Access) -> PrivateAccess:
         address, loops = address_of(access, domain), self.nest.loops.names
         count, reloads = (
             self._count(without(domain, _unmoving(loops, domain, address, spilled))) for spilled in (False, True)
         )
-        indexed = address is None or any(loop in address.steps for loop in self.loops)
+        kept = {loop for loop in self.loops if address is not None and loop in address.steps}
+        indexed, around_barriers = address is None or not kept <= self._short, bool(kept)
         tested = address is not None and any(_is_tested(domain, name) for name in address.steps)
-        return PrivateAccess(access.array, access.bits, count, reloads, indexed, tested)
+        return PrivateAccess(access.array, access.bits, count, reloads, indexed, around_barriers, tested)
 
 
 def _is_tested(domain: Domain, name: str) -> bool:
@@ -300,7 +320,7 @@ def unrolled_loops(nest: Nest) -> dict[str, LoopTrips]:
     loops, statements = nest.loops.names, nest.statements
     copies = [math.prod(copies_of(statement.domain, loops).values()) for statement in statements]
     code = sum(
-        number * max(1, sum(operation.amount for operation in statement.operations) + len(statement.accesses))
+        number * max(1, sum(operation.amount for operation in statement.operations) + _shared(statement))
         for number, statement in zip(copies, statements, strict=True)
     )
     for k in range(len(loops), len(nest.loops.outer), -1):
@@ -312,6 +332,10 @@ def unrolled_loops(nest: Nest) -> dict[str, LoopTrips]:
             break
         unrolled[loops[k - 1]] = trips
     return unrolled
+
+
+def _shared(statement: Statement) -> int:
+    return sum(access.space != "private" for access in statement.accesses)
 
 
 def _stays(trips: LoopTrips, innermost: bool, statements: Sequence[Statement]) -> bool:
