@@ -209,6 +209,13 @@ class KernelCounts(FrozenValue):
         return tuple(map(IssuedNest, self.nests))
 
     @cached_property
+    def decisions(self) -> Count:
+        """The comparisons and selects by sub-groups, in all nests. Each is an instruction."""
+        count, statements = self._cardinalities.count, self.program.decisions
+        made = (each.amount * count(s.domain, "subgroup") for s in statements for each in s.operations)
+        return total(made, "subgroup")
+
+    @cached_property
     def _cardinalities(self) -> Cardinalities:
         return Cardinalities(self.program, self.subgroup_size, self.budget)
 

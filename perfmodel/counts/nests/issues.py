@@ -36,9 +36,9 @@ from perfmodel.counts.nests.loops import (
     written_out,
 )
 from perfmodel.counts.nests.nest import Nest, counted
-from perfmodel.counts.program.program import DECISIONS, Access, Domain, Launch, Statement
+from perfmodel.counts.program.program import Access, Domain, Launch, Statement
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.rows import OperationCount, total
+from perfmodel.counts.rows import OperationCount
 from perfmodel.values import FrozenValue, cached_method
 
 FAR = 2**40  # bytes: more than between any two addresses of an array
@@ -119,16 +119,6 @@ class IssuedNest(FrozenValue):
         """The operations that remain after compilation, with their executions by sub-groups."""
         kept = [loop for loop in self.nest.loops.inner if loop in self.loops]
         return counted(self.nest.remaining(kept), self.nest.kernel.cardinalities, "subgroup")
-
-    @cached_property
-    def decisions(self) -> Count:
-        """The comparisons and selects, by sub-groups. Each is an instruction."""
-        made = (
-            operation.amount * self._count(statement.domain)
-            for statement in self.nest.statements for operation in statement.operations
-            if operation.kind in DECISIONS
-        )  # fmt: skip
-        return total(made, "subgroup")
 
     @cached_property
     def accesses(self) -> tuple[IssuedAccess, ...]:
