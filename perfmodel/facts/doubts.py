@@ -58,6 +58,21 @@ class ContradictingFacts:
         return f"{self.what} is in doubt ({', '.join(self.statements)}): {self.assumption}; {advice}"
 
 
+@dataclass(frozen=True)
+class AssumedFact:
+    """A caution: a fact of a device is unknown, and a model assumes a value."""
+
+    key: str  #: the fact
+    assumed: float  #: the assumed value, in the unit of the fact
+    other: float  #: another plausible value
+
+    def __str__(self) -> str:
+        return (
+            f"{self.key} of the device is unknown ({KEYS[self.key].meaning}): {self.assumed:g} is assumed; intervals "
+            f"also cover {self.other:g}; write {self.key} into facts.yaml"
+        )
+
+
 def with_probed_facts(facts: DeviceFacts, runs: Iterable[ProbeRun]) -> DeviceFacts:
     """Return a device with the facts of its probes added. Known facts under the same keys are kept.
 

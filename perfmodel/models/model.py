@@ -19,7 +19,8 @@ from perfmodel.expressions.expression import Expression, Expressions, parse, wei
 from perfmodel.expressions.launches import LaunchSum, each_launch, in_launch, quantity_of
 from perfmodel.expressions.parsing import expression_error
 from perfmodel.expressions.trees import children
-from perfmodel.facts import DeviceFacts, FactValue
+from perfmodel.facts import DeviceFacts, Fact, FactValue
+from perfmodel.facts.doubts import AssumedFact
 from perfmodel.features import HOST_LAUNCH, PLAIN, Classes, Values, matches, rate, unit
 from perfmodel.quantities.case import Case, computed, missing_fact
 from perfmodel.values import FrozenValue
@@ -28,6 +29,11 @@ EXPRESSION = "expr:"  # prefix of a family's definition that is an expression
 TOTAL = "total"  # the sum over a family's features; the run time of a family without an expression
 
 Quantities: TypeAlias = Callable[[Case], Mapping[str, Any]]
+AssumedFacts: TypeAlias = Callable[[DeviceFacts], Iterable[tuple[AssumedFact, Fact]]]
+
+
+def _nothing_assumed(_: DeviceFacts) -> Iterable[tuple[AssumedFact, Fact]]:
+    return ()
 
 
 def _nothing(_: Case) -> Mapping[str, Any]:
@@ -108,6 +114,8 @@ class Family(FrozenValue):
         What the classes of accesses depend on.
     of_one_launch
         Whether the expression is for one launch. Such an expression has no features, and times of launches add up.
+    assumed_facts
+        A function from a device's facts to cautions on unknown facts, each with another plausible value of the fact.
     """
 
     name: str
@@ -128,6 +136,7 @@ class Family(FrozenValue):
     sha256: str = ""
     classes: Classes = PLAIN
     of_one_launch: bool = False
+    assumed_facts: AssumedFacts = _nothing_assumed
 
     def __repr__(self) -> str:
         return one_line(f"<Family {self.name}: {self.citation}>")

@@ -20,25 +20,30 @@ from functools import reduce
 
 from perfmodel.models.model import Family, Weight
 from perfmodel.quantities.hints import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_LOCAL_MEMORY, LESS_OVERHEAD, SHORTER_CHAINS
-from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, multithreaded_resources
+from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, assumed_special_units, multithreaded_resources
 
 # values that a fit tries; sharper ones predict the TITAN V's einsums no better, and order variants worse
-SHARPNESS = (2.0, 1.25, 1.5, 3.0)
+SHARPNESS = (2.0, 1.25, 1.5)
 
 OVERHEADS = ("started", "dealt_groups")
 RESOURCES = {
     "issue": ("arithmetic", "turns"),
-    "near": ("wavefronts", "sectors", "near_sectors", "stored_sectors"),
+    # private data in memory pass the same units as other accesses, and these do not hide them
+    "near": ("wavefronts", "sectors", "near_sectors", "stored_sectors", "chain_private", "chain_far"),
     "memory": ("memory_bytes", "stored_bytes"),
-    "chain": tuple(name for name in MULTITHREADED_UNITS if name.startswith("chain_")),
+    "chain": ("chain_loads", "chain_local", "chain_barriers", "chain_tests", "chain_operations"),
 }
+LATENCIES = {
+    "chain_loads": "l2_latency_s", "chain_local": "local_latency_s", "chain_operations": "arithmetic_latency_s",
+}  # fmt: skip
+"""The facts that give weights. Recorded times of full compute units determine no latency."""
 #: Of each quantity: what one unit of it is, what a rate of it counts, and of which rate its weight is a multiple.
 LABELS = {
     "started": ("a launch", "", "launch"),
     "dealt_groups": ("a work-group", "", "cycle"),
     "arithmetic": ("a cycle of arithmetic at the peak", "", "cycle"),
     "turns": ("a turn of a loop", "turn", "issue"),
-    "wavefronts": ("a wavefront of local memory", "wavefront", "cycle"),
+    "wavefronts": ("a wavefront of loads and of local memory", "wavefront", "cycle"),
     "sectors": ("a sector that a load touches", "sector", "cycle"),
     "near_sectors": ("a sector fetched into the first-level cache", "sector", "l2"),
     "stored_sectors": ("a sector that a store touches", "sector", "l2"),
@@ -49,7 +54,6 @@ LABELS = {
     "chain_private": ("waiting for private data in memory", "", "cycle"),
     "chain_far": ("waiting for one access beyond the first-level cache", "", "l2_latency"),
     "chain_barriers": ("waiting at a barrier", "", "cycle"),
-    "chain_turns": ("waiting for the test of a loop", "", "cycle"),
     "chain_tests": ("waiting for a test in a loop that is written out", "", "cycle"),
     "chain_operations": ("waiting for an operation's result", "", "cycle"),
 }
@@ -70,8 +74,8 @@ FAMILY = Family(
     units=MULTITHREADED_UNITS,
     weights=(
         *(
-            Weight(f"w_{name}", f"s/{unit}", start=None, label=LABELS[name][0], counted=LABELS[name][1],
-                   scale=LABELS[name][2])
+            Weight(f"w_{name}", f"s/{unit}", start=None, fact=LATENCIES.get(name, ""), label=LABELS[name][0],
+                   counted=LABELS[name][1], scale=LABELS[name][2])
             for name, unit in MULTITHREADED_UNITS.items()
         ),
         Weight("w_sharpness", "", start=2.0, lower=1.0, upper=64.0, fact="resource_sharpness",
@@ -82,12 +86,13 @@ FAMILY = Family(
     additive=False,
     resources=RESOURCES,
     choices={"resource_sharpness": SHARPNESS},
+    assumed_facts=assumed_special_units,
     labels={
         "overhead": "launches and work-groups",
         "issue": "issuing instructions",
-        "near": "accesses to local memory, and sectors of global memory touched and fetched",
+        "near": "accesses to local memory, sectors of global memory touched and fetched, private data in memory",
         "memory": "bytes from and to memory",
-        "chain": "the chain of a sub-group: turns, loads and barriers that wait for each other",
+        "chain": "the chain of a sub-group: instructions, loads and barriers that wait for each other",
     },
     advice={
         "overhead": LESS_OVERHEAD, "issue": FEWER_INSTRUCTIONS, "near": LESS_LOCAL_MEMORY, "memory": FEWER_BYTES,

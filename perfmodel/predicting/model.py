@@ -20,7 +20,7 @@ from perfmodel.documents import one_line, require
 from perfmodel.errors import PredictionError, UnmeasuredFeatureError, listed
 from perfmodel.expressions.launches import quantity_of
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
-from perfmodel.facts.doubts import ContradictingFacts, doubted_facts
+from perfmodel.facts.doubts import AssumedFact, ContradictingFacts, doubted_facts
 from perfmodel.features import matches
 from perfmodel.fitting.cautions import MISSING, Caution, FromRelative
 from perfmodel.fitting.conformal import Quantiles, check_level, scaled
@@ -378,10 +378,12 @@ class FittedModel(FrozenValue):
         return interval, tuple(cautions)
 
     @cached_property
-    def _doubted(self) -> tuple[tuple[ContradictingFacts, FittedModel], ...]:
+    def _doubted(self) -> tuple[tuple[ContradictingFacts | AssumedFact, FittedModel], ...]:
         if self.facts is None or self.family.plain_sum:
             return ()
-        return tuple((each, self.with_facts({each.key: other})) for each, other in doubted_facts(self.facts))
+        doubts: list[tuple[ContradictingFacts | AssumedFact, Fact]] = [*doubted_facts(self.facts)]
+        doubts += self.family.assumed_facts(self.facts)
+        return tuple((each, self.with_facts({each.key: other})) for each, other in doubts)
 
     def _with_relatives(self, values: Mapping[str, Any], missing: tuple[str, ...]) -> FittedModel:
         """Return the model with costs from relatives for quantities whose weight is missing or a doubtful zero."""

@@ -156,6 +156,9 @@ def _notes(
             keys = ", ".join(dict.fromkeys(key for device in (known, facts) for key in RATES[scale].lacking(device)))
             alike = "as long" if other == "same" else "as many cycles"
             yield f"{keys} is unknown for at least one device: {RATES[scale].label} is assumed to take {alike} on both"
+    for weight in model.family.weights:
+        if weight.scale == "cycle" and weight.fact and weight.fact not in facts:
+            yield f"{weight.fact} is unknown: {weight.label} is assumed to take as many cycles as on '{known.name}'"
     if errors is None:
         yield f"no interval: weights of {model.family.name} were never transferred to a device whose times are known"
     else:

@@ -24,6 +24,8 @@ import numpy as np
 from perfmodel.counts.counters.banks import WORD_BYTES
 from perfmodel.counts.nests.digits import name_and_place_value
 from perfmodel.counts.nests.issues import IssuedNest
+from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.facts.doubts import AssumedFact
 from perfmodel.quantities.accesses import AccessMotion, SizedAccess, lines_fetched
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import SIMPLE
@@ -32,24 +34,34 @@ from perfmodel.quantities.occupancy import groups_held
 FUNCTIONS: Mapping[str, float] = {
     "div": 6, "sqrt": 6, "rsqrt": 8, "exp": 16, "log": 16, "tanh": 40, "pow": 40, "intpow": 8, "sin": 50, "cos": 50,
 }  # fmt: skip
-"""The multiply-adds of the same type that take as long as one operation, about as on a simulated GTX 480."""
+"""The multiply-adds of the same type that take as long as one operation, about as on a simulated GTX 480.
+
+In float32, rsqrt is one instruction of the units for special functions, and no multiply-add.
+"""
 OTHER_FUNCTION = 16  # multiply-adds of any other function
+SPECIAL: Mapping[str, float] = {
+    "div": 1, "sqrt": 1, "rsqrt": 1, "exp": 1, "log": 1, "tanh": 2, "pow": 2, "sin": 1, "cos": 1,
+}  # fmt: skip
+"""The instructions of a floating-point function that the units for special functions execute, besides multiply-adds."""
+SPECIAL_SHARES = (1 / 4, 1 / 8)
+"""Units for special functions per lane, if no fact gives them: the assumed share, and another share of some GPUs.
+
+NVIDIA's cards with 64 lanes in a unit and AMD's cards have a quarter, and NVIDIA's cards with 128 lanes an eighth.
+"""
 INTEGER_DIVIDE: Mapping[str, float] = {"32": 20, "64": 80}
 """Multiply-adds of a division or remainder of integers, by bits. NVIDIA's CUDA C++ Programming Guide names up to 20
 instructions for 32 bits; a product of 64 bits takes four of 32 bits.
 """
-SHORTER = 0.5  # ratio of the latency of other operations to float64: 4 and 8 cycles on Volta
+TURN = 6  # dependent instructions of an iteration of a rolled loop: to count, to test and to branch
 TEST_CYCLES = 4  # cycles to issue the test before an access that waits: a branch, not a predicate
 SECTOR_BYTES = 32  # of a transaction with global memory, if no fact gives them
-REGISTERS = 40  # registers of a work-item without its private arrays: addresses, counters, intermediate values
-WAITING_REGISTERS = 24  # the same on devices where loads wait, which have few intermediate values
+REGISTERS = 24  # registers of a work-item without its private arrays: addresses, counters, intermediate values
 MOST_REGISTERS = 255  # of a work-item, on NVIDIA's cards since Kepler; AMD's cards have nearly the same limit
 LEAST_CACHE = 16384  # least bytes of a first-level cache that remain if local memory is a part of it
 
 CHAIN: Mapping[str, str] = {
     "chain_loads": "access", "chain_local": "access", "chain_private": "access", "chain_far": "access",
-    "chain_barriers": "barrier", "chain_turns": "operation", "chain_tests": "operation",
-    "chain_operations": "operation",
+    "chain_barriers": "barrier", "chain_tests": "operation", "chain_operations": "operation",
 }  # fmt: skip
 ISSUED = ("arithmetic", "turns", "wavefronts", "sectors", "stored_sectors")
 MULTITHREADED_UNITS: Mapping[str, str] = {
@@ -64,19 +76,22 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
     """Return the work of the busiest unit, over all launches.
 
     - ``arithmetic``: cycles in which the unit issues the operations of sub-groups at its peak. An addition and a
-      multiplication of one nest and type are one operation. A function counts as :data:`FUNCTIONS` operations. The type
-      float64 has its own rate. If loads wait, the test before an access takes :data:`TEST_CYCLES`. ``turns``:
+      multiplication of one nest and type are one operation, and a comparison or select is one. A function counts as
+      :data:`FUNCTIONS` operations, and its :data:`SPECIAL` instructions run at the same time in units of their own. The
+      type float64 has its own rate. If loads wait, the test before an access takes :data:`TEST_CYCLES`. ``turns``:
       iterations of rolled loops.
     - ``sectors``: touched by loads from global memory, and from constant memory if lanes load different cells.
       ``near_sectors``: fetched by the first-level cache, and sectors of private arrays that tests keep in memory
       (``guarded_loads_wait``). ``stored_sectors``: touched by stores.
     - ``wavefronts``: accesses to local memory times their bank conflicts. The least number is the cycles in which the
       unit issues the accesses (``load_store_lanes``). If a cycle serves half of the banks, a pass takes two cycles.
+      A load from global memory moves each word to the registers in the same cycles, although its lanes share sectors.
     - ``memory_bytes``, ``stored_bytes``: the unit's share of the last cache's loads and stores.
     - ``chain_*``: the waits of one sub-group in sequence, times the rounds. If the compiler does not move loads over
       tests (``guarded_loads_wait``), a sub-group waits for a load behind a test as long as for far private data. If a
       load is issued only where its value is needed (``loads_wait``), ``chain_loads`` has each load that enters a
-      sector.
+      sector. ``chain_operations``: the instructions of a sub-group, each of which can wait for the one before, and
+      :data:`TURN` for each iteration of a rolled loop.
     """
     if not case.shape:
         return _Unit(case).resources()
@@ -85,6 +100,15 @@ def multithreaded_resources(case: Case) -> dict[str, Any]:
 
 
 Motions = tuple[list[SizedAccess], list[AccessMotion]]
+
+
+def assumed_special_units(facts: DeviceFacts) -> Iterator[tuple[AssumedFact, Fact]]:
+    """Yield a caution if the number of units for special functions is unknown, and another plausible number."""
+    key = "special_units_per_unit"
+    if not facts.known(key, 0):
+        lanes = float(facts.known("lanes_per_unit", 0)) or float(facts.known("subgroup_size", 32))
+        assumed, other = (share * lanes for share in SPECIAL_SHARES)
+        yield AssumedFact(key, assumed, other), Fact(other, "", "assumed, by its lanes")
 
 
 class _Unit:
@@ -99,14 +123,15 @@ class _Unit:
         self.sector = int(case.known("global_transaction_bytes", SECTOR_BYTES))
         self.loads_wait = bool(case.known("loads_wait", 0))
         self.guarded_loads_wait = bool(case.known("guarded_loads_wait", 0))
-        self.least_registers = WAITING_REGISTERS if self.loads_wait else REGISTERS
         self.accesses = [
             (issue, SizedAccess.of(access, case.value, case.parameters))
             for issue in case.counts.issues for access in issue.accesses
         ]  # fmt: skip
         self.private = [access for issue in case.counts.issues for access in issue.private]
         #: private arrays in memory: indexed by a remaining loop, or with tests over which the compiler moves nothing
-        self.indexed = {access.array for access in self.private if access.indexed}
+        self.words = self.counts.launch.private_bytes / WORD_BYTES
+        large = REGISTERS + self.words > self.most_registers
+        self.indexed = {p.array for p in self.private if p.indexed or (p.around_barriers and large)}
         self.tested = {access.array for access in self.private if self.guarded_loads_wait and access.tested}
 
     def resources(self) -> dict[str, Any]:
@@ -127,7 +152,7 @@ class _Unit:
     @cached_property
     def needed_registers(self) -> float:
         """Registers that a work-item would use, for private arrays that are not in memory and for kept values."""
-        words = 0.0 if self.indexed | self.tested else self.counts.launch.private_bytes / WORD_BYTES
+        words = 0.0 if self.indexed | self.tested else self.words
         kept: dict[tuple[int, str], float] = defaultdict(float)
         for issue, access in self.accesses:
             key = id(issue), access.access.array
@@ -135,7 +160,7 @@ class _Unit:
         in_nests: dict[int, float] = defaultdict(float)
         for (nest, _), number in kept.items():
             in_nests[nest] += 0.0 if self.loads_wait else number
-        return self.least_registers + words + max(in_nests.values(), default=0.0)
+        return REGISTERS + words + max(in_nests.values(), default=0.0)
 
     @cached_property
     def held(self) -> float:
@@ -151,7 +176,7 @@ class _Unit:
             number = sum(float(self.value(access.count)) for access in self.private if access.array in self.indexed)
             of_item = float(self.counts.launch.private_bytes)
         else:
-            data = self.needed_registers - self.least_registers
+            data = self.needed_registers - REGISTERS
             lacking = 0.0 if self.tested else min(max(self.needed_registers - self.most_registers, 0.0), data)
             share = lacking / data if lacking else 0.0
             number = sum(share * float(self.value(access.reloads)) for access in self.private if share)
@@ -166,16 +191,21 @@ class _Unit:
             amounts["arithmetic"] += sum(number * self._cycles(dtype) for dtype, number in self._operations(issue))
             if issue.loops:
                 amounts["turns"] += self.value(issue.turns)
+        amounts["arithmetic"] += self.decisions * self._cycles("float32")
+        special = sum(number for issue in self.counts.issues for number in self._special(issue))
+        amounts["arithmetic"] = max(amounts["arithmetic"], special * self.subgroup / self.special_units)
         for _, access in self.accesses:
             if self.loads_wait and access.access.guarded:
                 amounts["arithmetic"] += access.count * TEST_CYCLES
             if access.access.space == "local":
                 passes = access.passes(self.subgroup, self.known("banks"))
                 amounts["wavefronts"] += access.count * self._local_cycles(passes)
-            elif access.access.space == "constant" and access.lanes is not None and not any(access.lanes):
-                continue  # an operand of the instruction that uses it
+            elif _is_operand(access):
+                continue
             else:
                 name = "sectors" if access.access.direction == "load" else "stored_sectors"
+                if name == "sectors":
+                    amounts["wavefronts"] += access.count * self._local_cycles(max(access.size / WORD_BYTES, 1.0))
                 amounts[name] += access.count * access.sectors(self.subgroup, self.sector)
         return amounts
 
@@ -195,10 +225,30 @@ class _Unit:
             longer = FUNCTIONS.get(kind, OTHER_FUNCTION)
             if kind == "div" and "int" in dtype:
                 longer = INTEGER_DIVIDE["64" if dtype.endswith("64") else "32"]
+            if (dtype, kind) == ("float32", "rsqrt"):
+                longer = 0.0
             yield dtype, (number - fused) * (1 if kind in SIMPLE else longer)
 
+    def _special(self, issue: IssuedNest) -> Iterator[float]:
+        """Yield the instructions for units for special functions."""
+        for row in issue.operations:
+            if "float" in row.dtype and row.kind in SPECIAL:
+                yield float(self.value(row.count)) * SPECIAL[row.kind]
+
+    @cached_property
+    def decisions(self) -> float:
+        return float(self.value(self.counts.decisions))
+
+    @cached_property
+    def lanes(self) -> float:
+        return float(self.known("lanes_per_unit", 0)) or self.subgroup
+
+    @cached_property
+    def special_units(self) -> float:
+        return float(self.known("special_units_per_unit", 0)) or self.lanes * SPECIAL_SHARES[0]
+
     def _cycles(self, dtype: str) -> float:
-        lanes = float(self.known("lanes_per_unit", 0)) or self.subgroup
+        lanes = self.lanes
         if dtype == "float64":
             lanes = lanes / 2
             if self.case.knows("peak_flops_float64", "clock_hz"):
@@ -260,11 +310,11 @@ class _Unit:
             spaces = {access.space for access in issue.accesses if access.direction == "load"}
             waits["chain_loads"] += turns if "global" in spaces else 0.0
             waits["chain_local"] += turns if "local" in spaces else 0.0
-            waits["chain_turns"] += turns if issue.loops else 0.0
             waits["chain_tests"] += 0.0 if self.loads_wait else self.value(issue.tests)
-            waits["chain_operations"] += sum(
-                number * (1.0 if dtype == "float64" else SHORTER) for dtype, number in self._operations(issue)
-            )
+            waits["chain_operations"] += sum(number for _, number in self._operations(issue))
+            waits["chain_operations"] += sum(self._special(issue)) + (TURN * turns if issue.loops else 0.0)
+        waits["chain_operations"] += sum(access.count for _, access in self.accesses if not _is_operand(access))
+        waits["chain_operations"] += self.decisions
         loads = [a for _, a in self.accesses if (a.access.direction, a.access.space) == ("load", "global")]
         if self.loads_wait:
             waits["chain_loads"] += sum(load.count * load.entering(self.sector) for load in loads)
@@ -274,6 +324,11 @@ class _Unit:
             waits["chain_far"] += sum(self.value(load.access.count) for load in loads if load.access.guarded)
         waits["chain_barriers"] = self.value(self.counts.barriers()) / self.items * self.subgroups
         return {name: amount / (self.groups * self.subgroups) for name, amount in waits.items()}
+
+
+def _is_operand(access: SizedAccess) -> bool:
+    """Return whether a load is an operand of the instruction that uses it: a constant that all lanes share."""
+    return access.access.space == "constant" and access.lanes is not None and not any(access.lanes)
 
 
 def _grid(motions: Iterable[AccessMotion]) -> dict[str, float]:

@@ -23,7 +23,7 @@ GROUPS: tuple[tuple[str, ...], ...] = (
     ("second_level_*", "memory_*", "page_walks"),
     ("waiting_items", "region_entries", "varied_entries", "groups"),
     ("chain_loads", "chain_far"),
-    ("chain_local", "chain_private", "chain_barriers", "chain_turns", "chain_tests", "chain_operations"),
+    ("chain_local", "chain_private", "chain_barriers", "chain_tests", "chain_operations"),
     ("sectors", "near_sectors", "stored_sectors", "wavefronts"), ("memory_bytes", "stored_bytes"),
     ("op_float*_add", "op_float*_mul", "op_float*_minmax"),
     ("op_float*_div", "op_float*_special"), ("op_float*_special", "op_float*_pow"), ("op_*",),

@@ -22,6 +22,7 @@ from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.transfer import TransferErrors, transferred
 from tests.facts.test_rates import DEVICE
 from tests.fitting.test_family_fits_weights import KERNELS
+from tests.quantities.test_multithreaded import unit_of_each_cell as of_each_cell
 
 #: Two weights and a pure number: 3 cycles for each work-group of a unit, and 2 times the bytes at the full bandwidth.
 TOY = Family(
@@ -179,3 +180,22 @@ def test_families_name_rates_that_there_are():
     expected = {"multithreaded", "roofline", "overlap", "stevens_kloeckner_2016", "gpuperf", "mwp_cwp", "work_depth"}
     assert set() == expected - {name for name, family in families().items() if family.transferable}
     assert not families()["bottleneck"].transferable
+
+
+def test_unknown_units_for_special_functions_widen_the_interval_and_unknown_latencies_are_named():
+    """The W6600's facts lack both: the interval has the bounds of both numbers of units, 16 and 8 of 64 lanes."""
+    family = families()["multithreaded"]
+    values = {weight.name: 1e-9 for weight in family.weights if weight.unit} | {"w_sharpness": 2.0}
+    values |= {name: 1e-15 for name in values if name.startswith("w_chain_")} | {"w_arithmetic": 1e-6}
+    counts = pm.count(of_each_cell(" + ".join(f"rsqrt(a[i] + {k})" for k in range(16))), subgroup_size=32)
+    target = pm.facts.published("w6600")
+    model = transferred(model_of(family, values, pm.facts.published("titan-v")), target)
+    assert any(note.startswith("arithmetic_latency_s is unknown: waiting for an ope") for note in model.fitted.notes)
+    known = [model.with_facts({"special_units_per_unit": Fact(n, "", "by hand")}) for n in (16, 8)]
+    assumed, (quarter, eighth) = model.predict(counts, n=28 * 6400), (m.predict(counts, n=28 * 6400) for m in known)
+    assert assumed.seconds == quarter.seconds < eighth.seconds
+    assert (quarter.interval[0], eighth.interval[1]) == pytest.approx(assumed.interval)
+    said = [str(caution) for caution in assumed.cautions if "special_units_per_unit" in str(caution)]
+    assert ["16 is assumed; intervals also cover 8"] == [caution.partition("): ")[2].partition("; write")[0]
+                                                         for caution in said]  # fmt: skip
+    assert not any("special_units_per_unit" in str(caution) for caution in quarter.cautions)
