@@ -2,8 +2,9 @@
 
 quickstart, isolation, probes, packages, choice and real-gpus (minutes) draw pictures and pages; notebooks executes the
 examples again; papers prints tables of two pages, and spt draws others of one of them; transfers (minutes) predicts
-kernels by weights of other cards; relatives writes the weights of all devices into perfmodel/predicting/relatives.json;
-tuning draws what scripts/bench recorded found; gallery predicts the kernels of docs/lab/gallery, next to what
+kernels by weights of other cards; counters (minutes) predicts the kernels with hardware counters; relatives writes the
+weights of all devices into perfmodel/predicting/relatives.json; tuning draws what scripts/bench recorded found; gallery
+predicts the kernels of docs/lab/gallery, next to what
 scripts/bench gallery measured; watch draws the recording in docs/data/watch.
 """
 
@@ -31,6 +32,7 @@ from scripts.lab.gallery import draw_gallery
 from scripts.lab.isolation import draw_isolation
 from scripts.lab.packages import draw_packages
 from scripts.lab.pages import draw_choice, draw_probes, draw_spt, write_relatives
+from scripts.lab.real_gpus.counters import draw_counters
 from scripts.lab.real_gpus.page import real_gpus
 from scripts.lab.studies import karsin_tables, printed_times
 from scripts.lab.transfers import draw_transfers
@@ -38,8 +40,8 @@ from scripts.lab.transfers import draw_transfers
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = "nvidia-titan-v"
 UNASKED = ("quickstart", "isolation", "probes", "packages")
-PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "spt", "transfers", "relatives", "tuning", "gallery",
-         "watch")  # fmt: skip
+PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "spt", "transfers", "counters", "relatives", "tuning",
+         "gallery", "watch")  # fmt: skip
 
 
 def quickstart(data: Path, picture: Path) -> None:
@@ -96,6 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "transfers": lambda: draw_transfers(
             options.devices, lab / "transfer.md", options.out / "data" / "transfers.csv.gz"
         ),
+        "counters": lambda: draw_counters(options.devices, options.out),
         "relatives": lambda: write_relatives(options.devices),
         "tuning": lambda: draw_tuning(options.out / "data" / "tuner-recorded", lab / "tuning-recorded.md"),
         "watch": lambda: draw_watched(options.out / "data" / "watch", options.out / "watch.png"),
