@@ -62,6 +62,7 @@ class DeviceUnits(FrozenValue):
     kept_in_registers: float  # most values that a loop carries in vector registers
     memory_units: float  # most units that together move more lines of memory than one
     pages: Cache | None  # in a unit's TLB; None if the device is not a CPU
+    reorders_sums: bool = False  # whether the compiler makes vectors of partial sums in a loop of one work-item
     masks_gathers: bool = True  # whether an instruction gathers by a mask; AVX-512 has such instructions, AVX2 does not
     masks_stores: bool = True  # whether a masked store is one fast instruction, not one for each element
 
@@ -104,12 +105,14 @@ def _device(facts: DeviceFacts | None, subgroup_size: int) -> DeviceUnits:
     registers = int(vector_registers(facts).value)  # type: ignore[arg-type]  # checked where it was read
     name = "" if facts is None else facts.name
     lacks_masks = is_cpu and registers < 32  # AVX2 and SSE have neither registers for masks nor 32 for vectors
+    order = "serial" if known("lane_order") == "serial" else "lockstep"
     return DeviceUnits(
-        "serial" if known("lane_order") == "serial" else "lockstep", known("odd_pitch_access") == "vector",
-        int(known("vector_lanes", subgroup_size)), int(known("compute_units")),
+        order, known("odd_pitch_access") == "vector", int(known("vector_lanes", subgroup_size)),
+        int(known("compute_units")),
         facts is not None and facts.platform == POCL and is_cpu, line, (first, second, third),
         max(registers - OPERANDS, 0) if is_cpu else inf, MEMORY_UNITS if is_cpu else 1.0, pages,
-        masks_gathers=not lacks_masks, masks_stores=not (lacks_masks and "AMD" in name),
+        reorders_sums=is_cpu and order == "lockstep", masks_gathers=not lacks_masks,
+        masks_stores=not (lacks_masks and "AMD" in name),
     )  # fmt: skip
 
 

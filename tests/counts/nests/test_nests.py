@@ -123,6 +123,17 @@ def test_a_triangle_fills_half_of_its_box() -> None:
     assert (55, 100, 10) == (nest.iterations(n=10), nest.box(n=10), nest.entries(n=10))
 
 
+def test_an_iname_with_one_value_for_each_work_item_does_not_widen_the_box() -> None:
+    unit = lp.make_kernel(
+        ["{ [i, j]: 0 <= i, j < n }", "{ [k]: k = i + 5 and k < n }"], "b[k, j] = 2*a[i, j]",
+        [lp.GlobalArg("a, b", np.float32, shape="n, n"), ...], assumptions="n >= 6", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(lp.split_iname(unit, "i", 8, outer_tag="g.0", inner_tag="l.0"), "j", 8, outer_tag="g.1")
+    (nest,) = count(unit, cache=False).nests
+    # j: 8 iterations of each of n - 5 rows in 8*ceil(n/8) work-items, for n/8 groups along j
+    assert (27 * 32, 32 * 32) == (nest.iterations(n=32), nest.box(n=32))
+
+
 @pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
 def test_nests_of_every_kernel_add_up_to_its_tables(kernel: CorpusKernel) -> None:
     for sizes in kernel.cases[:1]:

@@ -314,6 +314,23 @@ def test_a_loop_that_carries_nothing_runs_in_vectors_along_itself() -> None:
     assert n * m / LANES == values["iterations"]
 
 
+@pytest.mark.parametrize(("code", "lanes"), [("sum(j, a[i, j])", LANES), ("max(j, a[i, j])", 1)])
+def test_a_lone_work_item_of_a_cpu_in_lockstep_adds_up_partial_sums(code: str, lanes: int) -> None:
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j < k }", f"out[i] = {code}",
+        [lp.GlobalArg("a", np.float32, shape="n, k"), lp.GlobalArg("out", np.float32, shape="n"), ...],
+        assumptions="n, k >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    counts, n, k = count(unit, cache=False), 64, 1024
+    cpu = quantities(counts, "lockstep", {"device_type": "cpu"}, n=n, k=k)
+    stores = n / LANES  # the loop over i stores vectors
+    assert (n * k / lanes + stores, n * k / lanes) == (cpu["iterations"], cpu["loads"])
+    # four vectors of sums are added up at a time; a maximum waits for the one before
+    assert n * k / (4 * LANES) == cpu["chain_add"] if lanes > 1 else n * k == cpu["chain_minmax"]
+    for order, kind in (("serial", "cpu"), ("lockstep", "gpu")):  # they keep the order of a sum
+        assert n * k <= quantities(counts, order, {"device_type": kind}, n=n, k=k)["iterations"] <= n * k + n
+
+
 def tile_sums(last: str) -> KernelCounts:
     """Count groups of 64 whose items add up the first `last` cells of a tile, k times."""
     unit = lp.make_kernel(
