@@ -30,6 +30,8 @@ OVERHEADS = ("overhead", "overhead_time", "launches", "work_groups", HOST_LAUNCH
 """Terms of a prediction for launches and work-groups; they do not depend on the work of a work-item."""
 MUCH = 0.25
 """Share of a time from which on an advice mentions its cause."""
+SLICE_S = 3e-3
+"""Time slice of the scheduler of Linux, after which another thread gets the core [s]."""
 SHORT_S = 1e-4
 """Median time of a kernel below which the place of the threads of a CPU matters [s]."""
 
@@ -218,20 +220,22 @@ class _Explaining:
         except PerfModelError as error:
             return Explained(row, problem=str(error))
         point = points_of(self.roofs, {row.name: counts}, sizes, {row.name: row.median_s}).get(row.name)
-        slower = slowed(self.roofs, int(groups), row.beside)
+        slower = slowed(self.roofs, int(groups), row.beside, float(predicted.seconds))
         return Explained(row, predicted, point, bound_of(self.model, predicted), int(items), slower)
 
 
-def slowed(facts: DeviceFacts, groups: int, beside: float) -> float:
-    r"""Return how many times longer a launch takes while the host computes: :math:`1/(1 - b/U)`.
+def slowed(facts: DeviceFacts, groups: int, beside: float, seconds: float) -> float:
+    r"""Return how many times longer a launch of some seconds takes while the host computes for the share b of it.
 
-    A CPU has U cores, and the host's thread uses one of them for the share b of the launch. A launch with fewer than U
-    groups has a free core for the host, and so has every other device.
+    A CPU has U cores, and the host's thread uses one of them. A launch that is shorter than a time slice of the system
+    has the other cores, :math:`1/(1 - b/U)`. In a longer launch all threads have equal parts, :math:`1 + b/U`. A launch
+    with fewer than U groups leaves a core to the host, and so does every other device.
     """
     units = float(facts.known("compute_units", 1))
     if facts.known("device_type") != "cpu" or groups < units or units < 2:
         return 1.0
-    return 1 / (1 - min(beside, 1.0) / units)
+    taken = min(beside, 1.0) / units
+    return 1 / (1 - taken) if seconds < SLICE_S else 1 + taken
 
 
 def _sizes(counts: KernelCounts, row: Row) -> dict[str, int]:

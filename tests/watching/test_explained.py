@@ -153,11 +153,12 @@ def test_advice_names_the_threads_that_are_not_pinned(explanation: Explanation) 
 def test_the_host_slows_launches_that_use_all_cores() -> None:
     cpu = DeviceFacts.from_json(json.loads(MODEL.read_text())["facts"])
     assert cpu.known("compute_units") == 2
-    assert slowed(cpu, groups=64, beside=0.0) == 1.0
-    assert slowed(cpu, groups=64, beside=0.5) == pytest.approx(4 / 3)
-    assert slowed(cpu, groups=64, beside=1.0) == 2.0
-    assert slowed(cpu, groups=1, beside=1.0) == 1.0  # the host has a core of its own
-    assert slowed(published("titan-v"), groups=64, beside=1.0) == 1.0
+    assert slowed(cpu, groups=64, beside=0.0, seconds=1e-4) == 1.0
+    assert slowed(cpu, groups=64, beside=0.5, seconds=1e-4) == pytest.approx(4 / 3)
+    assert slowed(cpu, groups=64, beside=1.0, seconds=1e-4) == 2.0
+    assert slowed(cpu, groups=64, beside=1.0, seconds=1e-2) == 1.5  # three threads on two cores
+    assert slowed(cpu, groups=1, beside=1.0, seconds=1e-4) == 1.0  # the host has a core of its own
+    assert slowed(published("titan-v"), groups=64, beside=1.0, seconds=1e-4) == 1.0
 
 
 def test_the_share_beside_the_host_is_that_of_each_nanosecond() -> None:
