@@ -160,7 +160,7 @@ def test_a_models_section_has_its_weights_with_unit_and_fact(name):
     text += "".join(SECTIONS[other] for other in re.findall(r"The weights are those of \[`(\w+)`\]", text))
     family = pm.families()[name]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| `w_")]
-    own = [one for one in family.weights if one.name.removeprefix("w_") not in family.units]
+    own = [one for one in family.weights if one.fact or one.name.removeprefix("w_") not in family.units]
     expected = {f"`{one.name}`": (one.unit, f"`{one.fact}`" if one.fact else "") for one in own}
     assert expected == {row[0]: (row[1], row[-1]) for row in rows if len(row) == 4}
 
