@@ -1,4 +1,4 @@
-"""Comparisons and selects cost nothing in any fitted model, and none refuses a kernel because of them."""
+"""Only one fitted model charges for comparisons and selects, and none refuses a kernel because of them."""
 
 from __future__ import annotations
 
@@ -41,11 +41,15 @@ def without_decisions(counts: KernelCounts) -> KernelCounts:
 
 
 @pytest.mark.parametrize("path", FITS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_no_model_charges_for_decisions(path: Path) -> None:
+def test_decisions_are_instructions_of_the_model_of_sub_groups_only(path: Path) -> None:
     counts = clipped_sums()
     assert {"compare", "select"} <= {row.kind for row in counts.operation_table}
     model = load(path)
     without, made = (
         model.predict(each, allow_unmeasured=True, **SIZES) for each in (without_decisions(counts), counts)
     )
-    assert (without.seconds, without.unmeasured) == (made.seconds, made.unmeasured)
+    assert without.unmeasured == made.unmeasured
+    if path.stem == "multithreaded":
+        assert without.seconds < made.seconds
+    else:
+        assert without.seconds == made.seconds
