@@ -56,7 +56,7 @@ def kernel_table(explanation: Explanation, whole: bool = True) -> Table:
     if any(each.predicted for each in shown):
         columns += _PREDICTED
     if any(each.slower > NOTABLE for each in shown):
-        columns.insert(columns.index(_PREDICTED[0]) + 1, Column("beside host", "beside_s", seconds_text))
+        columns.insert(columns.index(_PREDICTED[0]) + 1, Column("with host", "beside_s", seconds_text))
     columns.append(Column("called from", "source"))
     if len(explanation.recording.devices) > 1:
         columns.insert(1, Column("device", "device"))
