@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
+from operator import mul
 from typing import Any
 
 from perfmodel.analyses.descriptions import term_label
@@ -214,14 +215,14 @@ class _Explaining:
     def _explained(self, counts: KernelCounts, row: Row) -> Explained:
         try:
             sizes = _sizes(counts, row)
-            groups = max(launch.work_groups(**sizes) for launch in counts.launch_table)
-            items = max(launch.work_groups(**sizes) * prod(launch.group_shape) for launch in counts.launch_table)
+            groups = [int(launch.work_groups(**sizes)) for launch in counts.launch_table]
+            items = max(map(mul, groups, (prod(launch.group_shape) for launch in counts.launch_table)))
             predicted = by_best_clock(self.model).predict(counts, sizes, level=LEVEL)
         except PerfModelError as error:
             return Explained(row, problem=str(error))
         point = points_of(self.roofs, {row.name: counts}, sizes, {row.name: row.median_s}).get(row.name)
-        slower = slowed(self.roofs, int(groups), row.beside, float(predicted.seconds))
-        return Explained(row, predicted, point, bound_of(self.model, predicted), int(items), slower)
+        slower = slowed(self.roofs, max(groups), row.beside, float(predicted.seconds))
+        return Explained(row, predicted, point, bound_of(self.model, predicted), items, slower)
 
 
 def slowed(facts: DeviceFacts, groups: int, beside: float, seconds: float) -> float:

@@ -23,6 +23,7 @@ from perfmodel.report.html.tables import PageTable, TableCell, table
 from perfmodel.watching.explained import LEVEL, Explained, Explanation
 from perfmodel.watching.recording import Process, Recording, Row
 from perfmodel.watching.tables import elsewhere_lines, notes, sizes_text
+from perfmodel.watching.writing import BUILD, OWN, WAIT
 
 TABS = {
     "watch_run": "The run", "watch_kernels": "Kernels", "watch_timeline": "Timeline", "watch_data": "Data and notes",
@@ -33,7 +34,7 @@ SMALLEST, LARGEST = 8.0, 46.0  # diameters of bubbles [pixel]
 STEPS, MOST_BARS, MOST_TEXTS = 20_000, 6000, 2000
 """Parts of the timeline: intervals with a shorter gap are joined. Most bars of a series, and most with a text."""
 COLOURS = ("blue", "vermilion", "green", "orange")  # of the kernels with the longest total times
-HOST = {-2: ("builds", "yellow"), -3: ("recording", "purple"), -1: ("waits", "muted")}
+HOST = {BUILD: ("builds", "yellow"), OWN: ("recording", "purple"), WAIT: ("waits", "muted")}
 """The kinds of the host's intervals, each with its name and colour."""
 
 

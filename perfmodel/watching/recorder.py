@@ -26,7 +26,7 @@ from pyopencl import _cl  # the compiled module: programs and PyOpenCL itself ca
 
 from perfmodel.watching.replay import FirstCall
 from perfmodel.watching.units import Limits, Sizes, Unit
-from perfmodel.watching.writing import Writer
+from perfmodel.watching.writing import BUILD, OWN, WAIT, Writer
 
 MOST_PENDING = 1024
 """Most events that wait to be read."""
@@ -42,8 +42,6 @@ FIRST_S = 0.05
 """Time from the first command to the first write, after which the times between writes double [s]."""
 REPLAY_NS = 60_000_000_000
 """Time after which no further unit is run alone [ns]."""
-WAIT, BUILD, OWN = -1, -2, -3
-"""Kinds of intervals of the host in the timeline: it waits, it builds kernels, or this recorder works."""
 COMPARED = 1000
 """Commands from which the difference of the clocks of host and device follows."""
 START, END, QUEUED = cl.profiling_info.START, cl.profiling_info.END, cl.profiling_info.QUEUED

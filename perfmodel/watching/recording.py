@@ -21,10 +21,9 @@ from perfmodel.documents import Schema, json_document, read_file, value_of
 from perfmodel.errors import DocumentError, StoreError
 from perfmodel.facts import DeviceFacts
 from perfmodel.values import FrozenValue
-from perfmodel.watching.writing import ABOUT, ROWS, SCHEMA, TIMELINE, UNITS
+from perfmodel.watching.writing import ABOUT, BUILD, OWN, ROWS, SCHEMA, TIMELINE, UNITS, WAIT
 
 NS = 1e-9
-WAITS = -1  # kind of the timeline: the host waits
 _SCHEMA = Schema(SCHEMA, "record the program again")
 
 
@@ -186,11 +185,8 @@ class Process(FrozenValue):
     unprofiled: int  # commands that were timed by the host's clock
     rows: tuple[Row, ...]
     numbers: Mapping[int, int] = field(repr=False)  # place in `rows` by the number of the timeline
-
-    @cached_property
-    def timeline(self) -> NDArray[np.int64]:
-        """Intervals [ns], of shape (intervals, 3): start, end, and a row's number or a kind of the host's work."""
-        return _timeline(self.folder)
+    #: intervals [ns], of shape (intervals, 3): start, end, and a row's number or a kind of the host's work
+    timeline: NDArray[np.int64] = field(repr=False, compare=False)
 
     @cached_property
     def shares(self) -> Shares:
@@ -198,7 +194,7 @@ class Process(FrozenValue):
         start, end, kind = self.timeline.T
         end = np.minimum(end, int(self.lasted_s / NS))
         together, covered = np.zeros(len(kind), bool), [0.0]
-        for part in (kind >= 0, kind == -2, kind == -3, kind == -1):
+        for part in (kind >= 0, kind == BUILD, kind == OWN, kind == WAIT):
             together |= part
             covered.append(NS * _length(start[together], end[together]))
         device, builds, recording, waits = np.diff(covered).tolist()
@@ -289,7 +285,8 @@ class _Part:
         return cls(folder, about, devices, made, _value(tuple[_Row, ...], folder / ROWS))
 
     def process(self, devices: Sequence[DeviceFacts], named: Mapping[str, Unit]) -> Process:
-        beside = _beside(_timeline(self.folder))
+        timeline = _timeline(self.folder)
+        beside = _beside(timeline)
         rows = tuple(
             Row(
                 unit.name if (unit := self._unit_of(row, named)) else row.name, devices.index(self.devices[row.device]),
@@ -304,6 +301,7 @@ class _Part:
         return Process(
             self.folder, about.command, about.host, about.started, about.environment, about.finished,
             NS * about.lasted_ns, about.unprofiled, rows, {row.number: place for place, row in enumerate(self.rows)},
+            timeline,
         )  # fmt: skip
 
     def _unit_of(self, row: _Row, named: Mapping[str, Unit]) -> Unit | None:
@@ -391,7 +389,7 @@ def _timeline(folder: Path) -> NDArray[np.int64]:
 def _beside(timeline: NDArray[np.int64]) -> dict[int, float]:
     """Return, for the number of each row, the share of its time in which the host did not wait."""
     start, end, kind = timeline[np.argsort(timeline[:, 0], kind="stable")].T
-    waits, commands = kind == WAITS, kind >= 0
+    waits, commands = kind == WAIT, kind >= 0
     begins, ends = start[waits], np.maximum.accumulate(end[waits])
     begins = np.maximum(begins, np.concatenate([begins[:1], ends[:-1]]))  # nested waits count once
     lengths = np.maximum(ends - begins, 0)

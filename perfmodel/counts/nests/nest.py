@@ -119,7 +119,7 @@ class Nest(FrozenValue):
         is larger than :attr:`iterations`.
         """
         domain, box = union_of(self.within((*self.loops.names, *self.loops.repeated))), isl.Set("{ [] }")
-        domain = without(domain, {*domain.tied})  # an iname with one value for each work-item is no loop
+        domain = without(domain, {*domain.tied})  # the code has no loop over an iname that a work-item determines
         loops = [k for k, axis in enumerate(domain.axes) if not axis]
         for k in loops:
             box = box.flat_product(isl.Set.from_basic_set(line_of(domain.points, k).simple_hull()))

@@ -17,9 +17,9 @@ Nests run in vectors if the device or the compiler runs neighbouring work-items 
 - ``serial``, kernel with barriers: nests run in vectors unless they have a loop that a test or the trips make different
   for work-items. The loop over the work-items is then inside all loops. Accesses there are gathered element by element.
 
-On a ``serial`` device, iterations of a loop that carries nothing may run in vectors instead. So may those of a CPU in
-``lockstep`` if a group is one work-item. Its compiler also makes vectors of partial sums if the loop carries a sum. The
-cells that a work-item sums independently may run in vectors too. These rules follow from the machine code of random
+On a ``serial`` device, iterations of a loop that carries nothing may run in vectors instead. On a CPU in
+``lockstep`` they may too if a group is one work-item, and a loop that carries a sum becomes vectors of partial sums.
+The cells that a work-item sums independently may run in vectors too. These rules follow from the machine code of random
 kernels (docs/lab/families.md). All amounts are multiplied by the load imbalance.
 """
 
