@@ -36,10 +36,8 @@ MOST_TIMES = 128
 """Most single times of a row; then every second of them is dropped, and later ones are kept half as often."""
 MOST_SPANS = 2**20
 """Most intervals of the timeline."""
-FLUSH_NS = 2_000_000_000
-"""Longest time between two writes of the rows [ns]: a killed program loses no more than this."""
-FIRST_S = 0.05
-"""Time from the first command to the first write, after which the times between writes double [s]."""
+FIRST_NS, FLUSH_NS = 50_000_000, 1_000_000_000
+"""First and longest time between two writes of the rows [ns]; it doubles from write to write."""
 REPLAY_NS = 60_000_000_000
 """Time after which no further unit is run alone [ns]."""
 COMPARED = 1000
@@ -67,18 +65,19 @@ class Times:
     every: int = 1
     launches: dict[tuple[int, str], list[int]] = field(default_factory=dict)  # calls and total of device kernels
     alone: list[int] = field(default_factory=list)  # of runs without the program
+    new: list[int] = field(default_factory=list)  # times of calls that are not yet part of the rest
 
-    def add(self, time: int) -> None:
-        """Add the time of one call."""
+    def add_new(self) -> None:
+        """Add the new times."""
+        new, self.new = self.new, []
         if self.calls == 0:
-            self.first = self.least = time
-        if self.calls % self.every == 0:
-            self.kept.append(time)
-            if len(self.kept) > MOST_TIMES:
-                self.kept, self.every = self.kept[::2], 2 * self.every
-        self.calls += 1
-        self.total += time
-        self.least = min(self.least, time)
+            self.first = self.least = new[0]
+        self.kept.extend(new[-self.calls % self.every :: self.every])
+        while len(self.kept) > MOST_TIMES:
+            self.kept, self.every = self.kept[::2], 2 * self.every
+        self.calls += len(new)
+        self.total += sum(new)
+        self.least = min(self.least, *new)
 
 
 class Call:
@@ -109,6 +108,7 @@ class Recorder:
         self.units: list[Unit] = []
         self.rows: dict[tuple[Any, ...], Times] = {}
         self.pending: list[tuple[Any, ...]] = []
+        self.most = MOST_PENDING  # commands that wait to be read
         self.spans = numbers("q")  # of the timeline: start, end, and the row or kind
         self.names: dict[int, tuple[Any, str]] = {}  # of kernels by their address
         self.queues: dict[int, tuple[Any, int, bool]] = {}  # device and profiling by address
@@ -124,6 +124,7 @@ class Recorder:
         self._infos: dict[int, Any] = {}
         self._closed = False  # no command is recorded any more
         self.ended = self.last = 0  # the last command of a device
+        self.between = FIRST_NS  # two writes
         self.started = self.flushed = perf_counter_ns()
 
     # {{{ functions of PyOpenCL
@@ -159,7 +160,7 @@ class Recorder:
         self._undo.clear()
 
     def _launching(self, launch: Callable[..., Any]) -> Callable[..., Any]:
-        here = self.here
+        here, add = self.here, self._add
 
         def enqueue_nd_range_kernel(queue: Any, kernel: Any, *given: Any, **named: Any) -> Any:
             before = perf_counter_ns()
@@ -169,7 +170,7 @@ class Recorder:
                 if call is not None:
                     index = call.launched
                     call.launched = index + 1
-                self._add((call, index, kernel, queue, event, before), queue, event)
+                add(call, index, kernel, queue, event, before)
             return event
 
         return enqueue_nd_range_kernel
@@ -183,31 +184,31 @@ class Recorder:
             if named.get("is_blocking"):
                 self._span(before, perf_counter_ns(), WAIT)
             if not here.hidden and isinstance(event, cl.Event):
-                self._add((None, 0, name, queue, event, before), queue, event)
+                self._add(None, 0, name, queue, event, before)
             return event
 
         return enqueue
 
-    def _add(self, command: tuple[Any, ...], queue: Any, event: Any) -> None:
+    def _add(self, call: Call | None, index: int, kernel: Any, queue: Any, event: Any, before: int) -> None:
+        _, device, profiled = self.queues.get(queue.int_ptr) or self._meet(queue)
         after = 0
-        if not self._profiled(queue):
+        if not profiled:
             event.wait()
             after = perf_counter_ns()
-        self.pending.append((*command, after))
-        if len(self.pending) >= MOST_PENDING or perf_counter_ns() - self.flushed > FLUSH_NS:
+        self.pending.append((call, index, kernel, device, event, before, after))
+        if len(self.pending) >= self.most or before - self.flushed > self.between:
             self.flush()
 
-    def _profiled(self, queue: Any) -> bool:
-        key = queue.int_ptr
-        if key not in self.queues:
-            flag = cl.command_queue_properties.PROFILING_ENABLE
-            device = queue.device
-            self.devices.setdefault(device.int_ptr, device)
-            number = list(self.devices).index(device.int_ptr)
-            if not self.queues:
-                threading.Thread(target=self._write_often, name="perfmodel watch", daemon=True).start()
-            self.queues[key] = (queue, number, bool(queue.properties & flag))
-        return self.queues[key][2]
+    def _meet(self, queue: Any) -> tuple[Any, int, bool]:
+        """Note the device of a queue, and whether the queue has profiling; with the first one, begin to write."""
+        device = queue.device
+        self.devices.setdefault(device.int_ptr, device)
+        number = list(self.devices).index(device.int_ptr)
+        if not self.queues:
+            threading.Thread(target=self._write_often, name="perfmodel watch", daemon=True).start()
+        profiled = bool(queue.properties & cl.command_queue_properties.PROFILING_ENABLE)
+        self.queues[queue.int_ptr] = met = queue, number, profiled
+        return met
 
     def _timed(self, function: Callable[..., Any], kind: int) -> Callable[..., Any]:
         def timed(*given: Any, **named: Any) -> Any:
@@ -286,7 +287,7 @@ class Recorder:
                 return host(kernels, queue, *given, **named)
             finally:
                 here.call = outer
-                pending.append((call,))  # after all of its launches
+                pending.append((call, 0, None, 0, None, 0, 0))  # after all of its launches
 
         watched.unit = unit  # type: ignore[attr-defined]
         return watched
@@ -315,22 +316,28 @@ class Recorder:
             if alone:
                 before = perf_counter_ns()
                 self._read_events(wait)
-                if wait or before - self.flushed > FLUSH_NS:
-                    self.writer.write(self)
-                    self.flushed = perf_counter_ns()
+                if wait or before - self.flushed > self.between:
+                    self._write(programs=True)
                 self._span(before, perf_counter_ns(), OWN)
 
+    def _write(self, programs: bool) -> None:
+        self.writer.write(self, programs=programs)
+        self.flushed = perf_counter_ns()
+        self.between = min(2 * self.between, FLUSH_NS)
+
     def _write_often(self) -> None:
-        """Write the rows from a thread, so that little is lost if the program is killed while it enqueues nothing."""
-        pause = FIRST_S
-        while not self.ending.wait(pause):
-            pause = min(2 * pause, 1e-9 * FLUSH_NS)
-            with self._alone() as alone:
-                if alone and self.pending:
-                    before = perf_counter_ns()
-                    self._read_events(wait=False)
-                    self.writer.write(self, programs=False)
-                    self._span(before, perf_counter_ns(), OWN)
+        """Write the rows from a thread while the program enqueues nothing, so that little is lost if it is killed.
+
+        While it enqueues commands, its own thread writes: two busy threads would wait for each other.
+        """
+        while not self.ending.wait(0.5e-9 * self.between):
+            before = perf_counter_ns()
+            if self.pending and before - self.flushed > 1.5 * self.between:
+                with self._alone() as alone:
+                    if alone:
+                        self._read_events(wait=False)
+                        self._write(programs=False)
+                        self._span(before, perf_counter_ns(), OWN)
 
     def save(self) -> None:
         """Write everything now, as if the recording ended."""
@@ -359,48 +366,59 @@ class Recorder:
             self.lock.release()
 
     def _read_events(self, wait: bool) -> None:
+        """Add the times of the complete commands to their rows. It takes as few steps for each as it can."""
         complete = cl.command_execution_status.COMPLETE
         commands, done = list(self.pending), 0
+        changed: list[Times] = []
         try:
-            for command in commands:
-                if len(command) > 1:
-                    if not wait and command[4].command_execution_status != complete:
+            for call, index, kernel, device, event, before, after in commands:
+                if event is None:  # the end of a call
+                    row, time = call.row, call.time
+                else:
+                    if wait:
+                        event.wait()
+                    elif event.command_execution_status != complete:
                         break
-                    call, index, kernel, queue, event, before, after = command
-                    self._read(call, index, kernel, queue, event, before, after, wait)
-                elif command[0].row is not None:
-                    command[0].row.add(command[0].time)
+                    row, time = self._read(call, index, kernel, device, event, before, after)
+                if row is not None and (call is None or event is None):
+                    if not row.new:
+                        changed.append(row)
+                    row.new.append(time)
                 done += 1
         finally:  # none is read twice
             del self.pending[:done]
+            self.most = len(self.pending) + MOST_PENDING
             self.unsaved = self.unsaved or done > 0
+            for row in changed:
+                row.add_new()
 
     def _read(
-        self, call: Call | None, index: int, kernel: Any, queue: Any, event: Any, before: int, after: int, wait: bool
-    ) -> None:
-        if wait:
-            event.wait()
-        name = kernel if isinstance(kernel, str) else self._name(kernel)
-        _, device, profiled = self.queues[queue.int_ptr]
-        if profiled:
-            start, end = event.get_profiling_info(START), event.get_profiling_info(END)
-            if self.compared < COMPARED:
-                self._compare_clocks(before - event.get_profiling_info(QUEUED))
-            start, end = start + self.offset, end + self.offset
-        else:
+        self, call: Call | None, index: int, kernel: Any, device: int, event: Any, before: int, after: int
+    ) -> tuple[Times, int]:
+        """Return the row of a complete command and its time; `after` is 0 if its event has the times."""
+        if after:
             self.unprofiled += 1
             start, end = before, after
-        if call is None:
-            row = self._row(None, isinstance(kernel, str), name, device)
-            row.add(end - start)
         else:
-            row = call.row = self._row(call.unit.number, call.sizes, "", device)
-            call.time += end - start
+            if self.compared < COMPARED:
+                self._compare_clocks(before - event.get_profiling_info(QUEUED))
+            start = event.get_profiling_info(START) + self.offset
+            end = event.get_profiling_info(END) + self.offset
+        name, time = kernel if isinstance(kernel, str) else self._name(kernel), end - start
+        if call is None:
+            row = self._row(None, name is kernel, name, device)
+        else:
+            if call.row is None:
+                call.row = self._row(call.unit.number, call.sizes, "", device)
+            row = call.row
+            call.time += time
             launch = row.launches.setdefault((index, name), [0, 0])
             launch[0] += 1
-            launch[1] += end - start
+            launch[1] += time
         self._span(start, end, row.number)
-        self.last = max(self.last, end)
+        if end > self.last:
+            self.last = end
+        return row, time
 
     def _compare_clocks(self, late: int) -> None:
         """Raise the difference of the clocks of host and device to that of a command, which is a little too small."""
@@ -414,10 +432,10 @@ class Recorder:
         return row
 
     def _name(self, kernel: Any) -> str:
-        address = kernel.int_ptr
-        if address not in self.names:
-            self.names[address] = kernel, kernel.function_name
-        return self.names[address][1]
+        known = self.names.get(kernel.int_ptr)
+        if known is None:
+            known = self.names[kernel.int_ptr] = kernel, kernel.function_name
+        return known[1]
 
     # }}}
 
