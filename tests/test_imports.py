@@ -17,7 +17,7 @@ ORDER = (
     ("errors",), ("libraries", "values"), ("io", "caches", "cluster", "documents"), ("progress", "display"),
     ("facts",), ("counts",), ("kernels",), ("processes", "store", "features"), ("quantities", "expressions"),
     ("models",), ("fitting",), ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"),
-    ("tuning", "plot", "watching"), ("cli",), ("__main__",),
+    ("tuning", "plot", "watching"), ("recipes",), ("cli",), ("__main__",),
 )  # fmt: skip
 #: Packages outside of that order, with the packages that they may import.
 OUTSIDE = {
@@ -28,7 +28,7 @@ OUTSIDE = {
     },
 }  # fmt: skip
 #: Packages that may import those outside.
-MEETING = {"calibration", "tuning", "hooks", "watching", "cli"}
+MEETING = {"calibration", "tuning", "recipes", "hooks", "watching", "cli"}
 #: Inside counts: each folder or module imports only earlier ones.
 INSIDE_COUNTS = ("points", "quasipoly", "program", "reading", "counters", "flow", "nests", "traffic", "trace")
 

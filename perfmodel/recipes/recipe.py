@@ -1,0 +1,250 @@
+"""A recipe: Loopy transformations with their arguments, as a value that can be printed, stored and applied."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from perfmodel.documents import Schema, one_line
+from perfmodel.errors import ArgumentError, DocumentError, KernelError, clipped, listed
+from perfmodel.values import FrozenValue
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+Argument: TypeAlias = "str | int | float | bool | tuple[Argument, ...] | None"
+
+SCHEMA = "perfmodel.recipe/1"
+_SCHEMA = Schema(SCHEMA, "write it again with Recipe.to_json")
+#: The transformations of steps. Each is a function of Loopy that takes a kernel or a translation unit first.
+TRANSFORMATIONS = frozenset({
+    "add_inames_to_insn", "add_prefetch", "assume", "duplicate_inames", "join_inames", "precompute", "prioritize_loops",
+    "privatize_temporaries_with_inames", "realize_reduction", "rename_iname", "set_temporary_address_space",
+    "split_array_axis", "split_iname", "split_reduction_inward", "split_reduction_outward", "tag_array_axes",
+    "tag_inames",
+})  # fmt: skip
+_SETS = frozenset({"fetch_outer_inames", "privatizing_inames", "only_var_names"})  # Loopy takes these as sets only
+_LABELS = {
+    "prioritize_loops": "order", "split_reduction_inward": "inward", "split_reduction_outward": "outward",
+    "privatize_temporaries_with_inames": "private", "realize_reduction": "realized",
+}  # fmt: skip
+LONGEST = 200  # characters of Loopy's reason in an error
+
+
+@dataclass(frozen=True)
+class Step(FrozenValue):
+    """One transformation of Loopy, by its name, with plain arguments. Sequences are tuples.
+
+    Raise an ArgumentError if perfmodel does not know the transformation, or if an argument is not plain.
+
+    >>> print(Step.of("split_iname", "i", 64, outer_tag="g.0", inner_tag="l.0").line())
+    t_unit = lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    """
+
+    name: str  #: one of :data:`TRANSFORMATIONS`
+    arguments: tuple[Argument, ...] = ()  #: after the translation unit, by position
+    options: tuple[tuple[str, Argument], ...] = ()  #: by keyword
+
+    def __post_init__(self) -> None:
+        if self.name not in TRANSFORMATIONS:
+            known = listed(sorted(TRANSFORMATIONS))
+            raise ArgumentError(f"a step is named '{clipped(self.name, 40)}'", f"name one of {known}")
+        for value in (*self.arguments, *(value for _, value in self.options)):
+            if not _plain(value):
+                problem = f"an argument of {self.name} is of type {type(value).__name__}"
+                raise ArgumentError(problem, "give strings, numbers, True, False, None, or tuples of these")
+
+    @classmethod
+    def of(cls, name: str, /, *arguments: Any, **options: Any) -> Step:
+        """Return the step of a call. Lists become tuples, and sets become sorted tuples."""
+        return cls(name, tuple(map(_as_tuple, arguments)), tuple((key, _as_tuple(v)) for key, v in options.items()))
+
+    def apply(self, t_unit: TranslationUnit) -> TranslationUnit:
+        """Return the transformed unit. Raise a KernelError with Loopy's `reason` if Loopy refuses the step."""
+        import loopy as lp
+
+        options = {key: frozenset(v) if key in _SETS and isinstance(v, tuple) else v for key, v in self.options}
+        arguments = [list(value) if isinstance(value, tuple) else value for value in self.arguments]
+        try:
+            transformed: TranslationUnit = getattr(lp, self.name)(t_unit, *arguments, **options)
+        except Exception as error:  # Loopy raises many kinds: LoopyError, ValueError, isl's errors, failed assertions
+            reason = clipped(" ".join(str(error).split()) or type(error).__name__, LONGEST)
+            problem = f"Loopy cannot apply {self.line().removeprefix('t_unit = ')} ({reason})"
+            advice = "leave out the step, or change its arguments"
+            raise KernelError(problem, advice, step=self, reason=reason) from error
+        return transformed
+
+    def line(self) -> str:
+        """Return the step as a line of Python that changes ``t_unit``."""
+        options = [f"{key}={_source(v, as_set=key in _SETS)}" for key, v in self.options]
+        return f"t_unit = lp.{self.name}({', '.join(['t_unit', *map(_source, self.arguments), *options])})"
+
+    def to_json(self) -> list[Any]:
+        """Return name, arguments and options for JSON."""
+        return [self.name, list(self.arguments), dict(self.options)]
+
+    @cached_property
+    def short(self) -> str:
+        """A few words for names of recipes, such as ``l.0=i:64``."""
+        first, *others = self.arguments or ("",)
+        options = dict(self.options)
+        if self.name == "split_iname":
+            inner, outer = options.get("inner_tag"), options.get("outer_tag")
+            size = f"{first}:{others[0] if others else '?'}"
+            return (f"{outer}={first} " if outer else "") + (f"{inner}={size}" if inner else size)
+        if self.name == "tag_inames":
+            pairs = [pair.strip().partition(":") for pair in str(first).split(",")]
+            return " ".join(f"{tag}={iname}" for iname, _, tag in pairs)
+        if self.name == "add_prefetch":
+            return f"prefetch={first}" + (f"[{_joined(others[0])}]" if others else "")
+        return f"{_LABELS.get(self.name, self.name)}={','.join(filter(None, map(_joined, self.arguments)))}".rstrip("=")
+
+
+@dataclass(frozen=True)
+class Recipe(FrozenValue):
+    """Transformations of a kernel, in order. A recipe without steps leaves the kernel as it is.
+
+    >>> recipe = Recipe((Step.of("split_iname", "i", 64, outer_tag="g.0", inner_tag="l.0"),))
+    >>> print(recipe)
+    g.0=i l.0=i:64
+    >>> Recipe.from_json(recipe.to_json()) == recipe
+    True
+    """
+
+    steps: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.steps, tuple) or not all(isinstance(step, Step) for step in self.steps):
+            raise ArgumentError("the steps of a recipe are not a tuple of Step", "give Recipe((Step.of(...), ...))")
+
+    def __str__(self) -> str:
+        return " ".join(step.short for step in self.steps) or "untransformed"
+
+    def __repr__(self) -> str:
+        return one_line(f"<Recipe: {self}>")
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __bool__(self) -> bool:  # a recipe without steps is a recipe too
+        return True
+
+    def apply(self, t_unit: TranslationUnit) -> TranslationUnit:
+        """Return the unit after all steps. It is not scheduled or checked.
+
+        Raise a KernelError if Loopy refuses a step. Its `reason` is Loopy's text, and its `step` the refused step.
+        """
+        for step in self.steps:
+            t_unit = step.apply(t_unit)
+        return t_unit
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the lines of Python that transform ``t_unit``, with Loopy imported as ``lp``."""
+        return tuple(step.line() for step in self.steps)
+
+    def code(self, text: str, variant: str | None = None) -> str:
+        """Return a kernel file that runs without perfmodel and defines the transformed kernel.
+
+        Parameters
+        ----------
+        text:
+            The kernel file of the untransformed kernel. ``arguments()``, ``reference()`` and all else in it stay.
+        variant:
+            The name of the kernel in the file's ``variants()``. None if the file defines ``kernel()``.
+
+        Raises
+        ------
+        ArgumentError
+            if the text is not Python, or lacks ``kernel()`` or ``variants()``.
+        """
+        name = "kernel" if variant is None else "variants"
+        try:
+            module = ast.parse(text)
+        except (SyntaxError, ValueError) as error:
+            raise ArgumentError(f"the kernel file is not Python ({error})", "give the text of a kernel file") from error
+        words = set(re.findall(r"\w+", text))
+        if name not in set(_defined(module)):
+            raise ArgumentError(f"the kernel file does not define {name}()", "define it at the top level of the file")
+        plain = next(plain for plain in _names() if plain not in words)
+        has_lp = any(isinstance(node, ast.Import) and any((a.name, a.asname) == ("loopy", "lp") for a in node.names)
+                     for node in module.body)  # fmt: skip
+        built = f"{plain}()" if variant is None else f"{plain}()[{_source(variant)}]"
+        result = "t_unit" if variant is None else f"{{{_source(variant)}: t_unit}}"
+        body = [f"t_unit = {built}", *self.lines(), f"return {result}"]
+        head = [] if has_lp else ["import loopy as lp", ""]
+        return "\n".join([
+            text.rstrip("\n"), "", *head, f"{plain} = {name}", "", "",
+            f"def {name}():", *(f"    {line}" for line in body), "",
+        ])  # fmt: skip
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a document for JSON, with schema ``perfmodel.recipe/1``."""
+        return {"schema": SCHEMA, "steps": [step.to_json() for step in self.steps]}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Recipe:
+        """Return the recipe of a document of :meth:`to_json`. Raise a DocumentError if the document is damaged."""
+        _SCHEMA.check(document)
+        rows = document.get("steps")
+        if not isinstance(rows, list):
+            raise DocumentError("needs the list 'steps'")
+        return cls(tuple(_step(number, row) for number, row in enumerate(rows)))
+
+
+def _step(number: int, row: Any) -> Step:
+    kinds = tuple(map(type, row)) if isinstance(row, list) else ()
+    if kinds != (str, list, dict):
+        raise DocumentError(f"has a step {number} that is not [name, arguments, options]")
+    name, arguments, options = row
+    try:
+        return Step.of(name, *arguments, **options)
+    except ArgumentError as error:
+        raise DocumentError(f"has an invalid step {number}: {error.problem}") from error
+
+
+def _plain(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_plain, value))
+    return value is None or isinstance(value, str | int | float)
+
+
+def _as_tuple(value: Any) -> Any:
+    if isinstance(value, set | frozenset):
+        value = sorted(value)
+    return tuple(map(_as_tuple, value)) if isinstance(value, list | tuple) else value
+
+
+def _source(value: Argument, *, as_set: bool = False) -> str:
+    """Return a value as Python, with double quotes; a tuple as a list, or as a frozenset."""
+    if isinstance(value, tuple):
+        items = ", ".join(map(_source, value))
+        return f"frozenset({{{items}}})" if as_set and items else "frozenset()" if as_set else f"[{items}]"
+    if isinstance(value, str) and value.isprintable() and not set('"\\') & set(value):
+        return f'"{value}"'
+    return repr(value)
+
+
+def _joined(value: Argument) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _defined(module: ast.Module) -> Iterator[str]:
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in node.names)
+
+
+def _names() -> Iterator[str]:
+    yield "plain"
+    number = 2
+    while True:
+        yield f"plain_{number}"
+        number += 1
