@@ -230,7 +230,7 @@ def timeline(process: Process) -> Picture | None:
                 name, high, [lane] * len(low), colour, bars=True, starts=low,
                 texts=texts if len(texts) <= MOST_TEXTS else (),
             ))  # fmt: skip
-    across = Axis("time since the import of pyopencl [s]", log=False, limits=(0.0, whole))
+    across = Axis("time in the program [s]", log=False, limits=(0.0, whole))
     return Picture(across, Axis("", log=False, names=("host", "device")), tuple(series), "When device and host work.")
 
 
