@@ -13,6 +13,7 @@ from .predicting.ranking import RankedVariant, Ranking, rank
 from .predicting.transfer import transferred
 from .processes.counting import count_all
 from .processes.variants import CountedVariants
+from .recipes.archive import best, use_best
 from .recipes.recipe import Recipe
 from .tuning import anchor
 from .tuning.tuned import Tuned
@@ -21,7 +22,7 @@ from .watching.starting import watch
 
 __all__ = [
     "Count", "CountedVariants", "Family", "FittedModel", "KernelCounts", "PerfModelError", "Prediction",
-    "RankedVariant", "Ranking", "Recipe", "Space", "Tuned", "Weight", "anchor", "count", "count_all", "devices",
-    "families", "fit", "load", "measure", "plot", "rank", "transferred", "tune", "watch",
+    "RankedVariant", "Ranking", "Recipe", "Space", "Tuned", "Weight", "anchor", "best", "count", "count_all", "devices",
+    "families", "fit", "load", "measure", "plot", "rank", "transferred", "tune", "use_best", "watch",
 ]  # fmt: skip
 __version__: str

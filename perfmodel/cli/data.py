@@ -1,19 +1,25 @@
-"""``perfmodel data import`` and ``export``: measurements exchanged with other programs."""
+"""``perfmodel data``: measurements exchanged with other programs, and the archives of recipes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from perfmodel import hooks
+from perfmodel import display, hooks
 from perfmodel.cli import numbers, options, output
 from perfmodel.documents import json_text
+from perfmodel.errors import OptionError
 from perfmodel.io import is_standard_output, write_whole
 
-EXPORT_SCHEMA, IMPORT_SCHEMA = "perfmodel.export/1", "perfmodel.import/1"
+if TYPE_CHECKING:
+    from perfmodel.recipes import archive
+
+EXPORT_SCHEMA, IMPORT_SCHEMA, RECIPES_SCHEMA = "perfmodel.export/1", "perfmodel.import/1", "perfmodel.recipes/1"
 SHOWN = 5  # refused results that are listed without --json
+KEY_SHOWN = 8  # characters of a kernel's key in the list
 
 Exported = Annotated[Path, Option(
     "--out", "--output", "-o", metavar="FILE",
@@ -27,6 +33,9 @@ TunedKernel = Annotated[Path, Option(
 )]  # fmt: skip
 Target = Annotated[Path, Option("--store", metavar="FOLDER", help="Folder or .jsonl file for the records.")]
 Named = Annotated[str | None, Option("--device", help="Name of the device; by default the name in the file.")]
+
+Words = Annotated[str, Argument(metavar="[DEVICE]", help="Part of a device's short name; by default all devices.")]
+Key = Annotated[str, Argument(metavar="KEY", help="The first characters of the kernel's key in `data recipes`.")]
 
 
 def export_command(source: Stored, out: Exported) -> None:
@@ -76,3 +85,43 @@ def _import_lines(imported: hooks.Imported, target: Path) -> list[str]:
         lines += [f"  {sentence}" for sentence in refused[:SHOWN]]
         lines += [f"  and {len(refused) - SHOWN} more (--json lists all)"] * (len(refused) > SHOWN)
     return lines
+
+
+def recipes_command(device: Words = "") -> None:
+    """List the archived recipes of each device, with their times."""
+    from perfmodel.recipes import archive
+
+    entries = {each.path: each.entries() for each in archive.archives() if device.lower() in each.path.stem}
+
+    def document() -> dict[str, Any]:
+        rows = [
+            {**vars(entry), "file": str(path), "sizes": dict(entry.sizes), "recipe": entry.recipe.to_json()}
+            for path, kept in entries.items() for entry in kept
+        ]  # fmt: skip
+        return {"schema": RECIPES_SCHEMA, "entries": rows}
+
+    output.show(document, lambda: "\n".join(_recipe_lines(entries)) or "no recipes are archived")
+
+
+def forget_command(key: Key) -> None:
+    """Remove the archived recipes of a kernel, of all devices."""
+    from perfmodel.recipes import archive
+
+    count = sum(each.remove(key) for each in archive.archives())
+    if not count:
+        raise OptionError(f"no archived kernel has a key that begins with '{key}'", "see `perfmodel data recipes`")
+    output.show(lambda: {"schema": RECIPES_SCHEMA, "removed": count}, lambda: f"removed {count} entries")
+
+
+def _recipe_lines(entries: Mapping[Path, Sequence[archive.Entry]]) -> Iterator[str]:
+    for path, kept in entries.items():
+        yield f"{path}: {len(kept)} entries"
+        rows = [
+            [entry.key[:KEY_SHOWN], entry.kernel, display.values_text(dict(entry.sizes)), str(entry.recipe),
+             display.seconds_text(entry.seconds), "measured" if entry.measured else "predicted", entry.driver,
+             entry.date[:10]]
+            for entry in sorted(kept, key=lambda entry: (entry.kernel, entry.key, entry.sizes, entry.seconds))
+        ]  # fmt: skip
+        heading = ["key", "kernel", "sizes", "recipe", "seconds", "time is", "driver", "date"]
+        if rows:
+            yield display.columns_text([heading, *rows], 4, output.table_width())

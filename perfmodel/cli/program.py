@@ -33,8 +33,9 @@ SUBJECTS = {
     "Models and data": ("compare", "data"),
 }
 COMMANDS = tuple(chain(*SUBJECTS.values()))
+DATA = ("import", "export", "recipes", "forget")  # the actions of `data`
 # Commands whose module has another name.
-MODULES = {"rank": "predict", "doctor": "devices", "fit": "calibrate", "import": "data", "export": "data"}
+MODULES = {"rank": "predict", "doctor": "devices", "fit": "calibrate", **dict.fromkeys(DATA, "data")}
 
 USER_ERROR = 2
 INTERRUPTED = 130
@@ -88,8 +89,8 @@ def application() -> typer.Typer:
     app.callback()(flattened(_options))
     for name in COMMANDS:
         if name == "data":
-            data = _group(TyperGroup, "Import the results of other tuners into a store, or export a store.")
-            for action in ("import", "export"):
+            data = _group(TyperGroup, "Import results of other tuners, export a store, or list archived recipes.")
+            for action in DATA:
                 data.command(action, cls=Command)(_guarded(_function(action)))
             app.add_typer(data, name=name)
         else:

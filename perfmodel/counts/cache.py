@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 from loopy.tools import LoopyKeyBuilder
 
 from perfmodel.counts.points.set_counter import can_count
+from perfmodel.counts.reading.sets import with_sorted_parameters
 from perfmodel.counts.reading.values import structured_types
 from perfmodel.io import replace_file
 from perfmodel.libraries import installed
@@ -29,6 +30,7 @@ SCHEMA = "perfmodel.counts-cache/1"
 IN_MEMORY = 256  # entries; the least recently used are dropped
 ON_DISK_BYTES = 512 * 2**20  # about 40,000 kernels; the least recently used are dropped
 TRIM_EVERY = 256  # entries that a process writes between two checks of the folder's size, which read the folder
+MEMO = "_perfmodel_content_key"  # attribute of translation units with their key
 
 _written = itertools.count()
 _memory: OrderedDict[str, Any] = OrderedDict()
@@ -38,10 +40,18 @@ T = TypeVar("T")
 
 def key_of(t_unit: Any, *options: object) -> str | None:
     """Return the cache's key of a kernel, or None if ``PERFMODEL_NO_CACHE`` is set or Loopy has no key for it."""
-    try:
-        return key_of_text(LoopyKeyBuilder()(t_unit) + structured_types(t_unit), *options)
-    except (TypeError, NotImplementedError):
-        return None
+    content = content_key(t_unit)
+    return None if content is None else key_of_text(content, *options)
+
+
+def content_key(t_unit: Any) -> str | None:
+    """Return a text that is equal for equal kernels in all processes, or None if Loopy has no key for the kernel."""
+    known: str | None = getattr(t_unit, MEMO, None)
+    if known is None:
+        with suppress(TypeError, NotImplementedError):
+            known = str(LoopyKeyBuilder()(with_sorted_parameters(t_unit))) + structured_types(t_unit)
+            object.__setattr__(t_unit, MEMO, known)  # a unit is frozen, and hashing takes 1 ms and more
+    return known
 
 
 def key_of_text(content: str, *options: object) -> str | None:

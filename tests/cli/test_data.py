@@ -1,4 +1,4 @@
-"""``perfmodel data import`` and ``export``: files of other programs in both directions."""
+"""``perfmodel data``: files of other programs in both directions, and the archived recipes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typer.testing import CliRunner
 
 from perfmodel import store
 from perfmodel.cli import application
+from perfmodel.recipes.archive import kernel_key, record
 from tests.hooks.spaces import FILE
+from tests.recipes.test_archive import CARD, LARGE, PLAIN, scaling
 from tests.store.test_exchange import ENTRIES, HEAD, T4, cache, examples
 
 
@@ -113,3 +115,51 @@ def test_what_is_refused(stored, options, message):
     result = export(stored, *options)
     assert (2, "") == (result.exit_code, result.stdout)
     assert message in result.stderr
+
+
+@pytest.fixture
+def archived(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    for n, seconds in ((16, {PLAIN: 8e-3, LARGE: 2e-3}), (32, {LARGE: 4e-3})):
+        record(scaling(), {"n": n}, seconds, CARD)
+    record(scaling(3), {"n": 16}, {LARGE: 1e-3}, CARD, measured=False)
+    return tmp_path / "perfmodel" / "recipes" / "makers-card.sqlite"
+
+
+def run_data(*arguments):
+    return CliRunner().invoke(application(), ["data", *arguments])
+
+
+def recipes(*arguments):
+    return run_data("recipes", *arguments)
+
+
+def test_recipes_are_listed_by_kernel_and_size(archived):
+    lines = recipes("CARD").stdout.splitlines()
+    assert f"{archived}: 4 entries" == lines[0]
+    key, other = kernel_key(scaling())[:8], kernel_key(scaling(3))[:8]
+    wanted = [
+        (key, f"scaling n=16 {LARGE} 2 ms measured 1.0"), (key, "scaling n=16 untransformed 8 ms measured 1.0"),
+        (key, f"scaling n=32 {LARGE} 4 ms measured 1.0"), (other, f"scaling n=16 {LARGE} 1 ms predicted 1.0"),
+    ]  # fmt: skip
+    texts = sorted(" ".join(line.split()[:-1]) for line in lines[2:])
+    assert sorted(f"{first} {rest}" for first, rest in wanted) == texts
+
+
+def test_recipes_of_a_kernel_are_removed(archived):
+    assert "removed 3 entries\n" == run_data("forget", kernel_key(scaling())[:12]).stdout
+    document = json.loads(recipes("--json").stdout)
+    assert "perfmodel.recipes/1" == document["schema"]
+    (entry,) = document["entries"]
+    assert ({"n": 16}, LARGE.to_json(), 1e-3, str(archived)) == (
+        entry["sizes"], entry["recipe"], entry["seconds"], entry["file"]
+    )  # fmt: skip
+    result = run_data("forget", "0000")
+    assert 2 == result.exit_code
+    assert "no archived kernel has a key that begins with '0000'; see `perfmodel data recipes`" in result.stderr
+
+
+def test_no_archive_is_no_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert "no recipes are archived\n" == recipes().stdout
+    assert "no recipes are archived\n" == recipes("other").stdout

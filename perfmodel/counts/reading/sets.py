@@ -33,6 +33,20 @@ def plain(thing: Any) -> Any:
     return thing
 
 
+def with_sorted_parameters(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
+    """Sort the parameters of all domains and assumptions. The released Loopy orders them by Python's hash seed."""
+    for name, function in t_unit.callables_table.items():
+        if isinstance(function, lp.CallableKernel) and not are_named(kernel := function.subkernel):
+            changes = {"domains": list(map(_sorted, kernel.domains)), "assumptions": _sorted(kernel.assumptions)}
+            t_unit = t_unit.with_kernel(kernel.copy(name=name, **changes))
+    return t_unit
+
+
+def _sorted(points: isl.BasicSet) -> isl.BasicSet:
+    names = sorted(points.get_var_names(PARAM))
+    return points.align_params(isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names).params())
+
+
 def domains(kernel: lp.LoopKernel) -> list[isl.Set]:
     """Return the domains of a kernel. Outer loops are parameters of inner domains."""
     return [_without_fixed(kernel, plain(domain)) for domain in kernel.domains]
