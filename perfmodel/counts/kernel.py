@@ -143,6 +143,15 @@ class KernelCounts(FrozenValue):
             return ()
         return tuple(sorted({access.array for _, access in self.access_maps if _is_of_unknown_span(access)}))
 
+    @cached_property
+    def unknown_tests(self) -> tuple[str, ...]:
+        """The tests of data that count as always true, because ``statistics`` has no probability of them."""
+        if not self.statistic_keys:  # JSON takes long to read
+            return ()
+        program = self.program
+        domains = (statement.domain for statement in (*program.statements, *program.decisions))
+        return tuple(dict.fromkeys(test for domain in domains for test in domain.unknown_tests))
+
     @property
     def most_local(self) -> KernelCounts:
         """The kernel with the best locality: indices into each of :attr:`gathered` have a span of 1."""

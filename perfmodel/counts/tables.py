@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache as once, partial
 from itertools import count as numbers
 from weakref import WeakKeyDictionary
@@ -14,7 +15,17 @@ import islpy as isl
 from perfmodel.counts.counters.cells import Footprint, Site
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.kernel import KernelCounts
-from perfmodel.counts.program.program import Access, DeviceKernel, Domain, LaneStride, Loop, Node, Program, Statement
+from perfmodel.counts.program.program import (
+    Access,
+    DeviceKernel,
+    Domain,
+    LaneStride,
+    Loop,
+    Node,
+    Program,
+    Statement,
+    unknown_probability,
+)
 from perfmodel.counts.quasipoly.arguments import parameters_of
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount, total
@@ -129,6 +140,30 @@ def _cells(
         return None, None
     wide = stride is not None and str(stride.distance) not in ("{ 0 }", "{ 1 }")
     return cells.count, cells.filled(stride) if stride is not None and wide and sample.space == "global" else None
+
+
+_if_false: WeakKeyDictionary[KernelCounts, KernelCounts] = WeakKeyDictionary()
+
+
+def if_tests_are_false(counts: KernelCounts) -> KernelCounts:
+    """Return the counts if none of :attr:`KernelCounts.unknown_tests` is ever true, so that no branch is taken."""
+    if counts not in _if_false:
+        never = once(_never)
+        program = replace(counts.program, **{
+            part: tuple(replace(each, domain=never(each.domain)) for each in getattr(counts.program, part))
+            for part in ("statements", "decisions")
+        })  # fmt: skip
+        tables = tabulate(program, counts.subgroup_size, counts.launch, counts.budget)
+        made = replace(tables, parameters=counts.parameters, offsets=counts.offsets, types=counts.types)
+        vars(made)["flow"] = replace(made.flow, same_schedule=counts.flow)  # branches stay in the code
+        _if_false[counts] = made
+    return _if_false[counts]
+
+
+def _never(domain: Domain) -> Domain:
+    unknown = {unknown_probability(test) for test in domain.unknown_tests}
+    reasons = tuple(reason for reason in domain.reasons if reason not in unknown)
+    return replace(domain, chance=Fraction(0), reasons=reasons, exact=not reasons) if unknown else domain
 
 
 _by_launch: WeakKeyDictionary[KernelCounts, tuple[KernelCounts, ...]] = WeakKeyDictionary()

@@ -207,7 +207,7 @@ def contradictions(facts: DeviceFacts) -> tuple[ContradictingFacts, ...]:
 def doubted_facts(facts: DeviceFacts) -> Iterator[tuple[ContradictingFacts, Fact]]:
     """Yield each contradiction and the rejected value, as a fact under the key of the assumed fact."""
     for each in contradictions(facts):
-        value = int(each.other) if each.other.is_integer() else each.other
+        value = int(each.other) if float(each.other).is_integer() else each.other
         yield each, Fact(value, KEYS[each.key].unit, f"in doubt: of {each.what} {', '.join(each.statements)}")
 
 

@@ -221,9 +221,12 @@ class FittedModel(FrozenValue):
         at = {**(sizes or {}), **more_sizes}
         at = {name: given_size(name, size, tuple(at)) for name, size in at.items()}
         model = self._refusing if strict and not self.strict else self
-        made = model._predicted(counts, at, level, allow_unmeasured)
-        if counts.gathered:
-            made = made.averaged_with(model._predicted(counts.most_local, at, level, True), counts.gathered)
+        made = model._with_gathers(counts, at, level, allow_unmeasured)
+        if counts.unknown_tests:
+            from perfmodel.counts.tables import if_tests_are_false
+
+            never = model._with_gathers(if_tests_are_false(counts), at, level, True)
+            made = made.covering_false_tests(never, counts.unknown_tests)
         if self.clock == "device":
             made = made.by_device()
         return self.anchor.applied(made) if self.anchor else made
@@ -235,6 +238,14 @@ class FittedModel(FrozenValue):
         from perfmodel.counts import count
 
         return count(kernel, subgroup_size=self.fitted.subgroup_size)
+
+    def _with_gathers(
+        self, counts: KernelCounts, at: Mapping[str, Any], level: float, allow_unmeasured: bool
+    ) -> Prediction:
+        made = self._predicted(counts, at, level, allow_unmeasured)
+        if not counts.gathered:
+            return made
+        return made.averaged_with(self._predicted(counts.most_local, at, level, True), counts.gathered)
 
     def _predicted(
         self, counts: KernelCounts, at: Mapping[str, Any], level: float, allow_unmeasured: bool

@@ -10,7 +10,7 @@ import numpy as np
 
 from perfmodel.display import data_frame, html_table, interval_text, percent, seconds_text, values_text
 from perfmodel.documents import one_line
-from perfmodel.errors import OptionError
+from perfmodel.errors import OptionError, listed
 from perfmodel.features import HOST_LAUNCH
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.cautions import Caution
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 LOCALITY_MATTERS = 1.05  # above this factor between the times with local and with random indices there is a caution
+TEST_MATTERS = 1.05  # the same, between the times with tests of data that are always and never true
 ADDS_UP = 1e-6  # terms add up if the relative difference between their sum and the time is at most this
 
 
@@ -91,6 +92,22 @@ class Prediction:
             )
         seconds = (self.seconds * local.seconds) ** 0.5
         return replace(self, seconds=seconds, terms=mean, interval=interval, cautions=cautions)
+
+    def covering_false_tests(self, false: Prediction, tests: tuple[str, ...]) -> Prediction:
+        """Return this prediction, for tests of data that are always true. The interval also covers false tests."""
+        longest, shortest = np.maximum(self.seconds, false.seconds), np.minimum(self.seconds, false.seconds)
+        if not np.all(shortest > 0):
+            return self
+        interval, cautions, factor = self.interval, self.cautions, float(np.max(longest / shortest))
+        if interval is not None and false.interval is not None:
+            interval = union(interval, false.interval)
+        if factor > TEST_MATTERS:
+            keys = ", ".join(f"{test!r}: 0.5" for test in tests)
+            cautions += (
+                f"data decide {listed(tests)}, counted as always true; the time differs by a factor of {factor:.1f} if "
+                f"never true, and intervals cover both; give the probability as statistics {{{keys}}}",
+            )
+        return replace(self, interval=interval, cautions=cautions)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import loopy as lp
 import numpy as np
 import pytest
 
+from perfmodel.counts import count
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models.model import Family, Weight
-from perfmodel.predicting.model import fit
+from perfmodel.predicting.model import fit, load
 from tests.fitting.test_family_fits_weights import KERNELS, SIZES, Row, Rows
+from tests.recorded import POCL
 
 KIB = 1024
 
@@ -71,3 +75,27 @@ def test_arrays_are_covered_size_by_size(model):
     for place, n in enumerate(sizes.tolist()):
         one = model.predict(KERNELS["add"], n=n, level=0.5)
         assert pytest.approx(one.interval) == (many.interval[0][place], many.interval[1][place])
+
+
+def test_a_cpu_whose_name_tells_no_instruction_set_has_intervals_for_16_and_for_32_registers():
+    """Without masks for gathers, PoCL leaves a guarded gather scalar, and its time differs."""
+    unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}", "y[i] = 2*x[index[i]] {if=mask[i] > 0}",
+        [lp.GlobalArg("x, y", np.float32, shape="n"), lp.GlobalArg("mask, index", np.int32, shape="n"),
+         lp.ValueArg("n", np.int32)],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    counts = count(unit, statistics={"mask[i_inner + i_outer*64] > 0": 0.5, "x:span": 1 << 14})
+    model = load(POCL / "bottleneck.json")
+    facts = {"vector_lanes": Fact(8, "", "by hand"), "opencl_version": Fact("3.0", "", "by hand")}
+    unnamed = replace(model, facts=replace(model.facts.updated(facts), name="CPU"))
+    few, many = (unnamed.with_facts({"vector_registers": Fact(n, "registers", "by hand")}) for n in (16, 32))
+    assumed, at_few, at_many = (each.predict(counts, n=1 << 14) for each in (unnamed, few, many))
+    assert at_many.seconds == assumed.seconds != at_few.seconds
+    low, high = (bound / at_many.seconds for bound in at_many.interval)
+    times = at_few.seconds, at_many.seconds
+    assert (pytest.approx(low * min(times)), pytest.approx(high * max(times))) == assumed.interval
+    (said,) = [warning for warning in assumed.warnings if "vector registers" in warning]
+    assert "32 registers is assumed, because the device names no instruction set; intervals also cover" in said
+    assert not any("vector registers" in warning for known in (at_few, at_many) for warning in known.warnings)

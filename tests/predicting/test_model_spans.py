@@ -1,4 +1,4 @@
-"""Predictions where data index arrays: two ends, their mean, and what is said of statistics."""
+"""Predictions where data index arrays or decide tests: two ends, and what is said of statistics."""
 
 from __future__ import annotations
 
@@ -87,3 +87,42 @@ def test_a_trip_count_larger_than_its_loop_or_array_is_named(bound: str, shape: 
     )  # fmt: skip
     counts = count(unit, statistics={"j": 12.5})
     assert ((("j", 12.5, 8.0),), ()) == (counts.outside({"n": 8}), counts.outside({"n": 13}))
+
+
+def masked(test: str = "mask[i] > 0", **statistics: float) -> KernelCounts:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", f"y[i] = log(x[i]) {{if={test}}}",
+        [lp.GlobalArg("x, y", np.float64, shape="n"), lp.GlobalArg("mask", np.int32, shape="n"),
+         lp.ValueArg("n", np.int32)],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    return count(unit, statistics={f"mask[i_inner + i_outer*64] {key}": value for key, value in statistics.items()})
+
+
+def test_without_a_probability_a_test_counts_as_true_and_the_interval_holds_both_ends(model: pm.FittedModel) -> None:
+    always, never = (model.predict(masked(**{"> 0": chance}), {"n": SIZES["n"]}) for chance in (1, 0))
+    made = model.predict(masked(), n=SIZES["n"])
+    assert always.seconds == made.seconds > 2 * never.seconds
+    assert (pytest.approx(never.interval[0]), pytest.approx(always.interval[1])) == made.interval
+    (said,) = [warning for warning in made.warnings if "data decide" in warning]
+    assert said == (
+        "data decide mask[i_inner + i_outer*64] > 0, counted as always true; the time differs by a factor of "
+        f"{made.seconds / never.seconds:.1f} if never true, and intervals cover both; give the probability as "
+        "statistics {'mask[i_inner + i_outer*64] > 0': 0.5}"
+    )
+    assert not any("data decide" in warning for end in (always, never) for warning in end.warnings)
+
+
+def test_unknown_tests_are_named_at_arrays_of_sizes_and_in_counts_that_were_read(model: pm.FittedModel) -> None:
+    counts, sizes = masked(), np.array([1 << 12, 1 << 20])
+    again = KernelCounts.from_json(counts.to_json())
+    assert ("mask[i_inner + i_outer*64] > 0",) == counts.unknown_tests == again.unknown_tests
+    made = model.predict(again, n=sizes)
+    for place, n in enumerate(sizes.tolist()):
+        assert pytest.approx(model.predict(counts, n=n).interval) == (made.interval[0][place], made.interval[1][place])
+
+
+def test_a_test_that_takes_no_time_has_no_caution(model: pm.FittedModel) -> None:
+    assert () == masked("i >= 5").unknown_tests == masked(**{"> 0": 0.5}).unknown_tests
+    assert not any("data decide" in warning for warning in model.predict(masked("i >= 5"), n=4096).warnings)

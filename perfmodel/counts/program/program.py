@@ -156,6 +156,11 @@ class Launch:
         return prod(self.group_shape)
 
 
+def unknown_probability(test: str) -> str:
+    """Return the reason for doubt if the probability of a test of data is not known."""
+    return f"the probability of '{test}' is not known"
+
+
 @dataclass(frozen=True, eq=False)
 class Domain(FrozenValue):
     """The instances at which a statement is executed."""
@@ -183,6 +188,13 @@ class Domain(FrozenValue):
         if self.exact and self.chance == 1 and self.trips is None:
             return ()
         return self.reasons or ("data decide which work-items execute it",)
+
+    @property
+    def unknown_tests(self) -> tuple[str, ...]:
+        """The tests of data around it whose probabilities are not known. They count as always true."""
+        start, end = unknown_probability("\n").split("\n")
+        tests = (reason for reason in self.reasons if reason.startswith(start) and reason.endswith(end))
+        return tuple(reason.removeprefix(start).removesuffix(end) for reason in tests)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from pymbolic.mapper import Mapper, UnsupportedExpressionError
 from pymbolic.mapper.evaluator import CachedEvaluationMapper, UnknownVariableError
 
 from perfmodel.counts.points.factors import Projector
-from perfmodel.counts.program.program import Domain
+from perfmodel.counts.program.program import Domain, unknown_probability
 from perfmodel.counts.reading import sets
 from perfmodel.counts.reading.observed import CallData, Observed
 from perfmodel.counts.reading.values import Condition, is_size, offset_argument, text_of
@@ -404,7 +404,7 @@ class Domains:
             return points, chance if truth else 1 - chance, ()
         text = text_of(expr)
         self.unknown_tests[text] = None
-        return points, Fraction(1), (f"the probability of '{text}' is not known",)
+        return points, Fraction(1), (unknown_probability(text),)
 
     def _atomic(self, conditions: Iterable[Condition]) -> Iterable[Condition]:
         """Yield conditions without negations at the top. A conjunction is split unless its probability is given."""
