@@ -5,7 +5,8 @@ examples again; papers prints tables of two pages, and spt draws others of one o
 kernels by weights of other cards; counters (minutes) predicts the kernels with hardware counters; relatives writes the
 weights of all devices into perfmodel/predicting/relatives.json; tuning draws what scripts/bench recorded found; gallery
 predicts the kernels of docs/lab/gallery, next to what
-scripts/bench gallery measured; watch draws the recording in docs/data/watch.
+scripts/bench gallery measured; watch draws the recording in docs/data/watch; others draws the table of other projects'
+kernels.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from scripts.benchmarks.tuner_scores import draw as draw_tuning
 from scripts.lab import notebooks
 from scripts.lab.gallery import draw_gallery
 from scripts.lab.isolation import draw_isolation
+from scripts.lab.others import draw_others
 from scripts.lab.packages import draw_packages
 from scripts.lab.pages import draw_choice, draw_probes, draw_spt, write_relatives
 from scripts.lab.real_gpus.counters import draw_counters
@@ -41,7 +43,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RECORDED = "nvidia-titan-v"
 UNASKED = ("quickstart", "isolation", "probes", "packages")
 PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "spt", "transfers", "counters", "relatives", "tuning",
-         "gallery", "watch")  # fmt: skip
+         "gallery", "watch", "others")  # fmt: skip
 
 
 def quickstart(data: Path, picture: Path) -> None:
@@ -103,6 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "tuning": lambda: draw_tuning(options.out / "data" / "tuner-recorded", lab / "tuning-recorded.md"),
         "watch": lambda: draw_watched(options.out / "data" / "watch", options.out / "watch.png"),
         "gallery": lambda: draw_gallery(options.devices, lab / "gallery", options.out / "data" / "gallery"),
+        "others": lambda: draw_others(options.out / "data" / "others.csv", lab / "others.md"),
         "notebooks": notebooks.redraw,
         "papers": lambda: print("\n".join([printed_times.table(), "", *karsin_tables.lines()])),
         "spt": lambda: draw_spt(measured_folders(options.devices), lab / "spt.md"),
