@@ -18,11 +18,13 @@ from .recipes.recipe import Recipe
 from .tuning import anchor
 from .tuning.tuned import Tuned
 from .tuning.tuning import tune
+from .versions.gate import assert_not_slower
 from .watching.starting import watch
 
 __all__ = [
     "Count", "CountedVariants", "Family", "FittedModel", "KernelCounts", "PerfModelError", "Prediction",
-    "RankedVariant", "Ranking", "Recipe", "Space", "Tuned", "Weight", "anchor", "best", "count", "count_all", "devices",
-    "families", "fit", "load", "measure", "plot", "rank", "transferred", "tune", "use_best", "watch",
+    "RankedVariant", "Ranking", "Recipe", "Space", "Tuned", "Weight", "anchor", "assert_not_slower", "best",
+    "count", "count_all", "devices", "families", "fit", "load", "measure", "plot", "rank", "transferred", "tune",
+    "use_best", "watch",
 ]  # fmt: skip
 __version__: str

@@ -192,6 +192,12 @@ class PredictionError(PerfModelError, ValueError):
     seconds: float  # a predicted time that is not positive
 
 
+class SlowerError(PerfModelError, AssertionError):
+    """A new version of a kernel is predicted to be slower than allowed. ``difference`` compares both versions."""
+
+    difference: Any  # a perfmodel.versions.Difference
+
+
 class AnchorError(PerfModelError, RuntimeError):
     """A kernel cannot be run once to anchor its predictions (:func:`not_anchored`)."""
 

@@ -17,7 +17,7 @@ ORDER = (
     ("errors",), ("libraries", "values"), ("io", "caches", "cluster", "documents"), ("progress", "display"),
     ("facts",), ("counts",), ("kernels",), ("processes", "store", "features"), ("quantities", "expressions"),
     ("models",), ("fitting",), ("predicting",), ("compare",), ("analyses", "hooks"), ("report", "calibration"),
-    ("tuning", "plot", "watching"), ("recipes",), ("cli",), ("__main__",),
+    ("tuning", "plot", "watching"), ("recipes", "versions"), ("cli",), ("__main__",),
 )  # fmt: skip
 #: Packages outside of that order, with the packages that they may import.
 OUTSIDE = {

@@ -29,7 +29,8 @@ WHAT = {
     "models": "a file for each model", "opencl": "devices, drivers", "plot": "pm.plot",
     "predicting": "seconds, ranking", "processes": "many kernels at once", "progress": "bars",
     "quantities": "occupancy, traffic", "report": "tables, pictures", "store": "measured rows",
-    "tuning": "times and tunes", "values": "frozen values", "watching": "running programs",
+    "tuning": "times and tunes", "values": "frozen values", "versions": "compares versions",
+    "watching": "running programs",
 }  # fmt: skip
 DEVICE = {"opencl", "measuring", "watching"}
 WIDTH, HEIGHT, FLOOR, GAP, THIN, MARGIN, SWEEPS = 150.0, 42.0, 84.0, 22.0, 12.0, 40.0, 24

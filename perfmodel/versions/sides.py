@@ -1,0 +1,212 @@
+"""The sides of a comparison: kernels of a file, of a revision of it in git, of a recording, or saved counts.
+
+A revision is written ``HEAD~1:kernel.py``. The whole tree of the revision is extracted into a temporary folder, so that
+a file's imports of its own project come from that revision too.
+"""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from perfmodel.counts import KernelCounts, count
+from perfmodel.documents import json_document, read_file
+from perfmodel.errors import DocumentError, KernelFileError, OptionError, PerfModelError, clipped, listed
+from perfmodel.kernels.files import load_kernel_file
+from perfmodel.values import FrozenValue
+from perfmodel.watching.recording import is_recording, read_recording
+
+SAVED = "perfmodel.count/1"  # schema of ``perfmodel count --json``
+FORMS = "give a kernel file, REVISION:FILE.py, counts of 'perfmodel count --save', or the folder of a recording"
+MOST_POINTS = 8  # recorded sizes of a kernel that are predicted: those that took the most time
+
+
+@dataclass(frozen=True)
+class Version(FrozenValue):
+    """A counted kernel, and the sizes at which a program called it."""
+
+    counts: KernelCounts
+    points: tuple[Mapping[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Side(FrozenValue):
+    """The kernels of a side by name, and the errors of those that cannot be counted."""
+
+    label: str
+    kernels: Mapping[str, Version]
+    errors: Mapping[str, PerfModelError] = field(default_factory=dict)
+
+
+def read_side(text: str, subgroup_size: int = 32, statistics: Mapping[str, float] | None = None) -> Side:
+    """Count the kernels of a side.
+
+    Raises
+    ------
+    OptionError
+        If the text is not a side, git does not have the revision, or the revision has no such file.
+    KernelFileError, DocumentError, StoreError
+        If a file cannot be read or run, or has no kernels.
+    """
+    path = Path(text)
+    if path.is_dir():
+        if not is_recording(path):
+            raise OptionError(f"'{text}' is a folder without a recording", FORMS)
+        return _recorded(text, path, subgroup_size)
+    if path.suffix == ".json":
+        return _saved(text, path, subgroup_size)
+    options = {"subgroup_size": subgroup_size, "statistics": dict(statistics or {})}
+    if path.is_file() or ":" not in text:
+        if not path.is_file():
+            raise OptionError(f"'{clipped(text)}' does not exist", FORMS)
+        return Side(text, *_counted(path, options))
+    revision, _, name = text.partition(":")
+    with at_revision(revision, name) as extracted:
+        return Side(text, *_counted(extracted, options))
+
+
+def _counted(path: Path, options: Mapping[str, Any]) -> tuple[dict[str, Version], dict[str, PerfModelError]]:
+    kernels: dict[str, Version] = {}
+    errors: dict[str, PerfModelError] = {}
+    for name, build in load_kernel_file(path).builders.items():
+        try:
+            kernels[name] = Version(count(build(), check=True, **options))
+        except PerfModelError as error:
+            errors[name] = error
+    if not kernels:
+        raise next(iter(errors.values()), KernelFileError(f"'{path}' has no kernel", "return at least one"))
+    return kernels, errors
+
+
+def _saved(text: str, path: Path, subgroup_size: int) -> Side:
+    try:
+        document = json_document(read_file(path))
+        if not isinstance(document, dict) or document.get("schema") != SAVED:
+            raise DocumentError("has no counts of 'perfmodel count --save'")
+        variants = document.get("variants")
+        if not isinstance(variants, dict) or not variants:
+            raise DocumentError("has no kernel")
+        kernels = {}
+        for name, variant in variants.items():
+            if not isinstance(variant, dict) or not isinstance(variant.get("counts"), dict):
+                raise DocumentError(f"has no counts of '{clipped(name, 80)}'")
+            kernels[name] = Version(replace(KernelCounts.from_json(variant["counts"]), subgroup_size=subgroup_size))
+    except DocumentError as error:
+        problem = f"'{text}' cannot be used: it {error.problem}"
+        raise DocumentError(problem, "write it again: perfmodel count KERNEL.PY --save FILE.json") from error
+    return Side(text, kernels)
+
+
+def _recorded(text: str, folder: Path, subgroup_size: int) -> Side:
+    recording = read_recording(folder)
+    rows: dict[str, list[Any]] = {}
+    for row in recording.kernels:
+        if row.unit is not None:
+            rows.setdefault(row.unit.name, []).append(row)
+    kernels: dict[str, Version] = {}
+    errors: dict[str, PerfModelError] = {}
+    for name, same in rows.items():
+        # rows are in the order of their time; a unit without a program raises its reason below
+        unit = next((row.unit for row in same if row.unit.program is not None), same[0].unit)
+        points = tuple(dict(row.sizes) for row in same if row.unit.key == unit.key)[:MOST_POINTS]
+        try:
+            kernels[name] = Version(unit.counted(subgroup_size), tuple(dict(each) for each in _distinct(points)))
+        except PerfModelError as error:
+            errors[name] = error
+    if not kernels:
+        raise OptionError(f"the recording '{text}' has no Loopy kernel that can be counted", FORMS)
+    return Side(text, kernels, errors)
+
+
+def _distinct(points: tuple[Mapping[str, int], ...]) -> list[tuple[tuple[str, int], ...]]:
+    return list(dict.fromkeys(tuple(point.items()) for point in points))
+
+
+@contextmanager
+def at_revision(revision: str, name: str) -> Iterator[Path]:
+    """Extract a revision of the git repository of a file, and give the path of the file there.
+
+    In the block, imports find the extracted project before an installed one. At its end, modules of the extracted
+    project are forgotten, so that another version of them can be imported.
+    """
+    if not revision or not name:
+        raise OptionError(f"'{revision}:{name}' is not REVISION:FILE", "write HEAD~1:kernel.py, for example")
+    folder = Path(name).absolute().parent
+    while not folder.is_dir():  # the revision may have folders that the working copy lacks
+        folder = folder.parent
+    top = Path(_git(folder, "rev-parse", "--show-toplevel").decode().strip())
+    commit = _git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", known=revision)
+    inside = _inside(top, Path(name), commit.decode().strip(), revision)
+    with tempfile.TemporaryDirectory(prefix="perfmodel-") as temporary:
+        root = Path(temporary).resolve()
+        archive = _git(top, "archive", "--format=tar", commit.decode().strip())
+        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+            members = [member for member in tar if member.isfile() or member.isdir()]
+            tar.extractall(root, members, filter="data")
+        with _imports_from(root):
+            yield root / inside
+
+
+def _inside(top: Path, path: Path, commit: str, revision: str) -> str:
+    """Return a file's path in the repository: relative to the current folder, or else to the top as git has it."""
+    tried = []
+    with_folder = path.absolute()
+    if with_folder.is_relative_to(top):
+        tried.append(with_folder.relative_to(top).as_posix())
+    if not path.is_absolute():
+        tried.append(path.as_posix())
+    known = _git(top, "ls-tree", "-r", "-z", "--name-only", commit).decode("utf-8", "surrogateescape").split("\0")
+    for each in tried:
+        if each in known:
+            return each
+    python = [each for each in known if each.endswith(path.name)]
+    advice = f"its files of this name: {listed(python, most=300)}" if python else "give another revision or file"
+    raise OptionError(f"the revision '{clipped(revision, 80)}' has no file '{clipped(path, 200)}'", advice)
+
+
+def _git(folder: Path, *arguments: str, known: str = "") -> bytes:
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, check=False)
+    except OSError as error:
+        raise OptionError(f"git cannot be run ({error.strerror})", "install git, or give files") from error
+    if not done.returncode:
+        return done.stdout
+    if known:
+        raise OptionError(f"git does not have the revision '{clipped(known, 80)}'", "give one that 'git log' shows")
+    reason = clipped(" ".join(done.stderr.decode("utf-8", "replace").split()), 200)
+    raise OptionError(f"git cannot read '{folder}': {reason}", "run it in a git repository, or give two files")
+
+
+@contextmanager
+def _imports_from(root: Path) -> Iterator[None]:
+    added = [str(folder) for folder in (root, root / "src") if folder.is_dir()]
+    sys.path[:0] = added
+    try:
+        yield
+    finally:
+        for folder in added:
+            sys.path.remove(folder)
+        for name, module in list(sys.modules.items()):
+            if _is_below(module, root):
+                del sys.modules[name]
+
+
+def _is_below(module: ModuleType | None, root: Path) -> bool:
+    file = getattr(module, "__file__", None)
+    return isinstance(file, str) and root in Path(file).parents
+
+
+def committed(path: str) -> str:
+    """Return the last committed version of a file as a side."""
+    if ":" in path or Path(path).suffix != ".py":
+        raise OptionError(f"'{clipped(path)}' was given alone, and is not a kernel file", "give two sides: OLD NEW")
+    return f"HEAD:{path}"

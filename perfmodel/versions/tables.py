@@ -1,0 +1,133 @@
+"""A comparison of two sides as text, JSON, a Markdown table and JUnit XML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from perfmodel.display import finite, seconds_text, values_text
+from perfmodel.io import visible
+from perfmodel.versions.differences import Difference, KernelDifference, TimeChange
+
+ROUNDING = 1e-3  # smaller relative changes of a time are not shown
+LONGEST = 12  # changed formulas of a kernel in a Markdown table
+
+
+def text(found: Difference, by: float | None = None) -> str:
+    """Return the changes of all kernels as text, with the probability to be slower than the share `by` [1]."""
+    lines = [f"{found.old} -> {found.new}" + (f", {found.model}" if found.model else "")]
+    equal = [each for each in found.kernels if not each.changes and not _moved(each)]
+    for each in found.kernels:
+        if each not in equal:
+            lines += ["", *_kernel_lines(each, by)]
+    if equal:
+        names = ", ".join(each.title for each in equal)
+        lines += ["", f"{'all formulas are equal' if len(equal) == len(found.kernels) else 'equal formulas'}: {names}"]
+    lines += [f"only in {found.old}: {', '.join(found.removed)}"] if found.removed else []
+    lines += [f"only in {found.new}: {', '.join(found.added)}"] if found.added else []
+    lines += [f"{name} cannot be counted: {reason}" for name, reason in found.errors.items()]
+    return "\n".join(lines)
+
+
+def _moved(each: KernelDifference) -> bool:
+    return any(abs(time.ratio - 1) > ROUNDING for time in each.times)
+
+
+def _kernel_lines(each: KernelDifference, by: float | None) -> Iterator[str]:
+    count = len(each.changes)
+    if count:
+        yield f"{each.title}: {count} change{'s' * (count > 1)}"
+    else:
+        yield f"{each.title}: formulas are equal, but the order of loops or instructions differs"
+    yield from (f"  {change}" for change in each.changes)
+    yield from (f"  {time_text(time, by)}" for time in each.times)
+    if each.problem:
+        yield f"  no predicted time: {each.problem}"
+
+
+def time_text(time: TimeChange, by: float | None = None) -> str:
+    """Return the change of a time in one line."""
+    at = f"{values_text(time.sizes)}: " if time.sizes else ""
+    times = f"{seconds_text(time.old.seconds)} -> {seconds_text(time.new.seconds)}"
+    where = f"bound by {time.bounds[1]}" if time.bounds[0] == time.bounds[1] else f"bound by {' -> '.join(time.bounds)}"
+    return f"{at}{times}, {ratio_text(time)}, {chance_text(time, by or 0.0)}; {where}"
+
+
+def ratio_text(time: TimeChange) -> str:
+    """Return the ratio of the new to the old time with its interval."""
+    low, high = time.interval
+    return f"{time.ratio:.3g} times ({low:.3g} to {high:.3g} at {time.level:.0%})"
+
+
+def chance_text(time: TimeChange, by: float) -> str:
+    """Return the probability that the new version is slower."""
+    return f"slower{f' by more than {100 * by:g} %' if by else ''} with {time.slower(by):.0%}"
+
+
+def document(found: Difference, by: float | None) -> dict[str, Any]:
+    """Return the comparison for JSON."""
+    return {
+        "old": found.old, "new": found.new, "model": found.model or None,
+        "kernels": [{
+            "kernel": each.name, "old_kernel": each.old_name,
+            "changes": [vars(change) for change in each.changes], "problem": each.problem or None,
+            "times": [{
+                "sizes": dict(time.sizes), "old_s": float(time.old.seconds), "new_s": float(time.new.seconds),
+                "ratio": time.ratio, "interval": [*map(finite, time.interval)], "level": time.level,
+                "slower": time.slower(), "bounds": list(time.bounds),
+                **({} if by is None else {"slower_by_more": time.slower(by)}),
+            } for time in each.times],
+        } for each in found.kernels],
+        "removed": list(found.removed), "added": list(found.added), "errors": dict(found.errors),
+    }  # fmt: skip
+
+
+def markdown(found: Difference, by: float | None) -> bytes:
+    """Return a Markdown table for a pull request: a row for each kernel that changed, and below it what is equal."""
+    rows = ["| kernel | changes | old | new | ratio | slower |", "| --- | --- | ---: | ---: | --- | ---: |"]
+    for each in found.kernels:
+        if not each.changes and not _moved(each):
+            continue
+        changes = [_cell(str(change)) for change in each.changes[:LONGEST]]
+        left = len(each.changes) - len(changes)
+        changes += [f"{left} more"] if left else []
+        time = each.worst(by or 0.0)
+        cells = ("-", "-", _cell(each.problem) or "-", "-") if time is None else (
+            seconds_text(time.old.seconds), seconds_text(time.new.seconds), ratio_text(time),
+            f"{time.slower(by or 0.0):.0%}",
+        )  # fmt: skip
+        at = f" ({values_text(time.sizes)})" if time is not None and time.sizes else ""
+        rows.append(f"| {' | '.join([_cell(each.title + at), '<br>'.join(changes) or 'order of loops', *cells])} |")
+    lines = [f"`{found.old}` -> `{found.new}`" + (f", {found.model}" if found.model else ""), ""]
+    equal = sum(not each.changes and not _moved(each) for each in found.kernels)
+    lines += rows if len(rows) > 2 else []
+    lines += ["", f"{equal} of {len(found.kernels)} kernels have equal formulas."]
+    lines += [f"Only in the old side: {', '.join(found.removed)}."] if found.removed else []
+    lines += [f"Only in the new side: {', '.join(found.added)}."] if found.added else []
+    lines += [f"{name} cannot be counted: {reason}" for name, reason in found.errors.items()]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _cell(cell: str) -> str:
+    for character in "\\|*_<>`[]":
+        cell = cell.replace(character, f"\\{character}")
+    return cell.replace("\n", " ")
+
+
+def junit(found: Difference, by: float) -> bytes:
+    """Return JUnit XML: a test for each kernel, failed if it is slower, with an error if that is not known."""
+    slower, undecided = found.slower(by), found.undecided(by)
+    suite = ET.Element(
+        "testsuite", name="perfmodel diff", tests=str(len(found.kernels) + len(found.errors)),
+        failures=str(len(slower)), errors=str(len(undecided)),
+    )  # fmt: skip
+    for name in [each.title for each in found.kernels] + list(found.errors):
+        case = ET.SubElement(suite, "testcase", classname="perfmodel.diff", name=visible(name))
+        each = next((each for each in found.kernels if each.title == name), None)
+        if each is not None and each in slower and (worst := each.worst(by)):
+            failure = ET.SubElement(case, "failure", message=f"{ratio_text(worst)}, {chance_text(worst, by)}")
+            failure.text = visible("\n".join(_kernel_lines(each, by)))
+        elif name in undecided:
+            ET.SubElement(case, "error", message=visible(undecided[name]))
+    return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True))
