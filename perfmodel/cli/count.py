@@ -11,8 +11,9 @@ from typer import Option
 from perfmodel import display, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
-from perfmodel.documents import MOST_LANES, json_document, read_file
+from perfmodel.documents import MOST_LANES, json_document, json_text, read_file
 from perfmodel.errors import DocumentError, OptionError, PerfModelError, SizeError
+from perfmodel.io import write_whole
 
 if TYPE_CHECKING:
     from perfmodel.counts import AccessCount, Count, KernelCounts
@@ -32,6 +33,9 @@ SubgroupSize = Annotated[int, Option(
 DataTypes = Annotated[
     list[str] | None, Option("--dtype", metavar="NAME=TYPE", help="Type of an argument that has none; repeat for more.")
 ]
+Save = Annotated[Path | None, Option(
+    "--save", metavar="FILE.JSON", help="Write the counts to a file, which `diff` reads.",
+)]  # fmt: skip
 DeclaredFile = Annotated[Path | None, Option(
     "--declared", metavar="FILE.JSON", help="What each C instruction does; docs/own-kernels.md.",
 )]  # fmt: skip
@@ -40,6 +44,7 @@ DeclaredFile = Annotated[Path | None, Option(
 def count_command(
     asked: options.KernelOptions, size: options.SizeLists = None, subgroup_size: SubgroupSize = 32,
     csv: options.Csv = False, dtype: DataTypes = None, declared_file: DeclaredFile = None, jobs: options.Jobs = None,
+    save: Save = None,
 ) -> None:  # fmt: skip
     """Count what a kernel executes, as expressions in its sizes and, with -p, as numbers.
 
@@ -50,6 +55,9 @@ def count_command(
         asked.kernel, asked.variant, subgroup_size, jobs, dtypes=dtypes(dtype), statistics=asked.statistics,
         declared=declared(declared_file),
     )  # fmt: skip
+    if save is not None:
+        variants = {name: {"counts": counts.to_json()} for name, counts in counted.items()}
+        write_whole(save, json_text({"schema": SCHEMA, "kernel": str(asked.kernel), "variants": variants}).encode())
     values, errors = _evaluated(counted, points, csv or len(points) > 1)
     shown, make = {name: counted[name] for name in values}, _sweep_document if len(points) > 1 else _document
     output.show(

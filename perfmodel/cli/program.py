@@ -28,7 +28,7 @@ from perfmodel.io import FULL, output_error
 
 # The commands by subject, in the order of the help.
 SUBJECTS = {
-    "Predict": ("predict", "rank", "time", "tune", "count", "watch", "report"),
+    "Predict": ("predict", "rank", "time", "tune", "count", "diff", "watch", "report"),
     "Device": ("doctor", "devices", "calibrate", "measure", "fit"),
     "Models and data": ("compare", "data"),
 }
