@@ -22,7 +22,7 @@ from perfmodel.kernels.files import built
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.prediction import Anchor, Prediction
 from perfmodel.processes.counting import Counting
-from perfmodel.processes.pool import Pool
+from perfmodel.processes.pool import Pool, Processes
 from perfmodel.processes.variants import Variant, attempt
 from perfmodel.progress import FailedStep, Progress, shown, task as reported
 from perfmodel.values import FrozenValue
@@ -126,7 +126,7 @@ class Predicting:
     `anchors` has, by name, a run of each variant that scales the variant's predictions. A variant with an error in
     `skipped` is left out. Other errors are raised. `jobs` and `progress` are as in :func:`perfmodel.count_all`. With
     ``jobs=None``, this process predicts, and errors of a variant's own function are raised unchanged. `options` are
-    passed to :func:`perfmodel.count`. An example::
+    passed to :func:`perfmodel.count`. `processes` stay for later predictions, and by default end. An example::
 
         made = Predicting(model, skipped=PerfModelError, jobs=-1).predicted(variants, {"n": numpy.array([256, 512])})
         made.variants["tiled"].prediction.seconds, made.errors
@@ -140,6 +140,7 @@ class Predicting:
     jobs: int | None = None
     progress: Progress | bool | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    processes: Processes | None = None
 
     @statistics_of_variants()
     def predicted(self, variants: Mapping[str, Variant], sizes: Sizes) -> Predictions:
@@ -164,7 +165,7 @@ class Predicting:
         without terms, to save memory. Raise the same errors as :meth:`predicted`.
         """
         model = self.model if self.anchors is None else self.model.to_be_anchored()
-        asked = replace(self, model=model, anchors=None, progress=None)
+        asked = replace(self, model=model, anchors=None, progress=None, processes=None)
         task = _Task(asked, sizes, rows, here=rows is None and self.jobs in (None, 1))
         with closing(self._outcomes(task, variants)) as outcomes:
             for name, outcome in outcomes:
@@ -191,7 +192,7 @@ class Predicting:
                     progress.advance(FailedStep(name, outcome) if isinstance(outcome, PerfModelError) else name)
                     yield name, outcome
             return
-        pool = Pool(self.jobs, self.progress)
+        pool = Pool(self.jobs, self.progress, self.processes)
         if pool.alone or not self.model.family.definition.endswith(".py"):
             most = max(1, (task.rows or ROWS) // max(1, length_of(task.sizes)))
             yield from pool.stream(task, variants, TITLE, most)

@@ -34,11 +34,17 @@ CORES: frozenset[int] = frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched
 
 
 class Pool:
-    """Works on variants in `jobs` processes (-1: one for each core, 1: this process). `progress` True shows a bar."""
+    """Works on variants in `jobs` processes (-1: one for each core, 1: this process). `progress` True shows a bar.
 
-    def __init__(self, jobs: int, progress: reports.Progress | bool | None = None) -> None:
+    Given `processes` do the work, and stay for later work. By default each :meth:`stream` starts and ends its own.
+    """
+
+    def __init__(
+        self, jobs: int, progress: reports.Progress | bool | None = None, processes: Processes | None = None
+    ) -> None:
         self.jobs = checked_jobs(jobs)
         self.progress = reports.shown(progress)
+        self._processes = processes
 
     @property
     def alone(self) -> bool:
@@ -56,7 +62,8 @@ class Pool:
                     self.progress.advance(_note(name, value))
                     yield name, value
             elif variants:
-                with processes_for(self.jobs, len(variants)) as processes:
+                kept = None if self._processes is None else nullcontext(self._processes)
+                with kept or processes_for(self.jobs, len(variants)) as processes:
                     sent = _SentVariants(task, variants, most, processes, self.progress)
                     try:
                         yield from sent.results()

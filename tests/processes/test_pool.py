@@ -95,6 +95,17 @@ def test_processes_end_with_their_results(monkeypatch):
 
 
 @pytest.mark.slow
+def test_given_processes_stay_for_later_variants():
+    variants = {str(width): partial(double, width) for width in range(1, 5)}
+    with pool.processes_for(1, 1) as processes:
+        kept = pool.Pool(2, processes=processes)
+        first, second = (kept.stream(lambda kernel: os.getpid(), variants, "asking") for _ in range(2))
+        (_, pid) = next(first)
+        first.close()  # before all variants are done
+        assert {pid} == {found for _, found in second}
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("group", "times"), [(True, 3), pytest.param(False, 1, marks=pytest.mark.nightly)])
 def test_an_interrupt_leaves_no_process(group, times, tmp_path):
     """A terminal interrupts all processes, `kill -INT` only the first one."""
