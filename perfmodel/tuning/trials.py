@@ -61,8 +61,9 @@ class Trials:
     """Runs variants of one kernel on a device, one visit at a time. The context manager locks the device.
 
     Parameters are as in :func:`perfmodel.tune`. The `ladder` holds sizes from small to large, from which :meth:`settle`
-    chooses. Call :func:`perfmodel.measuring.pin_threads` before devices are listed, as campaigns do. If the device does
-    not work or stays in use, entering raises BrokenDeviceError or DeviceBusyError.
+    chooses. `compare_at` are the sizes at which outputs are compared, by default the sizes of each run. Call
+    :func:`perfmodel.measuring.pin_threads` before devices are listed, as campaigns do. If the device does not work or
+    stays in use, entering raises BrokenDeviceError or DeviceBusyError.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Trials:
         arguments: Arguments | None = None, *, kernel: str = "kernel", statistics: Mapping[str, float] | None = None,
         progress: Progress | None = None, compare: bool = True, tolerance: float | None = None,
         keep: Path | None = None, ladder: Sequence[Mapping[str, int]] = (), reference: Reference | None = None,
+        compare_at: Mapping[str, int] | None = None,
     ) -> None:  # fmt: skip
         self.device, self.sizes, self.campaign = device, dict(sizes), campaign
         self.kernel = UserKernel(kernel, variants, arguments, ladder or (self.sizes,), campaign.seed)
@@ -77,6 +79,7 @@ class Trials:
         # The joined record of all visits by row_key(); its output may be wrong, and judged() returns a failure then.
         self.rows: dict[tuple[str, str], Measurement] = {}
         self.compares, self._tolerance, self._reference = compare, tolerance, reference
+        self._compare_at = None if compare_at is None else dict(compare_at)
         self._progress, self._keep, self._statistics = progress or Silent(), keep, dict(statistics or {})
         self._counts: dict[str, KernelCounts] = {}
         self._tried: dict[tuple[str, str], float | FailedError] = {}
@@ -147,7 +150,7 @@ class Trials:
 
     def agreement(self, sizes: Mapping[str, int] | None = None) -> Agreement:
         """Return the variants with the same outputs at some sizes, in groups."""
-        comparison = self._comparisons.get(canonical(self._at(sizes)))
+        comparison = self._comparisons.get(canonical(self._compare_at or self._at(sizes)))
         return comparison.agreement if comparison else Agreement()
 
     def judged(self, name: str, sizes: Mapping[str, int] | None = None) -> Measurement | None:
@@ -247,8 +250,8 @@ class Trials:
             with self._spending(name):
                 self._first_run(name, at)
                 if again and self.compares:
-                    passed, outputs = self._outputs(self.kernel.subject(name), at)
-                    self._comparison(passed, outputs, at).again(name, outputs, self._terms(name, at))
+                    comparison, outputs = self._compared_outputs(name, self.kernel.subject(name), at)
+                    comparison.again(name, outputs, self._terms(name, at))
         except FailedError as failure:
             return self._failed(name, failure, at)
         return None
@@ -304,12 +307,25 @@ class Trials:
         if not self.compares:
             self.bench.compiled(subject)
             return
-        passed, outputs = self._outputs(subject, at)
-        comparison = self._comparison(passed, outputs, at)
+        comparison, outputs = self._compared_outputs(name, subject, at)
         with stage("correctness"):
             comparison.add(name, outputs, self._terms(name, at))
             if self._reference is not None and name in (agreement := comparison.agreement).wrong:
                 raise FailedError("correctness", agreement.difference(name))
+
+    def _compared_outputs(
+        self, name: str, subject: Subject, at: Parameters
+    ) -> tuple[OutputComparison, dict[str, Any]]:
+        """Run a variant once at the sizes of comparisons. Return the comparison at these sizes, and its outputs."""
+        there = self._compare_at or at
+        self.kernel.ask_for_arguments(name, there)
+        with stage("constraint"):
+            self._counts[name].work_groups()(**there)
+        try:
+            passed, outputs = self._outputs(subject, there)
+            return self._comparison(passed, outputs, there), outputs
+        finally:
+            self.kernel.ask_for_arguments(name, at)
 
     def _comparison(self, passed: Mapping[str, Any], outputs: Mapping[str, Any], at: Parameters) -> OutputComparison:
         comparison = self._comparisons.get(canonical(at))

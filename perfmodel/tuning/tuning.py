@@ -145,7 +145,7 @@ def tune(
         reference=reference, tolerance=tolerance, compare=compare,
     )  # fmt: skip
     with trials:
-        search = _Tuning(trials, model, at, level, within, of_roof, most, began, budget_s, watch)
+        search = Tuning(trials, model, at, level, within, of_roof, most, began, budget_s, watch)
         search.predict(progress or Silent(), None if built is None else built.coordinates, jobs)
         if keep is not None:
             search.recall(store.read(keep).current)
@@ -186,8 +186,12 @@ class _Counts(Mapping[str, KernelCounts]):
 
 
 @dataclass(eq=False)
-class _Tuning:
-    """A tuning in progress. Each variant that can be predicted has the index of its name in `names`."""
+class Tuning:
+    """A tuning in progress. Each variant that can be predicted has the index of its name in `names`.
+
+    Call :meth:`predict`, or :meth:`expect` with known predictions, and then :meth:`finished`. The variants `first` run
+    before all others. Other parameters are as of :func:`tune`, and `began` is the start of the time budget.
+    """
 
     trials: Trials
     model: FittedModel
@@ -199,6 +203,7 @@ class _Tuning:
     began: float
     budget_s: float | None
     watch: Callable[[Tuned], None] | None
+    first: tuple[str, ...] = ()
     names: list[str] = field(default_factory=list)
     predictions: list[Prediction] = field(default_factory=list)
     tried: dict[str, TunedVariant] = field(default_factory=dict)
@@ -208,6 +213,7 @@ class _Tuning:
     counting_s: float = 0.0
 
     def predict(self, progress: Progress, coordinates: np.ndarray | None, jobs: int = 1) -> None:
+        """Count and predict all variants. `coordinates` are those of a :class:`Space`."""
         asked = Predicting(
             self.model, allow_unmeasured=True, skipped=PerfModelError, progress=progress, options=self.trials.counting,
             jobs=None if jobs == 1 else jobs,
@@ -232,11 +238,20 @@ class _Tuning:
             raise TuningError(f"no variant can be predicted ({failures[0]})", "correct that first")
         if coordinates is not None:
             coordinates = coordinates[[name in set(self.names) for name in self.trials.variants]]
+        self._begin(coordinates)
+
+    def expect(self, predictions: Mapping[str, Prediction]) -> None:
+        """Take the predictions of variants, by name, which were made before."""
+        self.names, self.predictions = list(predictions), list(predictions.values())
+        self._begin(None)
+
+    def _begin(self, coordinates: np.ndarray | None) -> None:
         scatter = scatter_of(self.model, self.predictions)
         self.search = Search(prior_of(self.predictions, scatter, coordinates), self.within)
         self.counting_s = monotonic() - self.began
 
     def recall(self, rows: Iterable[Measurement]) -> None:
+        """Use earlier records of the same code at the same sizes as runs."""
         for row in rows:
             name = str(row.variant.get("variant"))
             if row.kernel == self.trials.kernel.name and name in self.names and self.trials.recall(row):
@@ -256,7 +271,8 @@ class _Tuning:
 
     def _searched(self) -> str:
         while (index := self.search.following) is not None:
-            if self.search.settled >= self.level:
+            name = next((name for name in self.first if name not in self.tried), None)
+            if name is None and self.search.settled >= self.level:
                 return KNOWN
             if self._late:
                 return BUDGET
@@ -264,15 +280,15 @@ class _Tuning:
                 return MOST
             if self._near_roof:
                 return ROOF
-            self._visit(self.names[index])
+            self._visit(name or self.names[index])
             if self.watch is not None:
                 self.watch(self._result(""))
         return ALL
 
     @property
     def _may_run(self) -> bool:
-        ran = self.tried.keys() | self.only_compared
-        return self.most is None or len(ran & set(self.names)) < self.most
+        started = {name for name, variant in self.tried.items() if variant.status not in ("compile", "constraint")}
+        return self.most is None or len((started | self.only_compared) & set(self.names)) < self.most
 
     def _compared(self) -> bool:
         """Run variants, and the best once more, until enough outputs agree. Return whether a time became invalid."""
@@ -346,6 +362,7 @@ class _Tuning:
 
     @cached_property
     def facts(self) -> DeviceFacts:
+        """The facts of the device, with its roofs."""
         return facts_with_roofs(self.model)
 
     @property

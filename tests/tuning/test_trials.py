@@ -342,3 +342,30 @@ def test_records_of_the_same_code_on_another_grid_differ(tmp_path):
         assert not later.recall(whole)
     with trials({"whole": half_of(1)}) as later:
         assert later.recall(whole)
+
+
+def test_outputs_are_compared_at_other_sizes():
+    """The reference runs at 256 only; each variant is timed at 1024, and one differs from 512 on."""
+    asked, given = [], []
+
+    def reference(n, a, **passed):
+        asked.append(n)
+        return {"out": 2 * a}
+
+    def arguments(n):
+        given.append(n)
+        return {"a": np.arange(n, dtype=np.float32)}
+
+    variants = {
+        "right": unit(), "wrong": unit("out[i] = 2*a[i] + (1 if i == 3 else 0)"), "wide": unit(group=512),
+        "wrong later": unit("out[i] = 2*a[i] + (1 if i >= 512 else 0)"),
+    }  # fmt: skip
+    asked_of = {"n": 1024, "compare_at": {"n": 256}, "reference": reference, "arguments": arguments}
+    with trials(variants, **asked_of) as found:
+        rows = {name: found.visit(name) for name in variants}
+        assert (None, ("right", "wrong later")) == (found.compare("right"), found.agreement().right)
+        assert found.judged("wrong").status == "correctness"
+    assert ["ok", "correctness", "constraint", "ok"] == [row.status for row in rows.values()]
+    assert {1024} == {row.parameters["n"] for row in rows.values()}
+    assert "n=256 breaks the kernel's assumption" in rows["wide"].message
+    assert ({256}, {256, 1024}) == (set(asked), set(given))

@@ -14,6 +14,7 @@ from perfmodel.errors import OptionError, SizeError, TuningError
 from perfmodel.facts import Fact
 from perfmodel.measuring.bench import Timekeeper
 from perfmodel.tuning import tuning
+from perfmodel.tuning.anchoring import device_of
 from perfmodel.tuning.trials import Trials
 from tests.tuning.test_anchoring import model
 
@@ -222,3 +223,18 @@ def test_invalid_requests(variants, options, error, text):
     with pytest.raises(error) as raised:
         found_by(variants, **options)
     assert text in str(raised.value)
+
+
+def test_named_variants_run_first_and_what_cannot_be_built_is_no_run():
+    """By the predictions "16" runs first, and alone."""
+    variants = {name: (lambda name=name: summed(int(name))) for name in ("16", "2000", "4000")}
+    named = {"broken": broken, **variants}
+    seconds = {"broken": 1e-9, **{name: 1e-9 * int(name) for name in variants}}
+    predictions = {name: pm.Prediction(time, {"add": time}) for name, time in seconds.items()}
+    fitted = model(op_float64_add=1e-9).by_clock("host")
+    with Trials(device_of(fitted), named, SIZES, SHORT, compare=False) as trials:
+        search = tuning.Tuning(trials, fitted, SIZES, 1.0, 0.02, None, 2, 0.0, None, None, first=("2000",))
+        search.expect(predictions)
+        found = search.finished()
+    assert ["2000", "broken", "16"] == [one.name for one in found.tried]
+    assert (found.best.name, found.ended) == ("16", tuning.MOST)
