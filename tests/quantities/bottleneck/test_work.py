@@ -194,8 +194,10 @@ def test_vectors_that_do_not_begin_where_lines_do_are_split() -> None:
     assert [None, 128 / 8] == [quantities(counts, "lockstep", n=128).get("split") for counts in kernels]
 
 
-@pytest.mark.parametrize(("pitch", "access", "gathers"), [(16, "element", 0), (18, "element", 1), (18, "vector", 0)])
-def test_an_odd_pitch_hides_neighbours_where_the_device_is_so(pitch: int, access: str, gathers: int) -> None:
+@pytest.mark.parametrize(
+    ("pitch", "access", "gathers"), [(16, "element", 0), (18, "element", 1), (18, "vector", 0), ("n", "element", 1)]
+)
+def test_an_odd_pitch_hides_neighbours_where_the_device_is_so(pitch: int | str, access: str, gathers: int) -> None:
     """Rows of a tile in local memory, read by groups of 16 by 4: the lane stride along l.1 is the pitch."""
     unit = lp.make_kernel(
         "{ [gi, gj, i, j, r, c]: 0 <= 4*gi + i < n and 0 <= 16*gj + j < n and 0 <= i, r < 4 and 0 <= j, c < 16 }",
@@ -205,7 +207,7 @@ def test_an_odd_pitch_hides_neighbours_where_the_device_is_so(pitch: int, access
         ],
         [
             lp.GlobalArg("a, out", np.float32, shape="n, n"), lp.ValueArg("n", np.int32),
-            lp.TemporaryVariable("tile", np.float32, shape=4 * pitch, address_space=lp.AddressSpace.LOCAL),
+            lp.TemporaryVariable("tile", np.float32, shape=4 * 18, address_space=lp.AddressSpace.LOCAL),
         ],
         assumptions="n mod 16 = 0 and n >= 16", lang_version=(2018, 2),
     )  # fmt: skip
