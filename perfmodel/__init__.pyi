@@ -14,6 +14,7 @@ from .predicting.transfer import transferred
 from .processes.counting import count_all
 from .processes.variants import CountedVariants
 from .recipes.archive import best, use_best
+from .recipes.generator import recipes_of
 from .recipes.recipe import Recipe
 from .tuning import anchor
 from .tuning.tuned import Tuned
@@ -24,7 +25,7 @@ from .watching.starting import watch
 __all__ = [
     "Count", "CountedVariants", "Family", "FittedModel", "KernelCounts", "PerfModelError", "Prediction",
     "RankedVariant", "Ranking", "Recipe", "Space", "Tuned", "Weight", "anchor", "assert_not_slower", "best",
-    "count", "count_all", "devices", "families", "fit", "load", "measure", "plot", "rank", "transferred", "tune",
-    "use_best", "watch",
+    "count", "count_all", "devices", "families", "fit", "load", "measure", "plot", "rank", "recipes_of", "transferred",
+    "tune", "use_best", "watch",
 ]  # fmt: skip
 __version__: str

@@ -22,12 +22,13 @@ SCHEMA = "perfmodel.recipe/1"
 _SCHEMA = Schema(SCHEMA, "write it again with Recipe.to_json")
 #: The transformations of steps. Each is a function of Loopy that takes a kernel or a translation unit first.
 TRANSFORMATIONS = frozenset({
-    "add_inames_to_insn", "add_prefetch", "assume", "duplicate_inames", "join_inames", "precompute", "prioritize_loops",
-    "privatize_temporaries_with_inames", "realize_reduction", "rename_iname", "set_temporary_address_space",
-    "split_array_axis", "split_iname", "split_reduction_inward", "split_reduction_outward", "tag_array_axes",
-    "tag_inames",
+    "add_barrier", "add_inames_to_insn", "add_prefetch", "assume", "duplicate_inames", "join_inames", "precompute",
+    "prioritize_loops", "privatize_temporaries_with_inames", "realize_reduction", "rename_iname",
+    "set_temporary_address_space", "split_array_axis", "split_iname", "split_reduction_inward",
+    "split_reduction_outward", "tag_array_axes", "tag_inames",
 })  # fmt: skip
-_SETS = frozenset({"fetch_outer_inames", "privatizing_inames", "only_var_names"})  # Loopy takes these as sets only
+#: Options that Loopy takes as sets only.
+_SETS = frozenset({"fetch_outer_inames", "only_var_names", "privatizing_inames", "within_inames"})
 _LABELS = {
     "prioritize_loops": "order", "split_reduction_inward": "inward", "split_reduction_outward": "outward",
     "privatize_temporaries_with_inames": "private", "realize_reduction": "realized",

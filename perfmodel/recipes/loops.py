@@ -1,0 +1,314 @@
+"""What a plain kernel's loops allow: which can be parallel and why others cannot, and how accesses move with them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from io import StringIO
+from typing import Any
+
+import loopy as lp
+import numpy as np
+from loopy.kernel.array import ArrayBase
+from loopy.kernel.data import AddressSpace
+from loopy.schedule.tools import WriteRaceChecker
+from loopy.symbolic import CoefficientCollector, WalkMapper, get_dependencies, pw_aff_to_expr
+from pymbolic import evaluate
+from pymbolic.primitives import Subscript
+
+from perfmodel.values import FrozenValue, cached_method
+
+UNKNOWN_SIZE = 1024  # of a parameter whose size is not given; only the order of recipes depends on it
+UNKNOWN_TRIPS = 16  # of a loop whose bounds depend on data
+PARALLEL, REDUCTION, SERIAL = "parallel", "reduction", "serial"
+
+
+@dataclass(frozen=True)
+class Loop(FrozenValue):
+    """A loop of the plain kernel that has no tag."""
+
+    name: str
+    kind: str  #: :data:`PARALLEL`, :data:`REDUCTION` or :data:`SERIAL`
+    trips: int  #: at the given sizes, the largest number
+    constant: bool  #: whether the number of trips is the same at all sizes
+    by_data: bool  #: whether the bounds depend on data
+    bounds: str  #: the number of trips as a text
+    score: float = 0.0  #: the share of accesses that move by one element with it, and a fourth of those that stay
+
+
+@dataclass(frozen=True)
+class Access(FrozenValue):
+    """A load or store of an array in global memory."""
+
+    array: str
+    bytes: int  #: of an element
+    within: frozenset[str]  #: the loops around it, reductions included
+    uses: frozenset[str]  #: the loops that its subscripts use
+    strides: tuple[tuple[str, float], ...]  #: elements per step of a loop, at the given sizes; empty if not affine
+    constants: tuple[str, ...]  #: what the subscripts add to multiples of loops
+    affine: bool  #: whether each subscript is a sum of multiples of loops and of a constant that no data gives
+    stored: bool
+
+    def stride(self, loop: str) -> float:
+        """Return the elements between two steps of a loop; NaN if the access is not affine in it."""
+        return dict(self.strides).get(loop, math.nan if loop in self.uses else 0.0)
+
+
+@dataclass(frozen=True)
+class Statement(FrozenValue):
+    """An instruction of the plain kernel."""
+
+    name: str
+    loops: frozenset[str]  #: around it, without its reductions
+    reductions: frozenset[str]
+    scalar: str  #: the private scalar that it assigns, or ""
+    reads: frozenset[str]
+    writes: frozenset[str]
+    depends_on: frozenset[str]
+
+    @property
+    def all(self) -> frozenset[str]:
+        """All loops of the statement."""
+        return self.loops | self.reductions
+
+
+@dataclass(frozen=True)
+class Nest(FrozenValue):
+    """The loops, statements and accesses of a plain kernel."""
+
+    loops: tuple[Loop, ...]  #: without tags, the best for neighbouring work-items first
+    statements: tuple[Statement, ...]
+    accesses: tuple[Access, ...]
+    tagged: tuple[tuple[str, str], ...]  #: loops with a tag, and the tag
+    notes: tuple[str, ...]
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Loop]:
+        """The loops by name."""
+        return {loop.name: loop for loop in self.loops}
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """All variables that statements write."""
+        return frozenset(name for statement in self.statements for name in statement.writes)
+
+    @cached_property
+    def ordered(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of statements that share no loop, where the second uses an array after the first has written it."""
+        names = {statement.name: statement for statement in self.statements}
+        return tuple(
+            (before, after.name) for after in self.statements for before in sorted(_ancestors(names, after))
+            if not names[before].loops & after.loops and names[before].loops and after.loops
+            and any(name in self.arrays for name in names[before].writes & (after.reads | after.writes))
+        )  # fmt: skip
+
+    @cached_property
+    def arrays(self) -> frozenset[str]:
+        """The arrays in global memory that statements access."""
+        return frozenset(access.array for access in self.accesses)
+
+    @cached_method
+    def loads_of(self, array: str) -> tuple[Access, ...]:
+        """Return the accesses of an array, all of them loads if nothing writes it."""
+        return tuple(access for access in self.accesses if access.array == array)
+
+    def together(self, one: str, other: str) -> bool:
+        """Whether a statement is in both loops."""
+        return any({one, other} <= statement.all for statement in self.statements)
+
+
+def _ancestors(names: Mapping[str, Statement], statement: Statement) -> set[str]:
+    found: set[str] = set()
+    waiting = [statement]
+    while waiting:
+        new = (waiting.pop().depends_on & set(names)) - found
+        found |= new
+        waiting += [names[name] for name in new]
+    return found
+
+
+@contextmanager
+def quiet() -> Iterator[list[warnings.WarningMessage]]:
+    """Hide what Loopy prints, and collect its warnings."""
+    with redirect_stdout(StringIO()), warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        yield given
+
+
+def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
+    """Return the loops of a unit with one kernel. Loopy's errors are not changed."""
+    kernel = t_unit.default_entrypoint
+    with quiet():
+        checked = lp.preprocess_program(t_unit)
+    plain = checked.default_entrypoint
+    names = sorted(kernel.all_inames())
+    tags = {name: ", ".join(sorted(map(str, kernel.inames[name].tags))) for name in names if kernel.inames[name].tags}
+    values = {**dict.fromkeys(kernel.outer_params(), UNKNOWN_SIZE), **sizes}
+    accesses = tuple(access for insn in plain.instructions for access in _accesses(plain, insn, values))
+    reductions = {name for insn in kernel.instructions for name in insn.reduction_inames()}
+    loops, notes = [], []
+    for name in names:
+        if name in tags:
+            continue
+        loop, why = _loop(checked, name, values, reductions)
+        loops.append(loop)
+        notes += [why] if why else []
+    scored = [_scored(loop, accesses, {loop.name: loop.trips for loop in loops}) for loop in loops]
+    scored.sort(key=lambda loop: (-round(loop.score, 6), loop.name))
+    return Nest(
+        tuple(scored), tuple(_statement(kernel, insn) for insn in kernel.instructions), accesses,
+        tuple(tags.items()), tuple(notes),
+    )  # fmt: skip
+
+
+def _loop(
+    t_unit: lp.TranslationUnit, name: str, values: Mapping[str, int], reductions: set[str]
+) -> tuple[Loop, str]:
+    """Return a loop, and a sentence if it cannot be parallel."""
+    kernel = t_unit.default_entrypoint
+    domain = kernel.get_inames_domain(frozenset([name]))
+    parameters = {word for word in domain.get_var_dict() if word not in kernel.all_inames()}
+    by_data = bool(parameters & set(kernel.temporary_variables))
+    trips, constant, bounds = _trips(kernel, name, values)
+    why = ""
+    if name not in reductions:
+        why = f"the bounds of loop {name} depend on data" if by_data else _carried(t_unit, name)
+    kind = REDUCTION if name in reductions else SERIAL if why else PARALLEL
+    return Loop(name, kind, trips, constant, by_data, bounds), why
+
+
+def _trips(kernel: lp.LoopKernel, name: str, values: Mapping[str, int]) -> tuple[int, bool, str]:
+    with suppress(Exception):  # isl finds no bound, or it has a parameter that only data knows
+        expression = pw_aff_to_expr(kernel.get_iname_bounds(name).size)
+        used = get_dependencies(expression)
+        outer = dict.fromkeys(kernel.all_inames(), UNKNOWN_SIZE // 2)  # loops around a triangular one, in the mean
+        return max(int(evaluate(expression, {**outer, **values})), 1), not used, str(expression)
+    return UNKNOWN_TRIPS, False, f"data of {name}"
+
+
+def _carried(t_unit: lp.TranslationUnit, name: str) -> str:
+    """Return a sentence with the reason why iterations of a loop depend on each other, or ""."""
+    kernel = t_unit.default_entrypoint
+    inside = [insn for insn in kernel.instructions if name in insn.within_inames]
+    ids = {insn.id for insn in inside}
+    tagged = lp.tag_inames(t_unit, {name: "g.0"}, force=True)
+    checker = WriteRaceChecker(tagged.default_entrypoint, tagged.callables_table)
+    for variable in sorted({word for insn in inside for word in assigned(insn)}):
+        temporary = kernel.temporary_variables.get(variable)
+        users = [insn for insn in kernel.instructions if variable in insn.dependency_names()]
+        if temporary is not None and temporary.address_space in (lp.auto, AddressSpace.PRIVATE):
+            if all(insn.id in ids for insn in users):
+                continue  # each work-item has its own
+            if not temporary.shape:
+                return f"loop {name} carries a dependency of `{variable}`"
+        elif temporary is None and variable not in kernel.arg_dict:
+            continue
+        for writer in inside:
+            for user in inside:
+                if variable not in assigned(writer) or variable not in user.dependency_names():
+                    continue
+                if not _subscripted(writer, variable) or _races(checker, writer, user, variable):
+                    return f"loop {name} carries a dependency of `{variable}`"
+    return ""
+
+
+def assigned(insn: Any) -> frozenset[str]:
+    """Return the variables that an instruction writes."""
+    names = getattr(insn, "assignee_var_names", None)
+    return frozenset(names() if names else insn.write_dependency_names())
+
+
+def _subscripted(insn: Any, variable: str) -> bool:
+    """Whether an instruction is an assignment to elements of a variable, which Loopy's check sees."""
+    targets = getattr(insn, "assignees", ())
+    return any(isinstance(target, Subscript) and target.aggregate.name == variable for target in targets)
+
+
+def _races(checker: Any, writer: Any, user: Any, variable: str) -> bool:
+    try:
+        return bool(checker.do_accesses_result_in_races(writer.id, "w", user.id, "any", variable))
+    except Exception:  # isl and Loopy fail for subscripts that they cannot represent
+        return True
+
+
+def _scored(loop: Loop, accesses: Sequence[Access], trips: Mapping[str, int]) -> Loop:
+    """Return the loop with its score. An access counts as often as it is executed, and not if it is not in the loop."""
+    total = shared = 0.0
+    for access in accesses:
+        times = math.prod(trips.get(name, 1) for name in access.within)
+        total += times
+        stride = abs(access.stride(loop.name))
+        if loop.name in access.within:
+            shared += times * (1.0 if stride == 1 else 0.25 if stride == 0 else 0.0)
+    return replace(loop, score=shared / total if total else 0.0)
+
+
+class _Subscripts(WalkMapper):  # type: ignore[misc]  # Loopy's mapper has no types
+    """Collects the subscripts of arrays in an expression."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[Subscript] = []
+
+    def map_subscript(self, expr: Subscript, *args: Any, **kwargs: Any) -> None:
+        self.found.append(expr)
+        super().map_subscript(expr, *args, **kwargs)
+
+
+def _accesses(kernel: lp.LoopKernel, insn: Any, values: Mapping[str, int]) -> Iterator[Access]:
+    walker = _Subscripts()
+    for expression in (getattr(insn, "expression", None), *insn.predicates):
+        if expression is not None:
+            walker(expression)
+    loads = list(walker.found)
+    walker.found.clear()
+    stores = [target for target in getattr(insn, "assignees", ()) if isinstance(target, Subscript)]
+    for target in stores:
+        walker(target.index_tuple)
+    loads += walker.found
+    for subscript, stored in [(load, False) for load in loads] + [(store, True) for store in stores]:
+        array = kernel.arg_dict.get(subscript.aggregate.name)
+        if isinstance(array, ArrayBase):
+            yield _access(kernel, insn.within_inames, array, subscript.index_tuple, values, stored)
+
+
+def _access(
+    kernel: lp.LoopKernel, within: frozenset[str], array: Any, subscripts: Sequence[Any],
+    values: Mapping[str, int], stored: bool,
+) -> Access:  # fmt: skip
+    inames = kernel.all_inames()
+    uses = frozenset(get_dependencies(tuple(subscripts)) & inames)
+    strides: dict[str, float] = {}
+    constants: list[str] = []
+    affine = True
+    collect = CoefficientCollector(sorted(inames))
+    try:
+        for subscript, tag in zip(subscripts, array.dim_tags or (), strict=True):
+            unit = float(evaluate(getattr(tag, "stride", math.nan), dict(values)))
+            for variable, coefficient in collect(subscript).items():
+                if variable == 1:
+                    affine = affine and not get_dependencies(coefficient) - set(values)
+                    continue
+                step = float(evaluate(coefficient, dict(values)))
+                strides[variable.name] = strides.get(variable.name, 0.0) + step * unit
+            constants.append(str(collect(subscript).get(1, 0)))
+    except Exception:  # a product of loops, a function, an index that is data, or a stride without a value
+        strides, constants, affine = {}, [], False
+    item = array.dtype.numpy_dtype.itemsize if array.dtype is not None else np.dtype(np.float64).itemsize
+    return Access(array.name, item, within, uses, tuple(sorted(strides.items())), tuple(constants), affine, stored)
+
+
+def _statement(kernel: lp.LoopKernel, insn: Any) -> Statement:
+    names = tuple(assigned(insn))
+    temporary = kernel.temporary_variables.get(names[0]) if len(names) == 1 else None
+    private = temporary is not None and temporary.address_space in (lp.auto, AddressSpace.PRIVATE)
+    scalar = names[0] if private and not getattr(temporary, "shape", ()) and not insn.predicates else ""
+    reads, writes = frozenset(insn.read_dependency_names()), assigned(insn)
+    return Statement(
+        insn.id, frozenset(insn.within_inames), frozenset(insn.reduction_inames()), scalar, reads, writes,
+        frozenset(insn.depends_on),
+    )  # fmt: skip

@@ -1,0 +1,258 @@
+"""The recipes of plain kernels are legal, and compute what the plain kernel computes, as NumPy does."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import islice
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel.errors import ArgumentError, KernelError
+from perfmodel.facts.device_facts import published
+from perfmodel.recipes import Form, Point, Recipe, Step, recipes_of
+
+N = 13  # a size that no tile divides
+F32 = np.float32
+
+
+def made(domain, instructions, arrays, **options):
+    arguments = [lp.GlobalArg(name, F32, shape=shape) for name, shape in arrays.items()]
+    return lp.make_kernel(
+        domain, instructions, [*arguments, lp.ValueArg("n", np.int32)], lang_version=(2018, 2), **options
+    )
+
+
+@cache
+def product():
+    square = {"a": "n, n", "b": "n, n", "c": "n, n"}
+    return made("{[i, j, k]: 0 <= i, j, k < n}", "c[i, j] = sum(k, a[i, k]*b[k, j])", square)
+
+
+@cache
+def stencil():
+    arrays = {"u": "n + 2, n + 2", "out": "n, n"}
+    return made("{[i, j]: 0 <= i, j < n}", "out[i, j] = u[i, j + 1] + u[i + 2, j + 1] - 2*u[i + 1, j + 1]", arrays)
+
+
+@cache
+def transpose():
+    return made("{[i, j]: 0 <= i, j < n}", "out[i, j] = a[j, i]", {"a": "n, n", "out": "n, n"})
+
+
+@cache
+def total():
+    return made("{[i]: 0 <= i < n}", "out[0] = sum(i, a[i])", {"a": "n", "out": "1"})
+
+
+@cache
+def softmax():
+    return made(
+        "{[i, j, k, l]: 0 <= i, j, k, l < n}",
+        """
+        for i
+            <> most = reduce(max, j, a[i, j]) {id=most}
+            <> sum = sum(k, exp(a[i, k] - most)) {id=sum, dep=most}
+            out[i, l] = exp(a[i, l] - most)/sum {dep=sum}
+        end
+        """,
+        {"a": "n, n", "out": "n, n"},
+    )
+
+
+@cache
+def sparse():
+    return lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "[length] -> {[j]: 0 <= j < length}"],
+        """
+        for i
+            <> first = start[i]
+            <> length = start[i + 1] - first
+            y[i] = sum(j, entry[first + j]*x[column[first + j]])
+        end
+        """,
+        [
+            lp.GlobalArg("start", np.int32, shape="n + 1"), lp.GlobalArg("column", np.int32, shape="64"),
+            lp.GlobalArg("entry", F32, shape="64"), lp.GlobalArg("x, y", F32, shape="n"), lp.ValueArg("n", np.int32),
+        ],
+        lang_version=(2018, 2),
+    )  # fmt: skip
+
+
+@cache
+def recurrence():
+    arrays = {"u": "n, n", "a": "n, n"}
+    return made("{[t, j]: 1 <= t < n and 0 <= j < n}", "u[t, j] = u[t - 1, j]/2 + a[t, j]", arrays)
+
+
+@cache
+def two_nests():
+    instructions = "b[i] = 2*a[i] {id=b}\nc[j] = b[n - 1 - j] + 1 {dep=b}"
+    return made("{[i, j]: 0 <= i, j < n}", instructions, dict.fromkeys("abc", "n"))
+
+
+@cache
+def scaled():
+    instructions = "for i\n<> factor = 2*b[i] {id=factor}\nout[i, j] = factor*a[i, j] {dep=factor}\nend"
+    return made("{[i, j]: 0 <= i, j < n}", instructions, {"a": "n, n", "b": "n", "out": "n, n"})
+
+
+def data():
+    rng = np.random.default_rng(0)
+    square = {name: rng.random((N, N), F32) for name in ("a", "b")}
+    line = {name: rng.random(N, F32) for name in ("a", "b", "x")}
+    start = np.cumsum([0, *rng.integers(0, 4, N)]).astype(np.int32)
+    matrix = {"start": start, "column": rng.integers(0, N, 64, np.int32), "entry": rng.random(64, F32)}
+    wide = rng.random((N + 2, N + 2), F32)
+    exps = np.exp(square["a"])
+    dense = np.zeros((N, N), F32)
+    for row in range(N):
+        for at in range(start[row], start[row + 1]):
+            dense[row, matrix["column"][at]] += matrix["entry"][at]
+    steps = square["b"].copy()
+    for t in range(1, N):
+        steps[t] = steps[t - 1] / 2 + square["a"][t]
+    return {
+        product: (square, {"c": square["a"] @ square["b"]}),
+        stencil: ({"u": wide}, {"out": wide[:-2, 1:-1] + wide[2:, 1:-1] - 2 * wide[1:-1, 1:-1]}),
+        transpose: ({"a": square["a"]}, {"out": square["a"].T}),
+        total: ({"a": line["a"]}, {"out": line["a"].sum(keepdims=True)}),
+        softmax: ({"a": square["a"]}, {"out": exps / exps.sum(axis=1, keepdims=True)}),
+        sparse: (matrix | {"x": line["x"]}, {"y": dense @ line["x"]}),
+        recurrence: ({"u": square["b"], "a": square["a"]}, {"u": steps}),
+        two_nests: ({"a": line["a"], "b": 0 * line["a"]}, {"b": 2 * line["a"], "c": 2 * line["a"][::-1] + 1}),
+        scaled: (
+            {"a": square["a"], "b": line["b"]}, {"out": 2 * line["b"][:, None] * square["a"]}
+        ),
+    }  # fmt: skip
+
+
+DATA = data()
+#: By kernel, a text of forms that must be tried.
+FORMS = {
+    product: [
+        "j:item i:item reduction=split prefetch=a,b", "j:strided i:strided elements=ilp", "j:item i:tile elements=ilp",
+        "k:local j:group i:group",
+    ],
+    stencil: ["j:item i:item prefetch=u", "j:blocked i:tile order=i,j"],
+    transpose: ["j:item i:item prefetch=a", "i:item j:strided"],
+    total: ["i:local"],
+    softmax: ["i:item reduction=unrolled", "l/j/k:local i:group"],
+    sparse: ["i:item", "i:blocked"],
+    recurrence: ["j:item", "j:strided order=t,j"],
+    two_nests: ["i/j:item", "i/j:local"],
+    scaled: ["j:item i:group", "i:item"],
+}  # fmt: skip
+
+
+@pytest.mark.device
+@pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")  # of the result of a tree, and of a slow scheduler
+@pytest.mark.parametrize(("kernel", "text"), [(kernel, text) for kernel, texts in FORMS.items() for text in texts])
+def test_outputs_equal_numpy(kernel, text):
+    import pyopencl as cl
+
+    recipes = recipes_of(kernel())
+    form = next(form for form in recipes.forms if text == str(form))
+    recipe = min(recipes.of(form), key=lambda recipe: sum(size for _, size in recipes.point(recipe).tiles))
+    queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+    inputs, expected = DATA[kernel]
+    recipes.build(recipe)  # the checks
+    given = {name: array.copy() for name, array in inputs.items()}
+    _, outputs = recipe.apply(kernel()).executor(queue.context)(queue, n=N, **given, out_host=True)
+    for name, output in zip(sorted(expected), outputs, strict=True):
+        np.testing.assert_allclose(output, expected[name], rtol=1e-5, atol=1e-6, err_msg=f"{name} of {recipe}")
+
+
+def test_a_product_has_thousands_of_recipes_and_a_copy_dozens():
+    recipes = recipes_of(product(), {"n": 1024})
+    assert "j:item i:item" == str(recipes.forms[0])  # the accesses of b and c are contiguous in j
+    assert recipes.number > 1000
+    copy = made("{[i]: 0 <= i < n}", "y[i] = 2*x[i]", {"x": "n", "y": "n"})
+    assert 24 < recipes_of(copy, {"n": 2**20}).number < 200
+
+
+def test_most_first_recipes_are_legal_and_differ():
+    survey = recipes_of(product(), {"n": 64}).survey(most=8)
+    assert (8, 0) == (len(survey.legal), survey.duplicates)
+    assert () == survey.refused
+
+
+def test_loops_that_carry_dependencies_stay_sequential():
+    recipes = recipes_of(recurrence())
+    assert ("loop t carries a dependency of `u`",) == recipes.notes
+    assert {"j"} == {loop for form in recipes.forms for axis in form.axes for loop in axis.loops}
+    refused = Recipe((Step.of("tag_inames", "t:g.0"),))
+    indexed = made("{[i]: 0 <= i < n}", "y[x[i]] = i", {"x": "n", "y": "n"})
+    assert not recipes_of(indexed)
+    race = made("{[i]: 0 <= i < n}", "y[0] = y[0] + x[i]", {"x": "n", "y": "1"})
+    with pytest.raises(KernelError, match="contains a write race") as caught:
+        recipes_of(race).build(Recipe((Step.of("tag_inames", "i:g.0"),)))
+    assert "write race" in caught.value.reason
+    assert refused not in set(recipes)
+
+
+def test_what_loopy_refuses_is_counted_by_reason():
+    recipes = recipes_of(transpose())
+    wrong = [Recipe((Step.of("tag_inames", f"i:{tag}, j:{tag}"),)) for tag in ("g.0", "l.0")]
+    survey = recipes.survey([*wrong, recipes.first(recipes.forms[0])] * 2)
+    assert (1, 1, 4) == (len(survey.legal), survey.duplicates, sum(number for _, number in survey.refused))
+
+
+@pytest.mark.parametrize(("instruction", "tags", "note"), [
+    ("y[i] = 2*x[i]", {"i": "g.0"}, "no loop without a tag can run in parallel"),
+    ("y[0] = y[0]*x[i] + 1", {}, "loop i carries a dependency of `y`"),
+])  # fmt: skip
+def test_a_kernel_without_recipes_has_a_note(instruction, tags, note):
+    recipes = recipes_of(lp.tag_inames(made("{[i]: 0 <= i < n}", instruction, {"x": "n", "y": "n"}), tags))
+    assert (0, (), False) == (recipes.number, recipes.forms, bool(recipes))
+    assert note in recipes.notes
+    assert [] == list(recipes)
+
+
+def test_a_kernel_that_loopy_refuses_has_a_note(monkeypatch):
+    monkeypatch.setattr("loopy.preprocess_program", lambda t_unit: t_unit.no_such_attribute)
+    (note,) = recipes_of(total()).notes
+    assert note.startswith("Loopy refuses the untransformed kernel: ")
+    with pytest.raises(ArgumentError, match=r"t_unit is of the type str; give a loopy.TranslationUnit"):
+        recipes_of("kernel")
+
+
+def test_several_kernels_have_a_note():
+    (note,) = recipes_of(lp.merge([total(), made("{[i]: i = 0}", "y[i] = 1", {"y": "n"}, name="other")])).notes
+    assert "the unit has 2 kernels; recipes need one, with its callees inlined" == note
+
+
+def test_limits_of_the_device_hold():
+    facts = published("a100")
+    recipes = recipes_of(product(), {"n": 4096}, facts)
+    assert (1024, False) == (recipes.largest_group, recipes.cpu)
+    sizes = set()
+    for form in recipes.forms[:40]:
+        for recipe in islice(recipes.of(form), 50):
+            tiles = dict(recipes.point(recipe).tiles)
+            sizes.add(tiles.get("L0", 1) * tiles.get("L1", 1))
+            if form.prefetch == ("a", "b") and str(form).startswith("j:item i:item"):
+                assert 4 * tiles["K"] * (tiles["L0"] + tiles["L1"]) <= recipes.local_bytes
+    assert 1024 == max(sizes)
+
+
+def test_neighbours_differ_in_one_choice():
+    recipes = recipes_of(product(), {"n": 1024})
+    recipe = recipes.first(recipes.forms[0])
+    neighbours = list(recipes.neighbours(recipe))
+    here = recipes.point(recipe)
+    tiles = {Point(here.form, point.tiles) for point in map(recipes.point, neighbours) if point.form == here.form}
+    assert {(("L0", 16), ("L1", 8)), (("L0", 32), ("L1", 4))} <= {point.tiles for point in tiles}
+    assert any(point.form.reduction == "unrolled" for point in map(recipes.point, neighbours))
+    with pytest.raises(ArgumentError, match="is not a recipe of this kernel"):
+        recipes_of(total()).point(recipe)
+    fresh = recipes_of(product(), {"n": 1024})
+    assert here == fresh.point(recipe)
+
+
+def test_divisors_come_first():
+    recipes = recipes_of(made("{[i]: 0 <= i < 96}", "y[i] = 2*x[i]", {"x": "96", "y": "96"}))
+    form = next(form for form in recipes.forms if str(form) == "i:item")
+    assert (32, 16, 128, 64, 256) == recipes.choices(form)["L0"]
+    assert Form() != form
