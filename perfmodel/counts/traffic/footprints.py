@@ -122,7 +122,7 @@ class ReferenceMotion:
             for k, (extent, step) in enumerate(zip(self.extents, self.steps, strict=True)):
                 self.moves[k] = reference.coupled is not None or (step != 0 and extent > 1)
                 self.grids[k + 1] = gcd(self.grids[k], step) if extent > 1 and step else self.grids[k]
-        self._sweeps: list[Sweeps] = []
+        self._sweeps: dict[int, Sweeps] = {}
 
     def _join_rows(self, line: int) -> None:
         """Count the lines of a row, not its cells, as the choices of data: they are fetched together."""
@@ -143,14 +143,15 @@ class ReferenceMotion:
 
     def sweeps(self, depth: int) -> Sweeps:
         """Return the loops from a depth inwards that move the address."""
-        if not self._sweeps:
+        found = self._sweeps.get(depth)
+        if found is None:
             steps, coupled = self.steps or [], self.reference.coupled
             if coupled is None:
-                self._sweeps = _sweeps([*zip(steps, self.extents, strict=True)])[::-1]
+                loops = [*zip(steps[depth:], self.extents[depth:], strict=True)] if steps else []
             else:
-                by_depth = ([(steps[loop.depth], self._coupled_extent(loop)) for loop in loops] for loops in coupled)
-                self._sweeps = [_sweeps(loops)[-1] for loops in by_depth]
-        return self._sweeps[depth]
+                loops = [(steps[loop.depth], self._coupled_extent(loop)) for loop in coupled[depth]]
+            found = self._sweeps[depth] = _sweeps(loops)
+        return found
 
     def extent(self, depth: int, level: int) -> float:
         """Return the extent of a loop within the loops from a depth inwards. Lanes that a guard excludes count too."""
@@ -222,15 +223,14 @@ class ReferenceMotion:
         return 0.0
 
 
-def _sweeps(loops: Sequence[tuple[int, float]]) -> list[Sweeps]:
-    """Return sweeps from steps and extents: one without loops, one of the innermost loop, one of two loops, ..."""
-    sweeps, moving, lowest = [Sweeps((), 0)], list[Sweep](), 0
+def _sweeps(loops: Sequence[tuple[int, float]]) -> Sweeps:
+    """Return the sweeps of loops, each a step and an extent."""
+    moving, lowest = list[Sweep](), 0
     for step, extent in reversed(loops):
         if step and extent > 1:
             insort(moving, Sweep(abs(step), extent))
             lowest += int(step * (extent - 1)) if step < 0 else 0
-        sweeps.append(Sweeps(tuple(moving), lowest))
-    return sweeps
+    return Sweeps(tuple(moving), lowest)
 
 
 class Footprints:

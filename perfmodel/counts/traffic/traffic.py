@@ -184,8 +184,13 @@ class LayerConditions:
         self.holds_everything = (not cache.sets and self.footprints.most_lines <= cache.lines) or (
             self.footprints.of_loop(0, False).fits(cache)  # all lines of the launch
         )
-        self._shares_of = functools.cache(self._shares_by_depth)
-        self._holds_loop = functools.cache(lambda loop: self.footprints.of_loop(loop, True).fits(cache))
+        self._shares: dict[int, list[float]] = {}  # functools.cache takes longer to make than it saves
+
+    def _shares_of(self, k: int) -> list[float]:
+        shares = self._shares.get(k)
+        if shares is None:
+            shares = self._shares[k] = self._shares_by_depth(k)
+        return shares
 
     def _shares_by_depth(self, k: int) -> list[float]:
         """Return the share of a reference's lines that stay from one iteration to the next, for each loop."""
@@ -194,7 +199,8 @@ class LayerConditions:
         loops, extents = self.footprints.references[k].loops, self.footprints.motions[k].extents
         share, shares, at_random = 1.0, [1.0] * len(loops), self.footprints.motions[k].at_random
         # all lines stay in the outermost loop that fits the cache as a whole, and in the loops inside it
-        fitting = next((depth for depth, loop in enumerate(loops) if self._holds_loop(loop)), len(loops))
+        touched_in = self.footprints.of_loop
+        fitting = next((d for d, loop in enumerate(loops) if touched_in(loop, True).fits(self.cache)), len(loops))
         shares[:fitting] = [0.0] * fitting
         for depth in reversed(range(fitting)):
             if extents[depth] > 1:
@@ -411,6 +417,7 @@ class TrafficAt:
         self.launches = [ReuseDistances(Footprints(launch, line)) for launch in launches]
         self._in_lines: dict[int, TrafficAt] = {}
         self._moved: dict[tuple[Cache, str | None], MovedLines] = {}
+        self._conditions: dict[Cache, list[LayerConditions]] = {}
 
     def in_lines(self, line: int) -> TrafficAt:
         """Return the traffic with lines of another length, such as pages [B]."""
@@ -422,18 +429,23 @@ class TrafficAt:
         """Return the lines of a cache. ``array`` selects one array, and None selects all."""
         moved = self._moved.get((cache, array))
         if moved is None:
-            launches = [_of_launch(distances, cache, array) for distances in self.launches]
+            launches = [_of_launch(conditions, array) for conditions in self._of_cache(cache)]
             sums = (sum((getattr(lines, part) for lines in launches), 0.0) for part in PARTS)
             moved = self._moved[cache, array] = launches[0] if len(launches) == 1 else MovedLines(*sums)
         return moved
 
     def holds(self, cache: Cache) -> bool:
         """Return whether a cache keeps all lines until the end of each launch."""
-        return all(LayerConditions(distances, cache).holds_everything for distances in self.launches)
+        return all(conditions.holds_everything for conditions in self._of_cache(cache))
+
+    def _of_cache(self, cache: Cache) -> list[LayerConditions]:
+        if cache not in self._conditions:
+            self._conditions[cache] = [LayerConditions(distances, cache) for distances in self.launches]
+        return self._conditions[cache]
 
 
-def _of_launch(distances: ReuseDistances, cache: Cache, array: str | None) -> MovedLines:
-    conditions = LayerConditions(distances, cache)
+def _of_launch(conditions: LayerConditions, array: str | None) -> MovedLines:
+    distances = conditions.distances
     if not conditions.holds_everything:
         return _moved(distances.footprints, conditions.fetches(array))
     if array not in distances.held:  # for every cache that is large enough
