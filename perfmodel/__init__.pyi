@@ -16,6 +16,7 @@ from .processes.variants import CountedVariants
 from .recipes.archive import best, use_best
 from .recipes.generator import recipes_of
 from .recipes.recipe import Recipe
+from .recipes.search import Transformed, transformed
 from .tuning import anchor
 from .tuning.tuned import Tuned
 from .tuning.tuning import tune
@@ -24,8 +25,8 @@ from .watching.starting import watch
 
 __all__ = [
     "Count", "CountedVariants", "Family", "FittedModel", "KernelCounts", "PerfModelError", "Prediction",
-    "RankedVariant", "Ranking", "Recipe", "Space", "Tuned", "Weight", "anchor", "assert_not_slower", "best",
-    "count", "count_all", "devices", "families", "fit", "load", "measure", "plot", "rank", "recipes_of", "transferred",
-    "tune", "use_best", "watch",
+    "RankedVariant", "Ranking", "Recipe", "Space", "Transformed", "Tuned", "Weight", "anchor", "assert_not_slower",
+    "best", "count", "count_all", "devices", "families", "fit", "load", "measure", "plot", "rank", "recipes_of",
+    "transferred", "transformed", "tune", "use_best", "watch",
 ]  # fmt: skip
 __version__: str

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
+from io import StringIO
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from perfmodel.documents import Schema, one_line
@@ -71,7 +73,8 @@ class Step(FrozenValue):
         options = {key: frozenset(v) if key in _SETS and isinstance(v, tuple) else v for key, v in self.options}
         arguments = [list(value) if isinstance(value, tuple) else value for value in self.arguments]
         try:
-            transformed: TranslationUnit = getattr(lp, self.name)(t_unit, *arguments, **options)
+            with redirect_stdout(StringIO()):  # Loopy prints parts of sets
+                transformed: TranslationUnit = getattr(lp, self.name)(t_unit, *arguments, **options)
         except Exception as error:  # Loopy raises many kinds: LoopyError, ValueError, isl's errors, failed assertions
             reason = clipped(" ".join(str(error).split()) or type(error).__name__, LONGEST)
             problem = f"Loopy cannot apply {self.line().removeprefix('t_unit = ')} ({reason})"

@@ -1,0 +1,551 @@
+"""The search for the fastest recipe of a plain kernel: the model predicts hundreds of recipes, and a few run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import islice
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.counting import statistics_of
+from perfmodel.display import columns_text, html_table, interval_text, percent, seconds_text, values_text
+from perfmodel.documents import one_line, require
+from perfmodel.errors import AssumptionError, OptionError, PerfModelError, SizeError, WeightsError, clipped
+from perfmodel.fitting.conformal import check_level
+from perfmodel.opencl import Device
+from perfmodel.predicting.model import FittedModel
+from perfmodel.predicting.prediction import Prediction
+from perfmodel.predicting.predictions import Predicted, Predicting, scatter_of
+from perfmodel.processes.pool import checked_jobs, processes_for
+from perfmodel.progress import Progress, shown, task
+from perfmodel.recipes.archive import record
+from perfmodel.recipes.generator import Form, Recipes, pattern_of, recipes_of, scheduled
+from perfmodel.recipes.recipe import Recipe
+from perfmodel.tuning.anchoring import device_of, smaller_sizes
+from perfmodel.tuning.posterior import prior_of
+from perfmodel.tuning.trials import Trials, index_of_device
+from perfmodel.tuning.tuned import Tuned, TunedVariant
+from perfmodel.tuning.tuning import TUNE, Tuning
+from perfmodel.tuning.user_kernel import Arguments, Reference
+from perfmodel.values import FrozenValue
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+PLAIN = str(Recipe())  # name of the untransformed kernel
+COUNTING_S = 30.0  # time of counting [s], and the largest share of a given budget
+SHARE = 0.5
+FIRST = 32  # forms, the most usual ones, that are predicted first
+BATCH = 8  # recipes per process that are counted before the next ones are chosen
+PARENTS, PER_FORM = 6, 2  # best recipes whose neighbours are counted, and most of them of one form
+SAMPLED = 3  # best forms of which random tiles are counted
+SHORTLIST, ALIKE = 64, 6  # recipes that may run, and most of them of one form
+SHOWN = 10  # recipes in a table of predictions, and reasons of refusals
+LONGEST = 120  # characters of a reason
+AFFORDABLE_S = 1.0  # if the untransformed kernel is predicted to be slower, it runs only at small sizes [s]
+# Smaller sizes leave the same remainder by this number, so that tiles of powers of two divide both or neither.
+STRIDE = 128
+DRAWS = 4000  # random times of all recipes, for the probability that one is the fastest
+
+
+@dataclass(frozen=True)
+class Candidate(FrozenValue):
+    """A recipe with its prediction, and its form."""
+
+    name: str
+    recipe: Recipe
+    prediction: Prediction = field(repr=False)
+    form: Form | None = None  #: None for the untransformed kernel
+
+    @property
+    def seconds(self) -> float:
+        """The predicted time [s]."""
+        return float(self.prediction.seconds)
+
+
+@dataclass(frozen=True, repr=False)
+class Transformed(FrozenValue):
+    """A kernel after the best recipe that was found, and how it was found."""
+
+    unit: TranslationUnit = field(hash=False)
+    recipe: Recipe  #: without steps if no recipe is faster than the untransformed kernel
+    device: str
+    sizes: Mapping[str, int] = field(hash=False)
+    seconds: float | None  #: Measured time [s], or None if nothing ran.
+    plain: Prediction | None = field(default=None, hash=False)  #: Prediction of the untransformed kernel.
+    candidates: tuple[Candidate, ...] = field(default=(), hash=False)  #: All predicted recipes, the fastest first.
+    tuned: Tuned | None = field(default=None, hash=False)  #: The runs, by the names of recipes; None without runs.
+    fastest: float | None = None  #: Without runs: the probability that no predicted recipe is faster [1].
+    loss: float | None = None  #: Without runs: by how much it is expected to be slower than the fastest [1].
+    refused: Mapping[str, int] = field(default_factory=dict, hash=False)  #: Number of refused recipes by reason.
+    notes: tuple[str, ...] = ()
+    counting_s: float = 0.0  #: Time of applying, counting and predicting recipes [s].
+    spent_s: float = 0.0  #: Time of the whole search [s].
+
+    @cached_property
+    def predicted(self) -> Prediction | None:
+        """The prediction of the chosen recipe."""
+        if not self.recipe.steps:
+            return self.plain
+        return next((one.prediction for one in self.candidates if one.recipe == self.recipe), None)
+
+    @cached_property
+    def tried(self) -> Mapping[Recipe, TunedVariant]:
+        """The recipes that ran or failed. The recipe without steps is the untransformed kernel."""
+        named = {one.name: one.recipe for one in self.candidates} | {PLAIN: Recipe()}
+        return {named[variant.name]: variant for variant in (self.tuned.tried if self.tuned else ())}
+
+    @property
+    def speedup(self) -> float | None:
+        """Time of the untransformed kernel over the time of the chosen recipe, both measured or both predicted."""
+        before, after = self.tried.get(Recipe()), self.predicted
+        if before is not None and before.seconds and self.seconds:
+            return before.seconds / self.seconds
+        return None if self.plain is None or after is None else float(self.plain.seconds / after.seconds)
+
+    @property
+    def code(self) -> str:
+        """The lines of Python that transform ``t_unit``."""
+        return "\n".join(self.recipe.lines())
+
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """A heading and a row for each recipe that ran. Without runs, rows of the recipes predicted fastest."""
+        if self.tuned is not None:
+            heading, *ran = self.tuned.table
+            return [("recipe", *heading[1:]), *ran]
+        rows: list[tuple[str, ...]] = [("recipe", "predicted", "times the best", "interval")]
+        for one in self.candidates[:SHOWN]:
+            times = f"{one.seconds / self.candidates[0].seconds:.2f}"
+            rows.append((one.name, seconds_text(one.seconds), times, interval_text(one.prediction.interval)))
+        return rows
+
+    @property
+    def why(self) -> list[tuple[str, ...]]:
+        """A heading and rows with the predicted seconds of each term, untransformed and transformed, largest first."""
+        rows: list[tuple[str, ...]] = [("term", "untransformed", "transformed", "times")]
+        if self.plain is None or self.predicted is None:
+            return rows
+        before, after = self.plain.terms, self.predicted.terms
+        names = sorted({*before, *after}, key=lambda name: -max(before.get(name, 0.0), after.get(name, 0.0)))
+        for name in names:
+            pair = (before.get(name, 0.0), after.get(name, 0.0))
+            if any(pair):
+                times = f"{pair[1] / pair[0]:.3g}" if pair[0] > 0 else "-"
+                rows.append((name, *map(seconds_text, pair), times))
+        whole = (float(self.plain.seconds), float(self.predicted.seconds))
+        return [*rows, ("predicted time", *map(seconds_text, whole), f"{whole[1] / whole[0]:.3g}")]
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """Sentences on the result."""
+        sentences = [self._chosen]
+        if self.candidates:
+            forms = len({one.form for one in self.candidates})
+            number = f"{len(self.candidates)} recipes of {forms} forms"
+            sentences.append(f"{number} were predicted in {self.counting_s:.0f} s")
+        if self.tuned is not None:
+            sentences += self.tuned.summary[1:] if self.tuned.best else self.tuned.summary
+        if self.refused:
+            most = Counter(self.refused).most_common(SHOWN)
+            reasons = "; ".join(f"{reason} ({number})" for reason, number in most)
+            sentences.append(f"{sum(self.refused.values())} recipes were refused: {reasons}")
+        return (*sentences, *self.notes)
+
+    @property
+    def _chosen(self) -> str:
+        if not self.recipe.steps:
+            return f"the kernel stays as it is{self._time}"
+        before = self.tried.get(Recipe())
+        of = "" if before is not None and before.seconds and self.seconds else "predicted to be "
+        times = "" if self.speedup is None else f", {of}{self.speedup:.3g} times as fast as the untransformed kernel"
+        sentence = f"best recipe: {self.recipe}{self._time}{times}"
+        if self.fastest is None or self.loss is None:
+            return sentence
+        chance = f"it is the fastest of the predicted recipes with a probability of {percent(self.fastest)}"
+        return f"{sentence}; {chance}, and expected to be {percent(self.loss)} slower than the fastest"
+
+    @property
+    def _time(self) -> str:
+        if self.seconds is not None:
+            return f", {seconds_text(self.seconds)}"
+        if self.predicted is None:
+            return ""
+        return f", predicted {seconds_text(self.predicted.seconds)} ({interval_text(self.predicted.interval)})"
+
+    def __repr__(self) -> str:
+        return one_line(f"<Transformed: {self.recipe}{self._time}>")
+
+    def __str__(self) -> str:
+        return "\n".join([columns_text(self.table), "", *self.summary])
+
+    def _repr_html_(self) -> str:
+        title = f"recipes on {self.device}" + (f", {values_text(self.sizes)}" if self.sizes else "")
+        return html_table(self.table, title, self.summary)
+
+
+def transformed(
+    t_unit: TranslationUnit, sizes: Mapping[str, int] | None = None, /, *, runs: int = 5,
+    model: FittedModel | None = None, level: float = 0.9, within: float = 0.02, of_roof: float | None = None,
+    budget_s: float | None = None, kernel: str = "kernel", arguments: Arguments | None = None,
+    reference: Reference | None = None, tolerance: float | None = None, compare: bool = True,
+    statistics: Mapping[str, float] | None = None, space: Recipes | None = None, keep: str | Path | None = None,
+    archive: bool = True, jobs: int = -1, progress: Progress | bool | None = None,
+    watch: Callable[[Tuned], None] | None = None, **more_sizes: int,
+) -> Transformed:  # fmt: skip
+    """Transform a plain kernel: predict many recipes, run the promising ones, and return the fastest.
+
+    First the model predicts one recipe of each form, then other tiles and neighbours of the best recipes. Then the
+    recipes run as in :func:`perfmodel.tune`. Their outputs are compared with the outputs of the untransformed kernel,
+    at small sizes if the untransformed kernel is slow. If it is not slow, it is timed first, and no slower recipe is
+    chosen.
+
+    Parameters
+    ----------
+    t_unit
+        The kernel. Inames that have a tag keep it.
+    sizes, **more_sizes
+        The size parameters, integers.
+    runs
+        Most recipes that run. If 0, the model alone chooses, also for a device of another machine.
+    model
+        A fitted model, by default the model of the device in use (:func:`perfmodel.load`).
+    budget_s
+        No recipe runs later than this many seconds after the start. At most half of it, and at most 30 s, are used for
+        counting.
+    space
+        The recipes to choose from, by default those of :func:`perfmodel.recipes`.
+    archive
+        Whether the times of the recipes that ran go into the archive of the device (:func:`perfmodel.best`).
+    jobs
+        As in :func:`perfmodel.count_all`.
+    level, within, of_roof, keep, kernel, arguments, reference, tolerance, compare, statistics, progress, watch
+        As in :func:`perfmodel.tune`. By default the untransformed kernel is the reference.
+
+    Returns
+    -------
+    Transformed
+        The transformed unit, its recipe, and what was tried. If nothing can be transformed or predicted, the unit is as
+        it was, and ``notes`` gives the reason.
+
+    Raises
+    ------
+    ArgumentError, SizeError, OptionError
+        If an argument is not allowed.
+    WeightsError, BrokenDeviceError, DeviceBusyError
+        If no model of a device of this machine is found, or if the device does not work or stays in use.
+
+    Examples
+    --------
+    ::
+
+        found = pm.transformed(plain, n=1024)
+        print(found)
+        print(found.code)
+    """
+    from loopy import TranslationUnit
+
+    began, jobs = monotonic(), checked_jobs(jobs)
+    require(isinstance(t_unit, TranslationUnit), "transformed: t_unit", t_unit, "a translation unit of Loopy")
+    require(sizes is None or isinstance(sizes, Mapping), "transformed: sizes", sizes, "a mapping of names to sizes")
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 0:
+        raise OptionError(f"runs={runs!r}", "give an integer of at least 0; with 0 the model alone chooses")
+    check_level(level)
+    if model is None:
+        from perfmodel.calibration.recommended import load
+
+        model = load()
+    model, at, bar = model.by_clock("host"), {**(sizes or {}), **more_sizes}, shown(progress)
+    device = _device(model) if runs else None
+    known = dict(statistics or {})
+    if arguments is not None:
+        given = arguments
+        known = statistics_of(t_unit, lambda: {**given(**at), **at}) | known
+    found = Transformed(t_unit, Recipe(), model.device, at, None)
+    try:
+        counts = count(t_unit, model.fitted.subgroup_size, statistics=known, check=True)
+        plain = model.predict(counts, at, level=level, allow_unmeasured=True)
+        if model.facts is not None:
+            counts.check_launch(model.facts)
+        space = _recipes(t_unit, at, model) if space is None else space
+    except (SizeError, AssumptionError):
+        raise
+    except PerfModelError as error:
+        return replace(found, notes=(str(error),), spent_s=monotonic() - began)
+    predicting = Predicting(model, level, True, skipped=PerfModelError, jobs=jobs, options={"statistics": known})
+    limit = COUNTING_S if budget_s is None else min(COUNTING_S, SHARE * budget_s)
+    search = _ModelSearch(t_unit, space, predicting, at, began + limit, bar)
+    search.run(limit)
+    found = replace(
+        found, plain=plain, candidates=search.ranked, refused=search.refused, notes=space.notes,
+        counting_s=monotonic() - began,
+    )  # fmt: skip
+    if found.candidates:
+        asked = _Runs(
+            model, runs, arguments, reference, tolerance, compare, statistics, kernel,
+            None if keep is None else Path(keep), level, within, of_roof, began, budget_s, watch, bar, archive,
+        )  # fmt: skip
+        found = _chosen_by_model(found, model) if device is None else asked.chosen(found, counts, device)
+    return replace(found, spent_s=monotonic() - began)
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """How recipes run, as in :func:`transformed`."""
+
+    model: FittedModel
+    runs: int
+    arguments: Arguments | None
+    reference: Reference | None
+    tolerance: float | None
+    compare: bool
+    statistics: Mapping[str, float] | None
+    kernel: str
+    keep: Path | None
+    level: float
+    within: float
+    of_roof: float | None
+    began: float
+    budget_s: float | None
+    watch: Callable[[Tuned], None] | None
+    progress: Progress
+    archive: bool
+
+    def chosen(self, found: Transformed, counts: KernelCounts, device: Device) -> Transformed:
+        """Run recipes and choose the fastest. `counts` are the untransformed kernel's."""
+        plain, t_unit, compare_at = found.plain, found.unit, None
+        first: tuple[str, ...] = ()
+        named = {one.name: partial(_legal, one.recipe, t_unit) for one in shortlist(found.candidates)}
+        predictions = {one.name: one.prediction for one in found.candidates if one.name in named}
+        if plain is not None and plain.seconds <= AFFORDABLE_S:
+            first = (PLAIN,)
+            named, predictions = {PLAIN: partial(Recipe().apply, t_unit), **named}, {PLAIN: plain, **predictions}
+        elif self.arguments is None:
+            compare_at = small_sizes(counts, found.sizes)
+        trials = Trials(
+            device, named, found.sizes, TUNE, self.arguments, kernel=self.kernel, statistics=self.statistics,
+            progress=self.progress, compare=self.compare, tolerance=self.tolerance, keep=self.keep,
+            compare_at=compare_at, reference=self.reference or (lambda **passed: t_unit),
+        )  # fmt: skip
+        with trials:
+            tuning = Tuning(
+                trials, self.model, found.sizes, self.level, self.within, self.of_roof, self.runs + len(first),
+                self.began, self.budget_s, self.watch, first,
+            )  # fmt: skip
+            tuning.expect(predictions)
+            tuned = tuning.finished()
+        if not tuned.tried:
+            return _chosen_by_model(found, self.model)
+        found = _chosen_by_runs(found, tuned, compare_at)
+        return _archived(found, t_unit, str(device.index)) if self.archive else found
+
+
+def _device(model: FittedModel) -> Device:
+    if index_of_device(model) is None:
+        problem = f"recipes run on the device of the weights, '{model.device}', and this machine lacks it"
+        raise WeightsError(problem, "give runs=0 (--runs 0), and the model alone chooses")
+    return device_of(model)
+
+
+def _recipes(t_unit: TranslationUnit, at: Mapping[str, int], model: FittedModel) -> Recipes:
+    return recipes_of(t_unit, at, model.facts)
+
+
+def _chosen_by_model(found: Transformed, model: FittedModel) -> Transformed:
+    """Choose the recipe predicted fastest, and estimate the probability and the loss of this choice."""
+    chosen = list(shortlist(found.candidates))
+    if found.plain is not None and found.plain.seconds <= chosen[0].seconds:
+        chosen.insert(0, Candidate(PLAIN, Recipe(), found.plain))
+    predictions = [one.prediction for one in chosen]
+    logs = prior_of(predictions, scatter_of(model, predictions)).draws(DRAWS)
+    fastest = float((logs.argmin(axis=1) == 0).mean())
+    loss = float(np.expm1((logs[:, 0] - logs.min(axis=1)).mean()))
+    recipe = chosen[0].recipe
+    return replace(found, unit=recipe.apply(found.unit), recipe=recipe, fastest=fastest, loss=loss)
+
+
+def _chosen_by_runs(found: Transformed, tuned: Tuned, compare_at: Mapping[str, int] | None) -> Transformed:
+    """Choose the recipe that ran fastest among those with right outputs."""
+    best, notes = tuned.best, list(found.notes)
+    recipes = {one.name: one.recipe for one in found.candidates}
+    recipe = recipes.get(best.name, Recipe()) if best else Recipe()
+    if found.plain is not None and PLAIN not in {variant.name for variant in tuned.tried}:
+        took = seconds_text(found.plain.seconds)
+        notes.append(f"the untransformed kernel was not timed, because it is predicted to take {took}")
+    if compare_at is not None:
+        notes.append(f"outputs were compared with the untransformed kernel's at {values_text(compare_at)}")
+    unit, seconds = recipe.apply(found.unit), best.seconds if best else None
+    return replace(found, unit=unit, recipe=recipe, seconds=seconds, tuned=tuned, notes=tuple(notes))
+
+
+def _archived(found: Transformed, t_unit: TranslationUnit, device: str) -> Transformed:
+    """Add the times of all recipes with right outputs to the archive of the device. If that fails, add a note."""
+    allows = found.tuned.outputs.allows if found.tuned else bool
+    ran = {recipe: one.seconds for recipe, one in found.tried.items() if one.seconds and allows(one.name)}
+    try:
+        record(t_unit, found.sizes, ran, device)
+    except PerfModelError as error:
+        return replace(found, notes=(*found.notes, str(error)))
+    return found
+
+
+def shortlist(ranked: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Return the recipes that may run, in the given order. At most :data:`ALIKE` of them are of one form."""
+    return tuple(islice(_several(ranked, ALIKE), SHORTLIST))
+
+
+def _several(ranked: Iterable[Candidate], most: int) -> Iterator[Candidate]:
+    forms = Counter[Hashable]()
+    for one in ranked:
+        forms[one.form] += 1
+        if forms[one.form] <= most:
+            yield one
+
+
+def small_sizes(counts: KernelCounts, at: Mapping[str, int]) -> Mapping[str, int] | None:
+    """Return smaller sizes at which recipes are as valid as at the given ones, or None if there are none.
+
+    Each size becomes its remainder by :data:`STRIDE` plus :data:`STRIDE`. If the kernel's assumptions exclude these
+    sizes, all shrink in proportion.
+    """
+    small = {name: min(size, STRIDE + size % STRIDE) for name, size in at.items()}
+    try:
+        counts.work_groups()(**small)
+    except AssumptionError:
+        small = dict(smaller_sizes([counts], at)[0])
+    return small if small != dict(at) else None
+
+
+@dataclass(eq=False)
+class _ModelSearch:
+    """Predicts the first recipes of forms, neighbours of the best recipes, and random tiles of the best forms."""
+
+    t_unit: TranslationUnit
+    space: Recipes
+    asked: Predicting
+    at: Mapping[str, int]
+    ends: float  # by the monotonic clock [s]
+    progress: Progress
+    found: dict[Recipe, Candidate] = field(default_factory=dict)
+    checked: set[Recipe] = field(default_factory=set)  # Loopy can write their code
+    refused: Counter[str] = field(default_factory=Counter)
+    seen: set[Recipe] = field(default_factory=set)
+
+    @property
+    def ranked(self) -> tuple[Candidate, ...]:
+        """The predicted recipes, the fastest first."""
+        return tuple(sorted(self.found.values(), key=lambda one: one.seconds))
+
+    def run(self, seconds: float) -> None:
+        """Predict recipes for `seconds`, or until none is left."""
+        self._names, self._waiting = Counter[str](), dict[Hashable, Iterator[Recipe]]()
+        self._random, self._reported = np.random.default_rng(TUNE.seed), monotonic()
+        self._began = monotonic()
+        pool = nullcontext(None) if self.asked.jobs == 1 else processes_for(self.asked.jobs or 1, BATCH)
+        with task(self.progress, "predicting recipes", max(int(seconds), 1), seconds), pool as processes:
+            self._asked = replace(self.asked, processes=processes)
+            size = BATCH * (processes.count if processes else 1)
+            forms = self.space.forms
+            random = (forms[index] for index in self._random.permutation(len(forms)))
+            self._firsts = [self._unseen(map(self.space.first, some)) for some in (forms, random)]
+            more = self._predict(list(islice(self._firsts[0], FIRST)))
+            while more and (recipes := self._following(size)):
+                more = self._predict(recipes)
+
+    def _following(self, size: int) -> list[Recipe]:
+        """Return unseen recipes: neighbours of the best, random tiles of the best forms, and new forms, in turn."""
+        while unchecked := [one.recipe for one in self._parents[:PARENTS] if one.recipe not in self.checked]:
+            if not self._predict(unchecked, check=True):
+                return []  # the time is over
+        parents = self._parents
+        forms = dict.fromkeys(one.form for one in parents if one.form is not None)
+        near = [self._source(one.recipe, partial(self.space.neighbours, one.recipe)) for one in parents]
+        tiles = [self._source(form, partial(self._shuffled, form)) for form in forms]
+        # the best first; all others if the best have no more neighbours
+        turns = ([*near[:PARENTS], *tiles[:SAMPLED], *self._firsts], [*near, *tiles])
+        return next(filter(None, (list(islice(_in_turn(sources), size)) for sources in turns)), [])
+
+    @property
+    def _parents(self) -> list[Candidate]:
+        """The best recipes, the fastest first. At most :data:`PER_FORM` of them are of one form."""
+        return list(_several(self.ranked, PER_FORM))
+
+    def _source(self, key: Hashable, recipes: Callable[[], Iterable[Recipe]]) -> Iterator[Recipe]:
+        if key not in self._waiting:
+            self._waiting[key] = self._unseen(recipes())
+        return self._waiting[key]
+
+    def _shuffled(self, form: Form) -> list[Recipe]:
+        recipes = list(self.space.of(form))
+        return [recipes[index] for index in self._random.permutation(len(recipes))]
+
+    def _unseen(self, recipes: Iterable[Recipe | None]) -> Iterator[Recipe]:
+        for recipe in recipes:
+            if recipe is not None and recipe not in self.seen:
+                self.seen.add(recipe)
+                yield recipe
+
+    def _predict(self, recipes: Sequence[Recipe], check: bool = False) -> bool:
+        """Predict recipes, and return whether there is time for more. Loopy also writes their code if `check`."""
+        named = {self.found[recipe].name if check else self._name(recipe): recipe for recipe in recipes}
+        built = _legal if check else Recipe.apply
+        variants = {name: partial(built, recipe, self.t_unit) for name, recipe in named.items()}
+        asked = replace(self._asked, options={**self._asked.options, "check": check})
+        with closing(asked.stream(variants, self.at)) as outcomes:
+            for name, outcome in outcomes:
+                self._note(name, named[name], outcome)
+                if check:
+                    self.checked.add(named[name])
+                if monotonic() > self.ends:
+                    return False
+        return bool(recipes)
+
+    def _name(self, recipe: Recipe) -> str:
+        name = str(recipe)
+        self._names[name] += 1
+        return name if self._names[name] == 1 else f"{name} ({self._names[name]})"
+
+    def _note(self, name: str, recipe: Recipe, outcome: Predicted | PerfModelError) -> None:
+        if isinstance(outcome, PerfModelError):
+            self.refused[reason_of(outcome)] += 1
+            self.found.pop(recipe, None)
+        elif outcome.problem or not outcome.prediction.seconds > 0:
+            self.refused[outcome.problem or "the predicted time is not positive"] += 1
+        else:
+            self.found[recipe] = Candidate(name, recipe, outcome.prediction, self.space.point(recipe).form)
+        if monotonic() - self._reported >= 1.0:
+            best = min(self.found.values(), key=lambda one: one.seconds, default=None)
+            forms = len({one.form for one in self.found.values()})
+            text = f"{len(self.found)} recipes of {forms} forms"
+            text += f", best {seconds_text(best.seconds)}: {best.name}" if best else ""
+            self.progress.advance(text, monotonic() - self._reported)
+            self._reported = monotonic()
+
+
+def _in_turn(sources: Sequence[Iterator[Recipe]]) -> Iterator[Recipe]:
+    """Yield one item of each iterator in turn, until all end."""
+    waiting = list(sources)
+    while waiting:
+        for source in tuple(waiting):
+            try:
+                yield next(source)
+            except StopIteration:
+                waiting.remove(source)
+
+
+def reason_of(error: PerfModelError) -> str:
+    """Return the reason of a refusal, without names and numbers, so that equal reasons are equal texts."""
+    return clipped(pattern_of(str(getattr(error, "reason", "") or error.problem)), LONGEST)
+
+
+def _legal(recipe: Recipe, t_unit: TranslationUnit) -> TranslationUnit:
+    """Return the transformed and scheduled unit, or raise a KernelError if it has write races or Loopy refuses it."""
+    return scheduled(recipe.apply(t_unit))
