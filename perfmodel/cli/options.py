@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -121,10 +121,29 @@ class ModelOptions:
     weights: WeightsFile = None
     device: DeviceName = None
 
-    def load(self, with_json: bool = False) -> predicting.FittedModel:
+    def load(self, with_json: bool = False, facts: str | None = None) -> predicting.FittedModel:
         """Return the model, and print its weights. With ``--json``, print only if `with_json` is true."""
         message = partial(output.message, with_json=with_json)
-        return calibration.recommended.model_in_use(self.weights, None, self.device, message)
+        return model_with_facts(facts, self.weights, None, self.device, message, judged=True)
+
+
+def model_with_facts(
+    facts: str | None, weights: Path | None, family: str | None, device: str | None, message: Callable[[str], None],
+    judged: bool = False,
+) -> predicting.FittedModel:  # fmt: skip
+    """Return the model in use, with the facts of a file, or transferred to a published device. Report its weights."""
+    recommended, known = calibration.recommended, facts_of(facts)
+    if known is None or is_facts_file(str(facts)):
+        model = recommended.model_in_use(weights, family, device, message, judged)
+        if known is None:
+            return model
+        predicting.transfer.check_types(model.facts, known)
+        return model.with_facts(dict(known.facts))
+    if weights is None:
+        found = recommended.weights_like(device, known, family)
+        message(found.text)
+        weights = found.path
+    return predicting.transfer.transferred(predicting.load(weights, family), known)
 
 
 @dataclass(frozen=True)

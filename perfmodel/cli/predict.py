@@ -56,19 +56,7 @@ class PredictionOptions:
 
     def model(self, facts: str | None = None, judged: bool = False) -> predicting.FittedModel:
         """Find the model, apply options that replace its facts or transfer it, and print its verdict if `judged`."""
-        recommended, device = calibration.recommended, options.facts_of(facts)
-        if device is None or options.is_facts_file(str(facts)):
-            model = recommended.model_in_use(self.weights, self.family, self.device, output.message, judged)
-            if device is None:
-                return model
-            predicting.transfer.check_types(model.facts, device)
-            return model.with_facts(dict(device.facts))
-        path = self.weights
-        if path is None:
-            found = recommended.weights_like(self.device, device, self.family)
-            output.message(found.text)
-            path = found.path
-        return predicting.transfer.transferred(predicting.load(path, self.family), device)
+        return options.model_with_facts(facts, self.weights, self.family, self.device, output.message, judged)
 
 
 @dataclass(frozen=True)

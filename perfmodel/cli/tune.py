@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
@@ -14,10 +15,14 @@ from typer import Option
 from perfmodel import display, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.supervision import begin_result, supervised_store
-from perfmodel.errors import TuningError
+from perfmodel.errors import OptionError, TuningError
 from perfmodel.io import write_whole
 
+if TYPE_CHECKING:
+    from perfmodel.kernels.files import KernelFile
+
 SCHEMA = "perfmodel.tuning/1"
+TRANSFORMED_SCHEMA = "perfmodel.transformation/1"
 
 Budget = Annotated[float | None, Option(
     "--budget", min=0, help="Start no run after this many seconds, counting included.",
@@ -30,22 +35,60 @@ OfRoof = Annotated[float | None, Option(
     "--of-roof", metavar="SHARE", help="Stop when a variant reaches this share of the device's roof, as 0.8.",
 )]  # fmt: skip
 Code = Annotated[Path | None, Option("--code", metavar="FILE.cl", help="Write the OpenCL code of the fastest variant.")]
+Transform = Annotated[bool, Option(
+    "--transform", help="Transform a plain kernel: search among recipes that perfmodel writes.",
+)]  # fmt: skip
+Runs = Annotated[int | None, Option(
+    "--runs", metavar="K", min=0, help="With --transform: recipes that run, by default 5. 0: the model alone chooses.",
+)]  # fmt: skip
+Save = Annotated[Path | None, Option(
+    "--save", metavar="FILE.py", help="With --transform: write a kernel file that runs without perfmodel.",
+)]  # fmt: skip
+Why = Annotated[bool, Option("--why", help="With --transform: compare the terms before and after.")]
+
+
+@dataclass(frozen=True)
+class TransformOptions:
+    """Whether and how a plain kernel is transformed."""
+
+    transform: Transform = False
+    runs: Runs = None
+    save: Save = None
+    why: Why = False
+    facts: options.DeviceFile = None
+
+    def check(self) -> None:
+        """Raise OptionError if an option lacks ``--transform``."""
+        needed = {"--runs": self.runs is not None, "--save": self.save, "--why": self.why, "--facts": self.facts}
+        name = next((name for name, given in needed.items() if given), None)
+        if name is not None and not self.transform:
+            raise OptionError(f"{name} was given without --transform", "add --transform, or leave it out")
+
+    @property
+    def model_alone(self) -> bool:
+        """Whether nothing runs."""
+        return self.runs == 0 or (self.runs is None and self.facts is not None)
 
 
 def tune_command(
-    context: typer.Context, asked: options.KernelOptions, by: options.ModelOptions, size: options.Sizes = None,
-    budget: Budget = None, of_roof: OfRoof = None, tolerance: options.Tolerance = None, keep: Keep = None,
-    code: Code = None, jobs: options.Jobs = None,
+    context: typer.Context, asked: options.KernelOptions, by: options.ModelOptions, recipes: TransformOptions,
+    size: options.Sizes = None, budget: Budget = None, of_roof: OfRoof = None, tolerance: options.Tolerance = None,
+    keep: Keep = None, code: Code = None, jobs: options.Jobs = None,
 ) -> None:  # fmt: skip
     """Find the fastest variant of a kernel: predict all of them, and run only the promising ones.
 
     Counting takes about 0.2 s for each variant, a run a second or two. With --keep, an interrupted command continues.
+    With --transform, perfmodel writes the variants of a plain kernel.
     """
     at, known = numbers.sizes(size), asked.statistics
-    store = supervised_store(context, keep)
+    recipes.check()
+    store = None if recipes.model_alone else supervised_store(context, keep)
 
     measuring.pin_threads()
-    model, loaded = by.load(with_json=True), asked.load()
+    model, loaded = by.load(with_json=True, facts=recipes.facts), asked.load()
+    if recipes.transform:
+        _transform(asked, recipes, model, loaded, at, budget, of_roof, tolerance, store, code, jobs)
+        return
     output.wait_until_quiet()
     tuned = tuning.tuning.tune(
         loaded.space or loaded.builders, at, model=model, budget_s=budget, of_roof=of_roof, keep=store,
@@ -62,6 +105,54 @@ def tune_command(
         raise TuningError("no variant is the best, since their outputs disagree", advice)
     if tuned.best is None:
         raise TuningError("no variant ran without an error", "see the status of each, or try one with `perfmodel time`")
+
+
+def _transform(
+    asked: options.KernelOptions, recipes: TransformOptions, model: predicting.FittedModel, loaded: KernelFile,
+    at: Mapping[str, int], budget: float | None, of_roof: float | None, tolerance: float | None, store: Path | None,
+    code: Path | None, jobs: int | None,
+) -> None:  # fmt: skip
+    from perfmodel.recipes.search import transformed
+
+    if loaded.space is not None or len(loaded.builders) != 1:
+        problem = f"--transform was given for a file with {len(loaded.builders)} variants"
+        raise OptionError(problem, "choose one with --variant, or leave --transform out")
+    if not recipes.model_alone:
+        output.wait_until_quiet()
+    ((name, build),) = loaded.builders.items()
+    found = transformed(
+        build(), at, runs=0 if recipes.model_alone else 5 if recipes.runs is None else recipes.runs, model=model,
+        of_roof=of_roof, budget_s=budget, keep=store, kernel=asked.kernel.stem, arguments=loaded.arguments,
+        reference=loaded.reference, tolerance=tolerance, compare=tolerance != math.inf, statistics=asked.statistics,
+        jobs=-1 if jobs is None else jobs, progress=output.CommandBar(failures=False), watch=_step_printer(),
+    )  # fmt: skip
+    begin_result()
+    if recipes.save is not None:
+        plain = asked.kernel.read_text(encoding="utf-8")
+        write_whole(recipes.save, found.recipe.code(plain, None if name == "kernel" else name).encode())
+    if code is not None:
+        write_whole(code, measuring.subject.GeneratedCode(found.unit).text.encode())
+
+    def document() -> dict[str, Any]:
+        return {
+            "schema": TRANSFORMED_SCHEMA, **output.model_document(asked.kernel, model), "sizes": dict(at),
+            "recipe": found.recipe.to_json(), "name": str(found.recipe), "code": list(found.recipe.lines()),
+            "seconds": found.seconds, "predicted": found.predicted and found.predicted.seconds,
+            "untransformed_predicted": found.plain and found.plain.seconds, "speedup": found.speedup,
+            "fastest": found.fastest, "loss": found.loss, "refused": dict(found.refused), "notes": list(found.notes),
+            "counting_s": found.counting_s, "spent_s": found.spent_s,
+            "tried": found.tuned.records()[: len(found.tuned.tried)] if found.tuned else [],
+            "outputs": found.tuned and found.tuned.outputs.to_json(),
+            "recipes": [{"name": one.name, "predicted": one.seconds} for one in found.candidates],
+        }  # fmt: skip
+
+    def text() -> str:
+        lines = [display.columns_text(found.table, 1, output.table_width()), "", *found.summary]
+        if recipes.why:
+            lines += ["", display.columns_text(found.why, 1, output.table_width())]
+        return "\n".join([*lines, "", *found.recipe.lines()])
+
+    output.show(document, text)
 
 
 def _step_printer() -> Callable[[tuning.tuned.Tuned], None]:

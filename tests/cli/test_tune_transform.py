@@ -1,0 +1,91 @@
+"""``perfmodel tune --transform``: the text, JSON, the saved file, and what it refuses. Recipes are made by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from perfmodel.cli import application, options
+from perfmodel.kernels.files import load_file
+from perfmodel.recipes import search
+from perfmodel.tuning import tuning
+from tests.recipes.test_search import PRICES, Space
+from tests.tuning.test_anchoring import model
+
+pytestmark = pytest.mark.device
+KERNEL = '''
+import loopy as lp
+import numpy as np
+
+
+def kernel():
+    return lp.make_kernel(
+        "{[i]: 0 <= i < n}", ["out[i] = 3*a[i] {id=first}", "out[i] = out[i] + 1 {id=second, dep=first}"],
+        [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2), name="plain")
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "plain.py").write_text(KERNEL)
+    (tmp_path / "two.py").write_text(KERNEL + "\n\ndef variants():\n    return {'one': kernel(), 'two': kernel()}\n")
+    found, known = options.model_with_facts, model(**PRICES)
+    monkeypatch.setattr(options, "model_with_facts", lambda facts, *given, **more: (
+        found(facts, *given, **more) if facts else known
+    ))  # fmt: skip
+    monkeypatch.setattr(search, "_recipes", lambda *asked: Space())
+    monkeypatch.setattr(search, "TUNE", replace(tuning.TUNE, runs=4, dropped=1))
+    monkeypatch.setattr("perfmodel.recipes.archive.data_folder", lambda: tmp_path)
+    return tmp_path
+
+
+def tune(folder: Path, *more: str, file: str = "plain.py"):
+    asked = ["tune", str(folder / file), "-p", "n=65536", "--jobs", "1", *more]
+    return CliRunner().invoke(application(), asked)
+
+
+def test_the_best_recipe_is_printed_and_saved(folder):
+    done = tune(folder, "--transform", "--runs", "2", "--save", str(folder / "best.py"), "--why")
+    assert 0 == done.exit_code, done.output
+    assert "12 recipes of 2 forms were predicted" in done.stdout
+    assert "outputs of 3 of 3 variants agree with reference()" in done.stdout
+    assert "predicted time" in done.stdout
+    saved = (folder / "best.py").read_text()
+    assert "perfmodel" not in saved
+    (unit,) = load_file(folder / "best.py").values()
+    recipes = {str(recipe): recipe for recipe in (search.Recipe(), *Space().known)}
+    (plain,) = load_file(folder / "plain.py").values()
+    chosen = done.stdout.partition("best recipe: ")[2].partition(",")[0] or search.PLAIN
+    assert recipes[chosen].apply(plain) == unit
+
+
+def test_the_model_alone_chooses(folder):
+    done = tune(folder, "--transform", "--runs", "0", "--json")
+    assert 0 == done.exit_code, done.output
+    found = json.loads(done.stdout)
+    assert ("perfmodel.transformation/1", "g.0=i l.0=i:256", None) == (found["schema"], found["name"], found["seconds"])
+    assert ([], None) == (found["tried"], found["outputs"])
+    assert 0 < found["fastest"] <= 1
+    assert 12 == len(found["recipes"])
+    assert search.Recipe.from_json(found["recipe"]).lines() == tuple(found["code"])
+    other = tune(folder, "--transform", "--facts", "a100")
+    assert 0 == other.exit_code, other.output
+    assert "with a probability of" in other.stdout
+
+
+def test_what_it_refuses(folder):
+    for given, expected in (
+        (("--runs", "2"), "--runs was given without --transform"), (("--why",), "--why was given without --transform"),
+        (("--save", "best.py"), "--save was given without"), (("--facts", "a100"), "--facts was given without"),
+    ):  # fmt: skip
+        done = tune(folder, *given)
+        assert (2, True) == (done.exit_code, expected in done.stderr), done.output
+    done = tune(folder, "--transform", file="two.py")
+    assert "a file with 2 variants" in done.stderr
+    done = tune(folder, "--transform", "--runs", "0", "--variant", "two", file="two.py")
+    assert 0 == done.exit_code, done.output
