@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from typer import Argument, Option
@@ -16,9 +16,6 @@ from perfmodel.cli import numbers, options, output
 from perfmodel.cli.predict import PredictionOptions
 from perfmodel.errors import OptionError, UnknownNameError, clipped, listed
 from perfmodel.io import check_output_path, write_whole
-
-if TYPE_CHECKING:
-    from perfmodel.predicting import FittedModel
 
 SCHEMA = "perfmodel.diff/1"
 SLOWER, UNDECIDED = 1, 2  # exit statuses
@@ -61,11 +58,14 @@ def diff_command(
     model = None
     if given or limit is not None or weights or device or facts:
         model = PredictionOptions(Path(new_text), weights, device=device).model(facts, judged=True)
+    elif Path(new_text).is_dir():  # a recording gives the sizes
+        model = options.ModelOptions().load()
     lanes = model.fitted.subgroup_size if model else 32
     with output.counting():
-        old, new = (versions.sides.read_side(text, lanes, statistics) for text in (old_text, new_text))
-    old, new = only(variant, old, new)
-    model = model or model_for(old, new)
+        read = [versions.sides.read_side(text, lanes, statistics) for text in (old_text, new_text)]
+    old, new = only(variant, *read)
+    if model is None:
+        output.message("give sizes to predict times, as in -p n=1024")
     found = versions.difference(old, new, model, points if given else ())
     for path in written or ():
         content = versions.tables.markdown if path.suffix == ".md" else versions.tables.junit
@@ -125,11 +125,3 @@ def only(variants: Sequence[str] | None, *found: versions.sides.Side) -> tuple[v
         ) for side in found
     )  # fmt: skip
 
-
-def model_for(old: versions.sides.Side, new: versions.sides.Side) -> FittedModel | None:
-    """Return the model of the device in use if a recording gives the sizes, or else None."""
-    versions = [*old.kernels.values(), *new.kernels.values()]
-    if not any(version.points for version in versions):
-        output.message("give sizes to predict times, as in -p n=1024")
-        return None
-    return options.ModelOptions().load()

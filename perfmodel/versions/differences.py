@@ -7,8 +7,8 @@ distribution, and its scale grows with the share c of the predicted time that ch
     c = \frac{\sum_k |T_k' - T_k|}{\sum_k \max(T_k, T_k')}
 
 :math:`T_k` and :math:`T_k'` are the terms of both predictions, and :math:`\sigma` is the scatter of the model's errors
-between variants of one kernel (:mod:`perfmodel.fitting.selection`). If all formulas are equal, the constant
-:math:`\nu` becomes smaller, because variants differ in their launches, and versions with equal formulas do not.
+between variants of one kernel (:mod:`perfmodel.fitting.selection`). If all formulas are equal, :math:`\nu`
+is smaller and :math:`\ell` larger, because variants differ in their launches, and versions with equal formulas do not.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ from perfmodel.versions.sides import Side, Version
 
 LEVEL = 0.9
 OWN_SHARE = 0.15  # nu: share of the variance that any change has [1]
-EQUAL_SHARE = 0.01  # nu if all formulas are equal [1]
 REACH = 0.1  # l: share of the time that has to change before errors are nearly independent [1]
+# With equal formulas only the order of the code differs. No measured pairs determine these two.
+EQUAL_SHARE, EQUAL_REACH = 0.01, 1.0  # nu and l if all formulas are equal [1]
 UNKNOWN = Scatter(deviation=0.3, freedom=8, cells=1)  # of weights that lack the scatter
 NOISE = 0.01  # least scale: two measured times of one kernel differ by this much [1]
 SLOWER, DOUBTFUL = 0.5, 0.4  # least probabilities to be slower, and to be undecided [1]
@@ -208,7 +209,7 @@ def _times(
     predictions = []
     for side, version in (("old", old), ("new", new)):
         names = version.counts.size_arguments
-        if missing := [name for name in names if name not in given[0]]:
+        if missing := [name for name in version.counts.parameters if name not in given[0]]:
             problem = f"the {side} version needs the size{'s' * (len(missing) > 1)} {listed(missing)}"
             raise SizeError(problem, f"give it: -p {missing[0]}=1024", name=missing[0])
         at = {name: sizes for name, sizes in together(given).items() if name in names}
@@ -224,8 +225,8 @@ def _times(
 
 
 def _growth(old: Prediction, new: Prediction, equal: bool) -> float:
-    own = EQUAL_SHARE if equal else OWN_SHARE
-    return math.sqrt(own + (1 - own) * (1 - math.exp(-changed_share(old, new) / REACH)))
+    own, reach = (EQUAL_SHARE, EQUAL_REACH) if equal else (OWN_SHARE, REACH)
+    return math.sqrt(own + (1 - own) * (1 - math.exp(-changed_share(old, new) / reach)))
 
 
 def changed_share(old: Prediction, new: Prediction) -> float:

@@ -7,6 +7,7 @@ of instructions, and names of temporaries do not enter.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,7 @@ from perfmodel.errors import CountError, DocumentError
 from perfmodel.values import FrozenValue
 
 TITLE = "# counts of "
+NUMBERED = " #"  # before the number of a kernel in a recording that has the name of another
 INDIRECT = "indirect"
 SHAPES = ("group size", "local memory", "private memory")
 GRANULARITIES = {"launches": "launch", "work-groups": "workgroup", "cells loaded": "cell", "cells stored": "cell"}
@@ -107,7 +109,7 @@ class Formulas(FrozenValue):
         shapes = dict(zip(SHAPES, (groups, *memory), strict=True))
         return cls(counts.name, counts.size_arguments, counts.assumptions, shapes, tuple(_rows(counts)))
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The formulas as a text file, in an order that does not depend on the code's."""
         head = [f"{TITLE}{self.kernel}", f"sizes: {', '.join(self.sizes)}", f"assumed: {self.assumptions}"]
@@ -311,17 +313,22 @@ def paired(
 ) -> dict[str, str]:
     """Return the old name of each new kernel that has one: the same name, or else the name of the most similar kernel.
 
-    Only kernels with other names are compared, and a pair has at least the share `least` of its formulas in common
-    [1]. The only kernels of both sides always are a pair.
+    Similar kernels have at least the share `least` of their formulas in common [1]. A recording numbers kernels with
+    the same name, so similarity pairs these too. The only kernels of both sides always are a pair.
     """
     if len(old) == len(new) == 1:
         return dict(zip(new, old, strict=True))
-    pairs = {name: name for name in new if name in old}
-    gone, added = [name for name in old if name not in new], [name for name in new if name not in old]
+    shared = Counter(name.partition(NUMBERED)[0] for name in new)
+    pairs = {
+        name: name for name, found in new.items()
+        if name in old and (shared[name.partition(NUMBERED)[0]] == 1 or found.text == old[name].text)
+    }  # fmt: skip
+    gone, added = [name for name in old if name not in pairs], [name for name in new if name not in pairs]
     scores = sorted(
-        ((old[theirs].similarity(new[mine]), theirs, mine) for theirs in gone for mine in added), reverse=True
-    )
-    for score, theirs, mine in scores:
-        if score >= least and mine not in pairs and theirs not in pairs.values():
+        ((old[theirs].similarity(new[mine]), theirs == mine, theirs, mine) for theirs in gone for mine in added),
+        reverse=True,
+    )  # fmt: skip
+    for score, named, theirs, mine in scores:
+        if (score >= least or named) and mine not in pairs and theirs not in pairs.values():
             pairs[mine] = theirs
     return {name: pairs[name] for name in new if name in pairs}

@@ -6,10 +6,9 @@ a file's imports of its own project come from that revision too.
 
 from __future__ import annotations
 
-import io
+import os
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -144,14 +143,15 @@ def at_revision(revision: str, name: str) -> Iterator[Path]:
     while not folder.is_dir():  # the revision may have folders that the working copy lacks
         folder = folder.parent
     top = Path(_git(folder, "rev-parse", "--show-toplevel").decode().strip())
-    commit = _git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", known=revision)
-    inside = _inside(top, Path(name), commit.decode().strip(), revision)
+    asked = "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
+    commit = _git(top, *asked, known=revision).decode().strip()
+    inside = _inside(top, Path(name), commit, revision)
     with tempfile.TemporaryDirectory(prefix="perfmodel-") as temporary:
-        root = Path(temporary).resolve()
-        archive = _git(top, "archive", "--format=tar", commit.decode().strip())
-        with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-            members = [member for member in tar if member.isfile() or member.isdir()]
-            tar.extractall(root, members, filter="data")
+        root = Path(temporary).resolve() / "tree"
+        root.mkdir()
+        index = f"{temporary}/index"  # the index and the files of the repository stay as they are
+        _git(top, "read-tree", commit, index=index)
+        _git(top, "checkout-index", "--all", f"--prefix={root}/", index=index)
         with _imports_from(root):
             yield root / inside
 
@@ -173,9 +173,10 @@ def _inside(top: Path, path: Path, commit: str, revision: str) -> str:
     raise OptionError(f"the revision '{clipped(revision, 80)}' has no file '{clipped(path, 200)}'", advice)
 
 
-def _git(folder: Path, *arguments: str, known: str = "") -> bytes:
+def _git(folder: Path, *arguments: str, known: str = "", index: str = "") -> bytes:
+    environment = {**os.environ, "GIT_INDEX_FILE": index} if index else None
     try:
-        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, check=False)
+        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, env=environment)
     except OSError as error:
         raise OptionError(f"git cannot be run ({error.strerror})", "install git, or give files") from error
     if not done.returncode:

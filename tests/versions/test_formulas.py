@@ -136,3 +136,9 @@ def test_kernels_are_paired_by_name_then_by_similarity() -> None:
 def test_saved_counts_have_equal_formulas() -> None:
     counts = count(prefetched())
     assert () == Formulas.of(counts).changes(Formulas.of(KernelCounts.from_json(counts.to_json())))
+
+
+def test_numbered_kernels_of_recordings_are_paired_by_similarity() -> None:
+    one, other = (Formulas.of(count(unit(text))) for text in (SUM, "out[i, j] = a[j, i]"))
+    assert {"k": "k #2", "k #2": "k"} == paired({"k": one, "k #2": other}, {"k": other, "k #2": one})
+    assert {"k": "k", "k #2": "k #2"} == paired({"k": one, "k #2": other}, {"k": one, "k #2": other})

@@ -58,6 +58,15 @@ def test_each_revision_imports_its_own_neighbours(repository: Path) -> None:
     assert not any("perfmodel-" in (getattr(module, "__file__", "") or "") for module in sys.modules.values())
 
 
+def test_a_revision_leaves_the_repository_as_it_is(repository: Path) -> None:
+    """Files that are left out of archives are extracted too."""
+    (repository / ".gitattributes").write_text("*.py export-ignore\n")
+    git(repository, "add", ".")
+    before = subprocess.run(["git", "status", "--porcelain"], cwd=repository, capture_output=True).stdout
+    assert {"add"} == operations("HEAD:kernel.py")
+    assert before == subprocess.run(["git", "status", "--porcelain"], cwd=repository, capture_output=True).stdout
+
+
 def test_a_file_alone_is_compared_with_its_commit(repository: Path) -> None:
     assert "HEAD:kernel.py" == committed("kernel.py")
     with pytest.raises(OptionError, match="give two sides"):
