@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain, islice, permutations, product, zip_longest
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.documents import one_line
@@ -32,8 +33,10 @@ LOCAL_BYTES, LARGEST_GROUP = 32 * 1024, 256  # limits where no facts are given: 
 SHORT = 16  # trips of a loop that may be unrolled
 REGISTERS = 64  # most elements that a work-item keeps at once
 MOST_AXES = 3
-MOST_FORMS = 4000
+MOST_FORMS = 2000
+MOST_COVERS = 6  # loops, or sets of loops, that may become axes
 MOST_ORDERS = 6
+MOST_ORDERED = 3  # loops
 _RACE = re.compile(r"parallel iname\(s\) '([^']*)'")
 
 #: How an axis distributes a loop, the most usual first, with its tile sizes: L work-items in a group, E elements each.
@@ -247,7 +250,7 @@ def _steps(nest: Nest, point: Point) -> Iterator[Step]:
     form, tiles = point.form, dict(point.tiles)
     for axis in form.axes:
         yield from (Step.of("add_inames_to_insn", loop, f"id:{statement}") for loop, statement in axis.moved)
-    groups = items = 0
+    groups, items = (nest.first_axis(letter) for letter in "gl")
     for number, axis in enumerate(form.axes):
         group, item = f"g.{groups}", f"l.{items}"
         size, several = tiles.get(f"L{number}", 1), tiles.get(f"E{number}", 1)
@@ -497,7 +500,7 @@ def recipes_of(
     forms: tuple[Form, ...] = ()
     if nest is not None:
         notes += nest.notes
-        forms = tuple(islice(_forms(nest, cpu=cpu), MOST_FORMS))
+        forms = tuple(_forms(nest, cpu=cpu))
         if not forms:
             notes += ("no loop without a tag can run in parallel",)
     return Recipes(t_unit, given, cpu, largest, local, notes, forms, nest if forms else None)
@@ -635,17 +638,14 @@ def _movable(nest: Nest, loops: Sequence[str], statement: Statement) -> str:
 
 
 def _forms(nest: Nest, *, cpu: bool) -> list[Form]:
-    """Return all forms, the most usual first."""
-    covers = _covers(nest)
+    """Return the forms, the most usual first. Unusual axes are left out where there are :data:`MOST_FORMS`."""
+    covers = _covers(nest)[:MOST_COVERS]
     ranks = {loop.name: rank for rank, loop in enumerate(loop for loop in nest.loops if loop.kind != "serial")}
     most = sum(any(nest.by_name[loop].kind == "parallel" for loop in cover.loops) for cover in covers)
-    scored: list[tuple[float, int, Form]] = []
-    for axes in _axes(nest, covers):
-        base = _rank(nest, axes, ranks, min(most, 2), cpu=cpu)
-        for penalty, form in _options(nest, axes):
-            scored.append((base + penalty, len(scored), form))
-    scored.sort(key=lambda entry: entry[:2])
-    return [form for _, _, form in scored]
+    ranked = [(_rank(nest, axes, ranks, min(most, 2), cpu=cpu), axes) for axes in _axes(nest, covers)]
+    ranked.sort(key=itemgetter(0))
+    options = ((rank + more, form) for rank, axes in ranked for more, form in _options(nest, axes))
+    return [form for _, form in sorted(islice(options, MOST_FORMS), key=itemgetter(0))]
 
 
 def _axes(nest: Nest, covers: Sequence[Axis]) -> Iterator[tuple[Axis, ...]]:
@@ -699,10 +699,12 @@ def _rank(nest: Nest, axes: tuple[Axis, ...], ranks: Mapping[str, int], most: in
 def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]:
     """Yield the forms with these axes, and how unusual their other choices are."""
     taken = {loop for axis in axes for loop in axis.loops}
-    # ILP gives each element its own scalars, and Loopy would not find the bounds of a loop that are such scalars
-    several = any("E" in KINDS[axis.kind] for axis in axes) and not any(loop.by_data for loop in nest.loops)
+    # ILP gives each element its own scalars and arrays: arrays become too large, and Loopy would not find the bounds
+    # of a loop that are such scalars.
+    several = any("E" in KINDS[axis.kind] for axis in axes)
+    several = several and not nest.private and not any(loop.by_data for loop in nest.loops)
     rest = [loop for loop in nest.loops if loop.name not in taken]
-    short = tuple(sorted(loop.name for loop in rest if loop.constant and 1 < loop.trips <= SHORT and not loop.by_data))
+    short = _unrollable(rest)
     splits = ("", "unrolled", "split") if any(map(_long, rest)) else ("",)
     for elements in ("", "ilp") if several else ("",):
         for reduction in splits:
@@ -716,6 +718,17 @@ def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]
                     for number, order in enumerate(_orders(nest, fetched)):
                         penalty = (elements != "") + (reduction != "") + (unrolled != ()) + bool(prefetch) + number
                         yield penalty, replace(fetched, order=order)
+
+
+def _unrollable(loops: Sequence[Loop]) -> tuple[str, ...]:
+    """Return the short loops that are unrolled together, reductions first, without making the code too long."""
+    found: list[str] = []
+    copies = 1
+    for loop in sorted(loops, key=lambda loop: loop.kind != "reduction"):
+        if loop.constant and 1 < loop.trips <= SHORT and not loop.by_data and copies * loop.trips <= REGISTERS:
+            found.append(loop.name)
+            copies *= loop.trips
+    return tuple(sorted(found))
 
 
 def _uses_split(nest: Nest, form: Form, prefetch: Sequence[str]) -> bool:
@@ -736,17 +749,13 @@ def _orders(nest: Nest, form: Form) -> list[tuple[str, ...]]:
     """
     inner = {loop.name for loop in nest.loops if loop.name not in form.unrolled and _sequential(nest, form, loop.name)}
     inner -= {loop for axis in form.axes for loop in axis.loops if nest.by_name[loop].kind == "reduction"}
-    all_together = [inner & statement.all for statement in nest.statements]
-    together = max(all_together, key=lambda loops: (len(loops), sorted(loops)), default=set())
-    kinds = [nest.by_name[name].kind for name in together]
-    reductions = kinds.count("reduction")
-    if max(reductions, len(kinds) - reductions) < 2 or kinds.count("serial") > 1 or (form.prefetch and reductions):
+    best: list[Loop] = []
+    for statement in nest.statements:
+        loops = [loop for loop in reversed(nest.loops) if loop.name in inner & statement.all]
+        for kinds in (("parallel", "serial"), ("reduction",)):  # reductions are inside of the other loops
+            same = [loop for loop in loops if loop.kind in kinds]
+            best = max(best, same, key=len)
+    serial = [loop for loop in best if loop.kind == "serial"]
+    if not 2 <= len(best) <= MOST_ORDERED or len(serial) > 1 or (form.prefetch and any(map(_long, nest.loops))):
         return [()]
-    ranked = [loop.name for loop in reversed(nest.loops) if loop.name in together]
-    return [*islice((order for order in permutations(ranked) if _nested(nest, order)), MOST_ORDERS), ()]
-
-
-def _nested(nest: Nest, order: Sequence[str]) -> bool:
-    """Whether reductions are inside of all other loops, as their results are formed there."""
-    kinds = [nest.by_name[name].kind == "reduction" for name in order]
-    return kinds == sorted(kinds)
+    return [*islice(permutations(loop.name for loop in best), MOST_ORDERS), ()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
@@ -14,7 +15,7 @@ from typing import Any
 import loopy as lp
 import numpy as np
 from loopy.kernel.array import ArrayBase
-from loopy.kernel.data import AddressSpace
+from loopy.kernel.data import AddressSpace, GroupInameTag
 from loopy.schedule.tools import WriteRaceChecker
 from loopy.symbolic import CoefficientCollector, WalkMapper, get_dependencies, pw_aff_to_expr
 from pymbolic import evaluate
@@ -84,6 +85,7 @@ class Nest(FrozenValue):
     statements: tuple[Statement, ...]
     accesses: tuple[Access, ...]
     tagged: tuple[tuple[str, str], ...]  #: loops with a tag, and the tag
+    private: tuple[str, ...]  #: arrays of which each work-item has its own
     notes: tuple[str, ...]
 
     @cached_property
@@ -115,6 +117,10 @@ class Nest(FrozenValue):
     def loads_of(self, array: str) -> tuple[Access, ...]:
         """Return the accesses of an array, all of them loads if nothing writes it."""
         return tuple(access for access in self.accesses if access.array == array)
+
+    def first_axis(self, letter: str) -> int:
+        """Return the first axis after those that tags of the plain kernel use; `letter` is "g" or "l"."""
+        return 1 + max((int(tag[2:]) for _, tag in self.tagged if re.fullmatch(rf"{letter}\.\d+", tag)), default=-1)
 
     def together(self, one: str, other: str) -> bool:
         """Whether a statement is in both loops."""
@@ -157,11 +163,15 @@ def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
         loop, why = _loop(checked, name, values, reductions)
         loops.append(loop)
         notes += [why] if why else []
+    private = tuple(
+        name for name, temporary in sorted(plain.temporary_variables.items())
+        if temporary.shape and not temporary.read_only and temporary.address_space in (lp.auto, AddressSpace.PRIVATE)
+    )  # fmt: skip
     scored = [_scored(loop, accesses, {loop.name: loop.trips for loop in loops}) for loop in loops]
     scored.sort(key=lambda loop: (-round(loop.score, 6), loop.name))
     return Nest(
         tuple(scored), tuple(_statement(kernel, insn) for insn in kernel.instructions), accesses,
-        tuple(tags.items()), tuple(notes),
+        tuple(tags.items()), private, tuple(notes),
     )  # fmt: skip
 
 
@@ -195,7 +205,8 @@ def _carried(t_unit: lp.TranslationUnit, name: str) -> str:
     kernel = t_unit.default_entrypoint
     inside = [insn for insn in kernel.instructions if name in insn.within_inames]
     ids = {insn.id for insn in inside}
-    tagged = lp.tag_inames(t_unit, {name: "g.0"}, force=True)
+    used = [tag.axis for iname in kernel.inames.values() for tag in iname.tags if isinstance(tag, GroupInameTag)]
+    tagged = lp.tag_inames(t_unit, {name: f"g.{max(used, default=-1) + 1}"}, force=True)
     checker = WriteRaceChecker(tagged.default_entrypoint, tagged.callables_table)
     for variable in sorted({word for insn in inside for word in assigned(insn)}):
         temporary = kernel.temporary_variables.get(variable)

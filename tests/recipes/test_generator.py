@@ -12,6 +12,7 @@ import pytest
 from perfmodel.errors import ArgumentError, KernelError
 from perfmodel.facts.device_facts import published
 from perfmodel.recipes import Form, Point, Recipe, Step, recipes_of
+from perfmodel.recipes.generator import MOST_FORMS
 
 N = 13  # a size that no tile divides
 F32 = np.float32
@@ -216,6 +217,22 @@ def test_a_kernel_that_loopy_refuses_has_a_note(monkeypatch):
     assert note.startswith("Loopy refuses the untransformed kernel: ")
     with pytest.raises(ArgumentError, match=r"t_unit is of the type str; give a loopy.TranslationUnit"):
         recipes_of("kernel")
+
+
+def test_a_tagged_loop_keeps_its_axis():
+    recipes = recipes_of(lp.tag_inames(transpose(), "i:g.0"))
+    text = "j:item"
+    recipe = recipes.first(next(form for form in recipes.forms if text == str(form)))
+    assert "g.1=j l.0=j:128" == str(recipe)
+    assert {"j"} == {loop for form in recipes.forms for axis in form.axes for loop in axis.loops}
+    recipes.build(recipe)
+
+
+def test_many_loops_give_a_limited_number_of_forms():
+    deep = made("{[h, i, j, k, l]: 0 <= h, i, j, k, l < n}", "y[h, i, j, k, l] = 1", {"y": "n, n, n, n, n"})
+    recipes = recipes_of(deep)
+    assert MOST_FORMS == len(recipes.forms)
+    assert "l:item k:item" == str(recipes.forms[0])
 
 
 def test_several_kernels_have_a_note():
