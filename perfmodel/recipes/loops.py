@@ -168,7 +168,8 @@ def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
         if temporary.shape and not temporary.read_only and temporary.address_space in (lp.auto, AddressSpace.PRIVATE)
     )  # fmt: skip
     scored = [_scored(loop, accesses, {loop.name: loop.trips for loop in loops}) for loop in loops]
-    scored.sort(key=lambda loop: (-round(loop.score, 6), loop.name))
+    steps = {name: sum(abs(s) for access in accesses if (s := access.stride(name)) == s) for name in names}
+    scored.sort(key=lambda loop: (-round(loop.score, 6), steps[loop.name], loop.name))
     return Nest(
         tuple(scored), tuple(_statement(kernel, insn) for insn in kernel.instructions), accesses,
         tuple(tags.items()), private, tuple(notes),

@@ -232,7 +232,7 @@ def test_many_loops_give_a_limited_number_of_forms():
     deep = made("{[h, i, j, k, l]: 0 <= h, i, j, k, l < n}", "y[h, i, j, k, l] = 1", {"y": "n, n, n, n, n"})
     recipes = recipes_of(deep)
     assert MOST_FORMS == len(recipes.forms)
-    assert "l:item k:item" == str(recipes.forms[0])
+    assert str(recipes.forms[0]).startswith("l:item k:item")
 
 
 def test_several_kernels_have_a_note():
