@@ -356,7 +356,7 @@ class Trials:
         copies = {name: np.array(given) if isinstance(given, np.ndarray) else given for name, given in passed.items()}
         value = self._reference(**copies)
         if isinstance(value, TranslationUnit):
-            only = UserKernel(self.kernel.name, {REFERENCE: value}, None, (at,), self.campaign.seed)
+            only = UserKernel(self.kernel.name, {REFERENCE: value}, self.kernel.arguments, (at,), self.campaign.seed)
             only.given = self.kernel.given
             try:
                 self.timekeeper.work_groups(only.subject(REFERENCE), at)

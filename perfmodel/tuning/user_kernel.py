@@ -41,7 +41,7 @@ class UserKernel:
     ) -> None:  # fmt: skip
         self.name, self.variants = name, dict(variants)
         self.given = dict[str, Any]()  # what `arguments` returned for the last sizes
-        self._arguments, self._ladder, self._seed = arguments, tuple(dict(sizes) for sizes in ladder), seed
+        self.arguments, self._ladder, self._seed = arguments, tuple(dict(sizes) for sizes in ladder), seed
         self._subjects: dict[str, Subject | FailedError] = {}
         self._found: dict[str, dict[str, float]] = {}  # statistics of each variant's data
         self._given_at = ""
@@ -81,8 +81,8 @@ class UserKernel:
     def ask_for_arguments(self, name: str, at: Parameters) -> None:
         """Call the user's ``arguments`` for a variant and sizes, unless the last call was for them."""
         asked = {**at, "variant": name} if self.by_variant else dict(at)
-        if self._arguments is not None and self._given_at != canonical(asked):
-            self._given_at, self.given = canonical(asked), dict(self._arguments(**asked))
+        if self.arguments is not None and self._given_at != canonical(asked):
+            self._given_at, self.given = canonical(asked), dict(self.arguments(**asked))
 
     def check_name(self, name: str) -> None:
         """Raise UnknownNameError if there is no such variant."""
@@ -113,7 +113,7 @@ class UserKernel:
 
     def _statistics(self, name: str, unit: TranslationUnit) -> dict[str, float]:
         """Return the statistics of the data that ``arguments()`` gave, for the first sizes."""
-        if self._arguments is None:
+        if self.arguments is None:
             return {}
         if name not in self._found:
             if not self.given:

@@ -369,3 +369,18 @@ def test_outputs_are_compared_at_other_sizes():
     assert {1024} == {row.parameters["n"] for row in rows.values()}
     assert "n=256 breaks the kernel's assumption" in rows["wide"].message
     assert ({256}, {256, 1024}) == (set(asked), set(given))
+
+
+def test_a_reference_kernel_gets_the_statistics_of_the_data():
+    """The number of terms in each row depends on data, also in the unit that the reference returns."""
+    plain = lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < length}"],
+        ["for i", "<> length = lengths[i]", "out[i] = sum(j, a[j])", "end"],
+        [lp.GlobalArg("lengths", np.int32, shape="n"), lp.GlobalArg("out, a", np.float32, shape="n"), "..."],
+        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    tagged = lp.split_iname(plain, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    lengths = {"arguments": lambda n: {"lengths": np.arange(n, dtype=np.int32) % 5}}
+    with trials({"tagged": tagged}, reference=lambda **passed: plain, **lengths) as found:
+        assert "ok" == found.visit("tagged").status
+        assert ("tagged",) == found.agreement().right
