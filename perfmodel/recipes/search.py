@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent import futures
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -18,13 +20,23 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.counting import statistics_of
 from perfmodel.display import columns_text, html_table, interval_text, percent, seconds_text, values_text
 from perfmodel.documents import one_line, require
-from perfmodel.errors import AssumptionError, OptionError, PerfModelError, SizeError, WeightsError, clipped
+from perfmodel.errors import (
+    AssumptionError,
+    KernelError,
+    OptionError,
+    PerfModelError,
+    SizeError,
+    WeightsError,
+    clipped,
+)  # fmt: skip
 from perfmodel.fitting.conformal import check_level
-from perfmodel.opencl import Device
+from perfmodel.measuring.bench import Bench
+from perfmodel.opencl import Device, find
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.prediction import Prediction
 from perfmodel.predicting.predictions import Predicted, Predicting, scatter_of
-from perfmodel.processes.pool import checked_jobs, processes_for
+from perfmodel.processes.pool import Processes, checked_jobs, is_death, processes_for
+from perfmodel.processes.variants import packed, received, work
 from perfmodel.progress import Progress, shown, task
 from perfmodel.recipes.archive import record
 from perfmodel.recipes.generator import Form, Recipes, pattern_of, recipes_of, scheduled
@@ -34,7 +46,7 @@ from perfmodel.tuning.posterior import prior_of
 from perfmodel.tuning.trials import Trials, index_of_device
 from perfmodel.tuning.tuned import Tuned, TunedVariant
 from perfmodel.tuning.tuning import TUNE, Tuning
-from perfmodel.tuning.user_kernel import Arguments, Reference
+from perfmodel.tuning.user_kernel import Arguments, Reference, UserKernel
 from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
@@ -47,9 +59,10 @@ FIRST = 32  # forms, the most usual ones, that are predicted first
 BATCH = 8  # recipes per process that are counted before the next ones are chosen
 PARENTS, PER_FORM = 6, 2  # best recipes whose neighbours are counted, and most of them of one form
 SAMPLED = 3  # best forms of which random tiles are counted
-SHORTLIST, ALIKE = 64, 6  # recipes that may run, and most of them of one form
+SHORTLIST, ALIKE = 64, 3  # recipes that may run, and most of them of one form
 SHOWN = 10  # recipes in a table of predictions, and reasons of refusals
 LONGEST = 120  # characters of a reason
+FIRST_RUN_S = 15.0  # longest time of building a recipe and running it once at small sizes [s]
 AFFORDABLE_S = 1.0  # if the untransformed kernel is predicted to be slower, it runs only at small sizes [s]
 # Smaller sizes leave the same remainder by this number, so that tiles of powers of two divide both or neither.
 STRIDE = 128
@@ -323,19 +336,22 @@ class _Runs:
         """Run recipes and choose the fastest. `counts` are the untransformed kernel's."""
         plain, t_unit, compare_at = found.plain, found.unit, None
         first: tuple[str, ...] = ()
-        named = {one.name: partial(_legal, one.recipe, t_unit) for one in shortlist(found.candidates)}
-        predictions = {one.name: one.prediction for one in found.candidates if one.name in named}
+        chosen = {one.name: one.recipe for one in shortlist(found.candidates)}
+        predictions = {one.name: one.prediction for one in found.candidates if one.name in chosen}
+        small = found.sizes if self.arguments is not None else small_sizes(counts, found.sizes) or found.sizes
         if plain is not None and plain.seconds <= AFFORDABLE_S:
-            first = (PLAIN,)
-            named, predictions = {PLAIN: partial(Recipe().apply, t_unit), **named}, {PLAIN: plain, **predictions}
-        elif self.arguments is None:
-            compare_at = small_sizes(counts, found.sizes)
+            first, predictions = (PLAIN,), {PLAIN: plain, **predictions}
+        elif small != found.sizes:
+            compare_at = small
+        rehearsal = Rehearsal(t_unit, device.index, small, self.arguments, FIRST_RUN_S)
+        named = {PLAIN: partial(Recipe().apply, t_unit)} if first else {}
+        named |= {name: partial(rehearsal.unit, recipe) for name, recipe in chosen.items()}
         trials = Trials(
             device, named, found.sizes, TUNE, self.arguments, kernel=self.kernel, statistics=self.statistics,
             progress=self.progress, compare=self.compare, tolerance=self.tolerance, keep=self.keep,
             compare_at=compare_at, reference=self.reference or (lambda **passed: t_unit),
         )  # fmt: skip
-        with trials:
+        with trials, rehearsal:
             tuning = Tuning(
                 trials, self.model, found.sizes, self.level, self.within, self.of_roof, self.runs + len(first),
                 self.began, self.budget_s, self.watch, first,
@@ -398,8 +414,15 @@ def _archived(found: Transformed, t_unit: TranslationUnit, device: str) -> Trans
 
 
 def shortlist(ranked: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Return the recipes that may run, in the given order. At most :data:`ALIKE` of them are of one form."""
-    return tuple(islice(_several(ranked, ALIKE), SHORTLIST))
+    """Return the recipes that may run, in the given order.
+
+    At most :data:`ALIKE` of them are of one form, and the predicted times of these differ in the first two digits:
+    runs of recipes that are almost equal say little.
+    """
+    distinct = dict[tuple[Form | None, str], Candidate]()
+    for one in ranked:
+        distinct.setdefault((one.form, f"{one.seconds:.1e}"), one)
+    return tuple(islice(_several(distinct.values(), ALIKE), SHORTLIST))
 
 
 def _several(ranked: Iterable[Candidate], most: int) -> Iterator[Candidate]:
@@ -539,6 +562,59 @@ def _in_turn(sources: Sequence[Iterator[Recipe]]) -> Iterator[Recipe]:
                 yield next(source)
             except StopIteration:
                 waiting.remove(source)
+
+
+class Rehearsal:
+    """Builds a recipe and runs it once in another process, which may crash or be stopped after `most_s` seconds.
+
+    Loopy may write code that a driver compiles for minutes. PoCL keeps what it compiled on disk, for this process too.
+    """
+
+    def __init__(
+        self, t_unit: TranslationUnit, device: int, sizes: Mapping[str, int], arguments: Arguments | None, most_s: float
+    ) -> None:  # fmt: skip
+        self._t_unit, self._run, self._most_s = t_unit, (device, sizes, arguments), most_s
+        self._processes = Processes(1)
+
+    def __enter__(self) -> Rehearsal:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._processes.end(kill=True)
+
+    def unit(self, recipe: Recipe) -> TranslationUnit:
+        """Return the transformed unit. Raise a KernelError if it is not legal, crashes, or takes too long."""
+        name = clipped(str(recipe), LONGEST)
+        future = self._processes.submit(work, _NO_TASK, packed(name, partial(_ran, recipe, self._t_unit, *self._run)))
+        advice = "choose another recipe"
+        try:
+            outcome = future.result(timeout=self._most_s)
+        except futures.TimeoutError:
+            self._processes.end(kill=True)
+            problem = f"building and running '{name}' once took more than {self._most_s:g} s"
+            raise KernelError(problem, advice) from None
+        except Exception as error:
+            if not is_death(error):
+                raise
+            self._processes.end(kill=True)
+            raise KernelError(f"'{name}' crashed", advice) from error
+        value, _ = received(name, outcome)
+        if isinstance(value, PerfModelError):
+            raise value
+        return _legal(recipe, self._t_unit)
+
+
+def _ran(
+    recipe: Recipe, t_unit: TranslationUnit, device: int, sizes: Mapping[str, int], arguments: Arguments | None
+) -> TranslationUnit:  # fmt: skip
+    unit = _legal(recipe, t_unit)
+    kernel = UserKernel("recipe", {PLAIN: unit}, arguments, (sizes,), TUNE.seed)
+    kernel.ask_for_arguments(PLAIN, sizes)
+    Bench(find(str(device)), TUNE).output(kernel.subject(PLAIN), sizes)
+    return unit
+
+
+_NO_TASK = pickle.dumps(bool)
 
 
 def reason_of(error: PerfModelError) -> str:

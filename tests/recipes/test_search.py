@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -46,6 +48,26 @@ class Dropped(Recipe):
         order = {"first": frozenset({"second"}), "second": frozenset[str]()}
         instructions = [one.copy(depends_on=order[one.id]) for one in kernel.instructions]
         return t_unit.with_kernel(kernel.copy(instructions=instructions))
+
+
+@dataclass(frozen=True)
+class Sleeping(Recipe):
+    """The steps, but in another process than the test's they take a minute."""
+
+    def apply(self, t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
+        if str(os.getpid()) != os.environ["PID_OF_TEST"]:
+            time.sleep(60)
+        return super().apply(t_unit)
+
+
+@dataclass(frozen=True)
+class Crashing(Recipe):
+    """The steps, but they end another process than the test's, as a kernel that writes to wrong addresses may."""
+
+    def apply(self, t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
+        if str(os.getpid()) != os.environ["PID_OF_TEST"]:
+            os._exit(3)
+        return super().apply(t_unit)
 
 
 class Space:
@@ -121,6 +143,21 @@ def test_a_recipe_with_a_dropped_dependency_is_never_chosen():
     assert "ok" == status.pop(Recipe())
     assert {"correctness"} == set(status.values())
     assert "the kernel stays as it is" in found.summary[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected", "most_s"), [(Sleeping, "more than 2 s", 2.0), (Crashing, "crashed", 60.0)]
+)
+def test_a_recipe_that_hangs_or_crashes_does_so_in_another_process(kind, expected, most_s, monkeypatch):
+    monkeypatch.setenv("PID_OF_TEST", str(os.getpid()))
+    monkeypatch.setattr(search, "FIRST_RUN_S", most_s)
+    space = Space(kind, TILES[:1])
+    space.forms = space.forms[:1]
+    found = found_by(space, runs=1)
+    assert Recipe() == found.recipe
+    (failed,) = (one for recipe, one in found.tried.items() if recipe != Recipe())
+    assert "compile" == failed.status
+    assert expected in failed.message
 
 
 @pytest.mark.parametrize("kind", [Recipe, Dropped])
