@@ -96,7 +96,10 @@ def pin_threads() -> None:
 
 
 class MachineTimes(NamedTuple):
-    """Busy time [s] of all cores, and of this process with its children, and the clock's time when they were read."""
+    """Busy time [s] of all cores, and of this process with its children, and the clock's time when they were read.
+
+    The children that still run count too: processes that count kernels are not a load by others.
+    """
 
     at_s: float
     busy_s: float
@@ -108,7 +111,11 @@ def reading() -> MachineTimes:
     times = psutil.cpu_times()._asdict()
     counted_twice = ("guest", "guest_nice")  # in "user" and "nice" too
     busy_s = sum(value for name, value in times.items() if name not in ("idle", "iowait", *counted_twice))
-    return MachineTimes(monotonic(), busy_s, sum(os.times()[:4]))
+    own, own_s = psutil.Process(), 0.0
+    for process in (*own.children(recursive=True), own):
+        with suppress(psutil.Error):  # it ended just now
+            own_s += sum(process.cpu_times()[:4])  # with those of its ended children
+    return MachineTimes(monotonic(), busy_s, own_s)
 
 
 def others(before: MachineTimes, after: MachineTimes) -> float:

@@ -127,6 +127,21 @@ def test_idle_cores_waits_and_guests_are_not_busy(monkeypatch):
     assert 13.5 == READING().busy_s
 
 
+def test_the_time_of_a_child_that_still_runs_is_not_a_load_by_others():
+    code = """import time
+while time.process_time() < 0.4: pass
+print(flush=True)
+input()"""
+    before = READING()
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
+        running = READING()
+        child.communicate(b"\n")
+    ended = READING()
+    assert running.own_s - before.own_s >= 0.38  # the system counts in steps of 10 ms
+    assert ended.own_s - before.own_s >= 0.38
+
+
 def test_the_load_is_measured_over_a_window_and_reported_once(monkeypatch):
     messages = []
     readings = iter([
