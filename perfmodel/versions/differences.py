@@ -3,12 +3,13 @@ r"""Two versions of kernels: the formulas that changed, and the ratio of their p
 Both versions of a kernel share most errors of a prediction. The error of the log ratio of their times has Student's
 distribution, and its scale grows with the share c of the predicted time that changed:
 
-.. math:: s^2 = \sigma^2 \left(\nu + (1 - \nu)(1 - e^{-c / \ell})\right), \quad
+.. math:: s^2 = (w \sigma)^2 \left(\nu + (1 - \nu)(1 - e^{-c / \ell})\right), \quad
     c = \frac{\sum_k |T_k' - T_k|}{\sum_k \max(T_k, T_k')}
 
 :math:`T_k` and :math:`T_k'` are the terms of both predictions, and :math:`\sigma` is the scatter of the model's errors
-between variants of one kernel (:mod:`perfmodel.fitting.selection`). If all formulas are equal, :math:`\nu`
-is smaller and :math:`\ell` larger, because variants differ in their launches, and versions with equal formulas do not.
+between variants of one kernel (:mod:`perfmodel.fitting.selection`). The factor w covers kernels of other projects. If
+all formulas are equal, :math:`\nu` is 0 and :math:`\ell` larger, because variants differ in their launches, and
+versions with equal formulas do not. The constants are from pairs of measured kernels (docs/diff.md).
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from perfmodel.versions.sides import Side, Version
 
 LEVEL = 0.9
 OWN_SHARE = 0.15  # nu: share of the variance that any change has [1]
+WIDER = 1.5  # w: changes of kernels of other projects have larger errors than variants of measured kernels [1]
 REACH = 0.1  # l: share of the time that has to change before errors are nearly independent [1]
-# With equal formulas only the order of the code differs. No measured pairs determine these two.
-EQUAL_SHARE, EQUAL_REACH = 0.01, 1.0  # nu and l if all formulas are equal [1]
+EQUAL_REACH = 1.0  # l if all formulas are equal, so that only the order of the code differs: an assumption [1]
 UNKNOWN = Scatter(deviation=0.3, freedom=8, cells=1)  # of weights that lack the scatter
-NOISE = 0.01  # least scale: two measured times of one kernel differ by this much [1]
-SLOWER, DOUBTFUL = 0.5, 0.4  # least probabilities to be slower, and to be undecided [1]
+NOISE = 0.015  # least scale: two measured times of one kernel differ by this much [1]
+SLOWER, DOUBTFUL = 0.5, 0.45  # least probabilities to be slower, and to be undecided [1]
 
 
 @dataclass(frozen=True)
@@ -223,12 +224,12 @@ def _times(
             raise PredictionError("a predicted time is not above zero", "use another family (--family)")
         scatter = scatter_of(model, [before, after]) or UNKNOWN
         bounds = _bound(model, before), _bound(model, after)
-        scale = scatter.deviation * _growth(before, after, equal)
+        scale = WIDER * scatter.deviation * _growth(before, after, equal)
         yield TimeChange(sizes, before, after, max(scale, NOISE), scatter.freedom, level, bounds)
 
 
 def _growth(old: Prediction, new: Prediction, equal: bool) -> float:
-    own, reach = (EQUAL_SHARE, EQUAL_REACH) if equal else (OWN_SHARE, REACH)
+    own, reach = (0.0, EQUAL_REACH) if equal else (OWN_SHARE, REACH)
     return math.sqrt(own + (1 - own) * (1 - math.exp(-changed_share(old, new) / reach)))
 
 
