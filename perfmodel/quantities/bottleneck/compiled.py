@@ -64,6 +64,7 @@ class CompiledAccess(Generic[Amount]):
     fills_stride: bool  # whether it and similar accesses fill the cells between lanes: vectors load all of them
     start: Amount | None  # the address where all inames are 0 [B]; None if data decide
     steps: tuple[Amount, ...]  # bytes by which each iname moves it
+    sized: bool = True  # whether a size parameter is in the address, or data are
 
 
 @dataclass(frozen=True)
@@ -275,6 +276,7 @@ def _access(access: NestAccess, nest: Nest, around: str | None, fills: bool, new
         odd_pitch=_has_odd_pitch(access, {*nest.loops.outer, *nest.loops.inner, *access.copies}),
         new_address=new, fills_stride=fills, start=None if address is None else address.start,
         steps=() if address is None else tuple(address.steps.values()),
+        sized=address is None or any(count.parameters for count in (address.start, *address.steps.values())),
     )  # fmt: skip
 
 

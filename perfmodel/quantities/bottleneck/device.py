@@ -20,6 +20,7 @@ from perfmodel.counts import Count, KernelCounts
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
 from perfmodel.facts import DeviceFacts, vector_registers
+from perfmodel.facts.instruction_sets import X86_ONLY
 from perfmodel.quantities.bottleneck.compiled import CompiledLaunch, compiled_kernel
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import LAST_LEVEL, UNBOUNDED, cold_share
@@ -64,6 +65,7 @@ class DeviceUnits(FrozenValue):
     pages: Cache | None  # in a unit's TLB; None if the device is not a CPU
     reorders_sums: bool = False  # whether the compiler makes vectors of partial sums in a loop of one work-item
     masks_gathers: bool = True  # whether an instruction gathers by a mask; AVX-512 has such instructions, AVX2 does not
+    loses_neighbours: bool = False  # whether its compiler does not see neighbours in lid + G*gid, G no power of two
     masks_stores: bool = True  # whether a masked store is one fast instruction, not one for each element
 
     @cached_property
@@ -112,6 +114,7 @@ def _device(facts: DeviceFacts | None, subgroup_size: int) -> DeviceUnits:
         facts is not None and facts.platform == POCL and is_cpu, line, (first, second, third),
         max(registers - OPERANDS, 0) if is_cpu else inf, MEMORY_UNITS if is_cpu else 1.0, pages,
         reorders_sums=is_cpu and order == "lockstep", masks_gathers=not lacks_masks,
+        loses_neighbours=is_cpu and facts is not None and facts.platform.startswith(X86_ONLY),
         masks_stores=not (lacks_masks and "AMD" in name),
     )  # fmt: skip
 

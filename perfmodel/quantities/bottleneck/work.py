@@ -120,12 +120,24 @@ class NestWork:
     def in_vectors(self) -> bool:
         """Whether neighbouring work-items run together."""
         if self.lockstep:
-            return self.launch.row_items >= self.device.lanes
+            return self.launch.row_items >= self.device.lanes and not self._loses_neighbours
         if self.launch.row_items < 2 or self.nest.calls:
             return False
         if self.launch.barriers:  # a test around a loop stays a branch; other tests become masks
             return not (self.nest.guarded and self.nest.loops)
         return self.launch.packs_items and not execution.writes_rows_out(self.launch) and not self._gathers_by_branches
+
+    @cached_property
+    def _loses_neighbours(self) -> bool:
+        """Whether a 32-bit index ``lid + G*gid`` hides that neighbouring work-items access neighbouring cells.
+
+        It does if G is no power of two, and the compiler knows that the index is not negative, as no size is in it.
+        """
+        row = self.launch.row_items
+        return self.device.loses_neighbours and row & (row - 1) != 0 and any(
+            access.lane_strides and max(map(abs, access.lane_strides)) == 1 and not access.sized
+            for access in self.nest.accesses
+        )
 
     @cached_property
     def _gathers_by_branches(self) -> bool:

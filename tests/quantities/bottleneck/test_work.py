@@ -10,6 +10,7 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.traffic.footprints import Cache
+from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.bottleneck import bottleneck_quantities
 from perfmodel.quantities.bottleneck.work import conflicting_share
 from perfmodel.quantities.case import Case
@@ -479,3 +480,24 @@ def test_items_that_vectors_leave_over_run_one_by_one(dtype: type, vectors: int)
     counts = count(lp.split_iname(unit, "i", 12, outer_tag="g.0", inner_tag="l.0"), cache=False)
     values = quantities(counts, "lockstep", n=120)
     assert (10 * (vectors + 4), 10 * (1 + 4)) == pytest.approx((values["stores"], values["iterations"]))
+
+
+@pytest.mark.parametrize(
+    ("platform", "group", "code", "vectors"),
+    [
+        ("Intel(R) OpenCL", 64, "out[i] = a[i]", True), ("Intel(R) OpenCL", 96, "out[i] = a[i]", False),
+        ("Intel(R) OpenCL", 96, "out[i] = a[i + n]", False), ("another", 96, "out[i] = a[i]", True),
+    ],
+)  # fmt: skip
+def test_groups_that_are_no_power_of_two_hide_neighbours(platform: str, group: int, code: str, vectors: bool) -> None:
+    """96 work-items: the store has no size in its index, so all is scalar. A vector loads 8 cells."""
+    unit = lp.make_kernel(
+        "{[i]: 0 <= i < n}", code, [lp.GlobalArg("a, out", np.float32, shape="2*n"), lp.ValueArg("n", np.int32)],
+        assumptions=f"n >= 1 and n mod {group} = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    facts = {"device_type": Fact("cpu", "", "by hand"), "lane_order": Fact("lockstep", "", "by hand"),
+             "vector_lanes": Fact(8, "", "by hand")}  # fmt: skip
+    device = DeviceFacts.from_mapping("AVX-512", platform, "1", facts)
+    counts = count(lp.split_iname(unit, "i", group, outer_tag="g.0", inner_tag="l.0"), subgroup_size=8)
+    found = bottleneck_quantities(Case(counts, {"n": 9600 * 4}, device))
+    assert 9600 * 4 / (8 if vectors else 1) == found["loads"]
