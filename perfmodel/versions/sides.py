@@ -116,18 +116,14 @@ def _recorded(text: str, folder: Path, subgroup_size: int) -> Side:
     for name, same in rows.items():
         # rows are in the order of their time; a unit without a program raises its reason below
         unit = next((row.unit for row in same if row.unit.program is not None), same[0].unit)
-        points = tuple(dict(row.sizes) for row in same if row.unit.key == unit.key)[:MOST_POINTS]
+        sizes = dict.fromkeys(tuple(row.sizes.items()) for row in same if row.unit.content == unit.content)
         try:
-            kernels[name] = Version(unit.counted(subgroup_size), tuple(dict(each) for each in _distinct(points)))
+            kernels[name] = Version(unit.counted(subgroup_size), tuple(map(dict, [*sizes][:MOST_POINTS])))
         except PerfModelError as error:
             errors[name] = error
     if not kernels:
         raise OptionError(f"the recording '{text}' has no Loopy kernel that can be counted", FORMS)
     return Side(text, kernels, errors)
-
-
-def _distinct(points: tuple[Mapping[str, int], ...]) -> list[tuple[tuple[str, int], ...]]:
-    return list(dict.fromkeys(tuple(point.items()) for point in points))
 
 
 @contextmanager

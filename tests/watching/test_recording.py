@@ -18,6 +18,8 @@ import pytest
 import perfmodel as pm
 from perfmodel.cli.watch import environment
 from perfmodel.errors import OptionError, StoreError
+from perfmodel.versions import difference
+from perfmodel.versions.sides import read_side
 from perfmodel.watching.recording import Recording, read_recording
 from tests.watching.programs import SPMV
 
@@ -257,3 +259,12 @@ def test_queues_and_classes_of_the_program_remain_queues(tmp_path: Path) -> None
         assert 1000 == cla.zeros(before, 1000, np.float32).size
         assert own.properties & cl.command_queue_properties.PROFILING_ENABLE
     assert isinstance(own, cl.CommandQueue)
+
+
+def test_a_recording_is_a_side_of_a_comparison(folder: Path, recording: Recording) -> None:
+    side = read_side(str(folder), 8)
+    assert {unit.name for unit in recording.units} == {*side.kernels} | {*side.errors}
+    points = [point for name, each in side.kernels.items() if "launches" in name for point in each.points]
+    assert {*SIZES} == {point["n"] for point in points}
+    found = difference(side, side)
+    assert [()] * len(side.kernels) == [each.changes for each in found.kernels]
