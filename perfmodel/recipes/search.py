@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
-from contextlib import closing, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -52,6 +54,7 @@ from perfmodel.values import FrozenValue
 if TYPE_CHECKING:
     from loopy import TranslationUnit
 
+REPORT_S = 5.0  # time between two reports of the best recipe so far [s]
 PLAIN = str(Recipe())  # name of the untransformed kernel
 COUNTING_S = 30.0  # time of counting [s], and the largest share of a given budget
 SHARE = 0.5
@@ -296,7 +299,8 @@ def transformed(
     predicting = Predicting(model, level, True, skipped=PerfModelError, jobs=jobs, options={"statistics": known})
     limit = COUNTING_S if budget_s is None else min(COUNTING_S, SHARE * budget_s)
     search = _ModelSearch(t_unit, space, predicting, at, began + limit, bar)
-    search.run(limit)
+    with _quiet_loopy():
+        search.run(limit)
     found = replace(
         found, plain=plain, candidates=search.ranked, refused=search.refused, notes=space.notes,
         counting_s=monotonic() - began,
@@ -306,7 +310,8 @@ def transformed(
             model, runs, arguments, reference, tolerance, compare, statistics, kernel,
             None if keep is None else Path(keep), level, within, of_roof, began, budget_s, watch, bar, archive,
         )  # fmt: skip
-        found = _chosen_by_model(found, model) if device is None else asked.chosen(found, counts, device)
+        with _quiet_loopy():
+            found = _chosen_by_model(found, model) if device is None else asked.chosen(found, counts, device)
     return replace(found, spent_s=monotonic() - began)
 
 
@@ -362,6 +367,16 @@ class _Runs:
             return _chosen_by_model(found, self.model)
         found = _chosen_by_runs(found, tuned, compare_at)
         return _archived(found, t_unit, str(device.index)) if self.archive else found
+
+
+@contextmanager
+def _quiet_loopy() -> Iterator[None]:
+    """Suppress Loopy's warnings about recipes, most of which are tried only once."""
+    from loopy.diagnostic import LoopyWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LoopyWarning)
+        yield
 
 
 def _device(model: FittedModel) -> Device:
@@ -471,7 +486,7 @@ class _ModelSearch:
         """Predict recipes for `seconds`, or until none is left."""
         self._names, self._waiting = Counter[str](), dict[Hashable, Iterator[Recipe]]()
         self._random, self._reported = np.random.default_rng(TUNE.seed), monotonic()
-        self._began = monotonic()
+        self._shown = monotonic()
         pool = nullcontext(None) if self.asked.jobs == 1 else processes_for(self.asked.jobs or 1, BATCH)
         with task(self.progress, "predicting recipes", max(int(seconds), 1), seconds), pool as processes:
             self._asked = replace(self.asked, processes=processes)
@@ -551,6 +566,9 @@ class _ModelSearch:
             text += f", best {seconds_text(best.seconds)}: {best.name}" if best else ""
             self.progress.advance(text, monotonic() - self._reported)
             self._reported = monotonic()
+            if self._reported - self._shown >= REPORT_S:
+                self._shown = self._reported
+                self.progress.report(text)
 
 
 def _in_turn(sources: Sequence[Iterator[Recipe]]) -> Iterator[Recipe]:
@@ -607,6 +625,8 @@ class Rehearsal:
 def _ran(
     recipe: Recipe, t_unit: TranslationUnit, device: int, sizes: Mapping[str, int], arguments: Arguments | None
 ) -> TranslationUnit:  # fmt: skip
+    with open(os.devnull, "wb") as nowhere:  # a compiler that crashes writes a page there
+        os.dup2(nowhere.fileno(), 2)
     unit = _legal(recipe, t_unit)
     kernel = UserKernel("recipe", {PLAIN: unit}, arguments, (sizes,), TUNE.seed)
     kernel.ask_for_arguments(PLAIN, sizes)
