@@ -6,7 +6,7 @@ kernels by weights of other cards; counters (minutes) predicts the kernels with 
 weights of all devices into perfmodel/predicting/relatives.json; tuning draws what scripts/bench recorded found; gallery
 predicts the kernels of docs/lab/gallery, next to what
 scripts/bench gallery measured; watch draws the recording in docs/data/watch; others draws the table of other projects'
-kernels.
+kernels; recipes draws the predicted and measured times of recipes.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from scripts.lab.packages import draw_packages
 from scripts.lab.pages import draw_choice, draw_probes, draw_spt, write_relatives
 from scripts.lab.real_gpus.counters import draw_counters
 from scripts.lab.real_gpus.page import real_gpus
+from scripts.lab.recipe_times import draw_recipes
 from scripts.lab.studies import karsin_tables, printed_times
 from scripts.lab.transfers import draw_transfers
 
@@ -43,7 +44,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RECORDED = "nvidia-titan-v"
 UNASKED = ("quickstart", "isolation", "probes", "packages")
 PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "spt", "transfers", "counters", "relatives", "tuning",
-         "gallery", "watch", "others")  # fmt: skip
+         "gallery", "watch", "others", "recipes")  # fmt: skip
 
 
 def quickstart(data: Path, picture: Path) -> None:
@@ -106,6 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "watch": lambda: draw_watched(options.out / "data" / "watch", options.out / "watch.png"),
         "gallery": lambda: draw_gallery(options.devices, lab / "gallery", options.out / "data" / "gallery"),
         "others": lambda: draw_others(options.out / "data" / "others.csv", lab / "others.md"),
+        "recipes": lambda: draw_recipes(options.out / "data" / "recipes.csv", options.out / "recipes.png"),
         "notebooks": notebooks.redraw,
         "papers": lambda: print("\n".join([printed_times.table(), "", *karsin_tables.lines()])),
         "spt": lambda: draw_spt(measured_folders(options.devices), lab / "spt.md"),
