@@ -625,8 +625,7 @@ class Rehearsal:
 def _ran(
     recipe: Recipe, t_unit: TranslationUnit, device: int, sizes: Mapping[str, int], arguments: Arguments | None
 ) -> TranslationUnit:  # fmt: skip
-    with open(os.devnull, "wb") as nowhere:  # a compiler that crashes writes a page there
-        os.dup2(nowhere.fileno(), 2)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a compiler that crashes writes a page to standard error
     unit = _legal(recipe, t_unit)
     kernel = UserKernel("recipe", {PLAIN: unit}, arguments, (sizes,), TUNE.seed)
     kernel.ask_for_arguments(PLAIN, sizes)
