@@ -149,10 +149,12 @@ def if_tests_are_false(counts: KernelCounts) -> KernelCounts:
     """Return the counts if none of :attr:`KernelCounts.unknown_tests` is ever true, so that no branch is taken."""
     if counts not in _if_false:
         never = once(_never)
-        program = replace(counts.program, **{
-            part: tuple(replace(each, domain=never(each.domain)) for each in getattr(counts.program, part))
-            for part in ("statements", "decisions")
-        })  # fmt: skip
+        program = counts.program
+        program = replace(
+            program,
+            statements=tuple(replace(each, domain=never(each.domain)) for each in program.statements),
+            decisions=tuple(replace(each, domain=never(each.domain)) for each in program.decisions),
+        )
         tables = tabulate(program, counts.subgroup_size, counts.launch, counts.budget)
         made = replace(tables, parameters=counts.parameters, offsets=counts.offsets, types=counts.types)
         vars(made)["flow"] = replace(made.flow, same_schedule=counts.flow)  # branches stay in the code
