@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from loopy.tools import LoopyKeyBuilder
 
 from perfmodel.counts.points.set_counter import can_count
-from perfmodel.counts.reading.sets import with_sorted_parameters
+from perfmodel.counts.reading.sets import in_fixed_order
 from perfmodel.counts.reading.values import structured_types
 from perfmodel.io import replace_file
 from perfmodel.libraries import installed
@@ -49,7 +49,7 @@ def content_key(t_unit: Any) -> str | None:
     known: str | None = getattr(t_unit, MEMO, None)
     if known is None:
         with suppress(TypeError, NotImplementedError):
-            known = str(LoopyKeyBuilder()(with_sorted_parameters(t_unit))) + structured_types(t_unit)
+            known = str(LoopyKeyBuilder()(in_fixed_order(t_unit))) + structured_types(t_unit)
             object.__setattr__(t_unit, MEMO, known)  # a unit is frozen, and hashing takes 1 ms and more
     return known
 

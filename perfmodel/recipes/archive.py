@@ -61,7 +61,8 @@ _ADD = f"""INSERT INTO recipes ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * 
     ON CONFLICT DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[len(_IDENTITY) :])}
     WHERE excluded.measured >= measured"""
 
-_applied: OrderedDict[tuple[str, Recipe], TranslationUnit] = OrderedDict()
+# By key, names of arguments in order, and recipe: kernels with another order of arguments have the same key.
+_applied: OrderedDict[tuple[str, tuple[str, ...], Recipe], TranslationUnit] = OrderedDict()
 _lock = Lock()
 
 
@@ -417,13 +418,14 @@ def _log(size: int) -> float:
 def _transformed(t_unit: TranslationUnit, key: str, recipe: Recipe) -> TranslationUnit:
     if not recipe.steps:
         return t_unit
+    names = tuple(name for kernel in sorted(t_unit.entrypoints) for name in t_unit[kernel].arg_dict)
     with _lock:
-        if (unit := _applied.get((key, recipe))) is not None:
-            _applied.move_to_end((key, recipe))
+        if (unit := _applied.get((key, names, recipe))) is not None:
+            _applied.move_to_end((key, names, recipe))
             return unit
     unit = recipe.apply(t_unit)
     with _lock:
-        _applied[key, recipe] = unit
+        _applied[key, names, recipe] = unit
         while len(_applied) > APPLIED:
             _applied.popitem(last=False)
     return unit

@@ -37,8 +37,9 @@ def scaling(factor: int = 2) -> lp.TranslationUnit:
 def product() -> lp.TranslationUnit:
     return lp.make_kernel(
         "{[i, j]: 0 <= i < n and 0 <= j < m}", "y[i, j] = 2*x[i, j]",
-        [lp.GlobalArg("x, y", np.float32, shape="n, m"), lp.ValueArg("n, m", np.int32)],
-        assumptions="n >= 1 and m >= 1", name="scaling", lang_version=(2018, 2))  # fmt: skip
+        [lp.GlobalArg("x, y", np.float32, shape="n, m"), "..."],
+        assumptions="n >= 1 and n mod 16 = 0 and m >= 1 and m mod 4 = 0", name="scaling",
+        lang_version=(2018, 2))  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -101,11 +102,31 @@ def test_kernels_with_other_types_have_other_keys():
 
 def test_the_key_is_the_same_in_a_process_with_another_hash_seed():
     code = "from tests.recipes.test_archive import *; print(kernel_key(product()), kernel_key(scaling()))"
-    run = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": "7"}, capture_output=True, text=True,
-        check=True,
-    )  # fmt: skip
-    assert [kernel_key(product()), kernel_key(scaling())] == run.stdout.split()
+    for seed in ("1", "2"):  # they order the sizes of the product differently
+        run = subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, text=True,
+            check=True,
+        )  # fmt: skip
+        assert [kernel_key(product()), kernel_key(scaling())] == run.stdout.split()
+
+
+def test_arguments_in_another_order_do_not_share_a_transformed_unit():
+    kernel = scaling().default_entrypoint
+    other = scaling().with_kernel(kernel.copy(args=kernel.args[::-1]))
+    assert kernel_key(scaling()) == kernel_key(other)
+    keep(16, {LARGE: 1.0})
+    for unit in (scaling(), other):
+        found = best(unit, CARD, n=16).unit.default_entrypoint
+        assert [argument.name for argument in unit.default_entrypoint.args] == [one.name for one in found.args]
+
+
+def test_sets_with_shared_variables_of_isl_keep_their_meaning():
+    """i = 2a + 3b for a and b in bounded ranges: single constraints would lose that a and b are shared."""
+    keys = set()
+    for last in (4, 5):
+        domain = f"[n] -> {{ [i]: exists a, b: i = 2*a + 3*b and 0 <= a < n and 0 <= b < {last} }}"
+        keys.add(kernel_key(lp.make_kernel(domain, "x[i] = 1", ["..."], lang_version=(2018, 2))))
+    assert 2 == len(keys)
 
 
 def test_entries_of_a_kernel_are_removed():

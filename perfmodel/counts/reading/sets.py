@@ -8,6 +8,7 @@ have the same number.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 import islpy as isl
@@ -33,18 +34,25 @@ def plain(thing: Any) -> Any:
     return thing
 
 
-def with_sorted_parameters(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
-    """Sort the parameters of all domains and assumptions. The released Loopy orders them by Python's hash seed."""
+def in_fixed_order(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
+    """Sort arguments, and parameters and constraints of sets. Loopy orders them by Python's hash seed."""
     for name, function in t_unit.callables_table.items():
-        if isinstance(function, lp.CallableKernel) and not are_named(kernel := function.subkernel):
-            changes = {"domains": list(map(_sorted, kernel.domains)), "assumptions": _sorted(kernel.assumptions)}
+        if isinstance(function, lp.CallableKernel):
+            kernel = function.subkernel
+            changes = {"args": sorted(kernel.args, key=lambda argument: argument.name)}
+            if not are_named(kernel):
+                changes |= {"domains": list(map(_sorted, kernel.domains)), "assumptions": _sorted(kernel.assumptions)}
             t_unit = t_unit.with_kernel(kernel.copy(name=name, **changes))
     return t_unit
 
 
 def _sorted(points: isl.BasicSet) -> isl.BasicSet:
     names = sorted(points.get_var_names(PARAM))
-    return points.align_params(isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names).params())
+    points = points.align_params(isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names).params())
+    single = sorted(map(isl.BasicSet.from_constraint, points.get_constraints()), key=str)
+    ordered = reduce(isl.BasicSet.intersect, single, isl.BasicSet.universe(points.get_space()))
+    # a variable of isl's own may be in several constraints, which the single constraints lose
+    return ordered if not points.dim(isl.dim_type.div) or ordered.is_equal(points) else points
 
 
 def domains(kernel: lp.LoopKernel) -> list[isl.Set]:
