@@ -15,6 +15,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from math import inf
+from time import monotonic
 from typing import Any
 
 import cloudpickle
@@ -94,14 +96,18 @@ class _SentVariants:
         self._sent: dict[Future[Outcome], int] = {}
         self._values: dict[int, Any] = {}
         self._warned: set[tuple[type[Warning], str]] = set()
+        self._late = False  # the processes' time is over
 
     def results(self) -> Iterator[tuple[str, Any]]:
         for index, name in enumerate(self._names):
-            while index not in self._values:
+            while index not in self._values and not self._late:
                 unfinished = self._send(index) or self._receive()
                 if unfinished:
                     self._retry(unfinished)
-            yield name, self._values.pop(index)
+            if index in self._values:
+                yield name, self._values.pop(index)
+        if self._late:
+            self._processes.end(kill=True)
 
     def cancel(self) -> None:
         for future in self._sent:
@@ -132,7 +138,12 @@ class _SentVariants:
     def _receive(self, everything: bool = False) -> list[int]:
         """Wait for a result. If a process died, wait for all others too, and return the variants without a result."""
         unfinished = []
-        for future in wait(self._sent, return_when="ALL_COMPLETED" if everything else FIRST_COMPLETED).done:
+        left = self._processes.until - monotonic()
+        done = wait(
+            self._sent, None if left == inf else max(left, 0.0), "ALL_COMPLETED" if everything else FIRST_COMPLETED
+        ).done
+        self._late = left < inf and not done
+        for future in done:
             index = self._sent.pop(future)
             try:
                 outcome = future.result()
@@ -177,10 +188,13 @@ def _note(name: str, value: Any) -> str:
 
 
 class Processes:
-    """A number `count` of processes, which end with the ``with`` block. A process that grew by 300 MB is replaced."""
+    """A number `count` of processes, which end with the ``with`` block. A process that grew by 300 MB is replaced.
+
+    A stream waits for no result after `until`, a time of the monotonic clock [s]: it then yields what is finished.
+    """
 
     def __init__(self, count: int) -> None:
-        self.count = count
+        self.count, self.until = count, inf
         self._executor: Any = None
 
     def shared(self, value: bytes) -> Any:

@@ -489,6 +489,8 @@ class _ModelSearch:
         self._shown = monotonic()
         pool = nullcontext(None) if self.asked.jobs == 1 else processes_for(self.asked.jobs or 1, BATCH)
         with task(self.progress, "predicting recipes", max(int(seconds), 1), seconds), pool as processes:
+            if processes is not None:
+                processes.until = self.ends  # some recipes take minutes to count
             self._asked = replace(self.asked, processes=processes)
             size = BATCH * (processes.count if processes else 1)
             forms = self.space.forms
@@ -544,7 +546,7 @@ class _ModelSearch:
                     self.checked.add(named[name])
                 if monotonic() > self.ends:
                     return False
-        return bool(recipes)
+        return bool(recipes) and monotonic() <= self.ends
 
     def _name(self, recipe: Recipe) -> str:
         name = str(recipe)

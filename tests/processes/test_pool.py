@@ -106,6 +106,24 @@ def test_given_processes_stay_for_later_variants():
 
 
 @pytest.mark.slow
+def test_what_is_not_finished_in_time_is_left_out():
+    def slow(width):
+        time.sleep(600 if width == 2 else 0)
+        return double(width)
+
+    variants = {str(width): partial(slow, width) for width in range(1, 9)}
+    with pool.processes_for(2, 8) as processes:
+        kept = pool.Pool(2, processes=processes)
+        dict(kept.stream(lambda kernel: 0, {"1": variants["1"], "3": variants["3"]}, "starting"))
+        processes.until = time.monotonic() + 5
+        found = dict(kept.stream(lambda kernel: os.getpid(), variants, "asking"))
+        assert [name for name in variants if name != "2"] == [*found]
+        for pid in {*found.values()}:
+            with pytest.raises(ProcessLookupError):
+                os.kill(pid, 0)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("group", "times"), [(True, 3), pytest.param(False, 1, marks=pytest.mark.nightly)])
 def test_an_interrupt_leaves_no_process(group, times, tmp_path):
     """A terminal interrupts all processes, `kill -INT` only the first one."""
