@@ -213,7 +213,7 @@ def _carried(t_unit: lp.TranslationUnit, name: str) -> str:
         temporary = kernel.temporary_variables.get(variable)
         users = [insn for insn in kernel.instructions if variable in insn.dependency_names()]
         if temporary is not None and temporary.address_space in (lp.auto, AddressSpace.PRIVATE):
-            if all(insn.id in ids for insn in users):
+            if all(insn.id in ids for insn in users) and _written_first(kernel, users, variable):
                 continue  # each work-item has its own
             if not temporary.shape:
                 return f"loop {name} carries a dependency of `{variable}`"
@@ -226,6 +226,19 @@ def _carried(t_unit: lp.TranslationUnit, name: str) -> str:
                 if not _subscripted(writer, variable) or _races(checker, writer, user, variable):
                     return f"loop {name} carries a dependency of `{variable}`"
     return ""
+
+
+def _written_first(kernel: lp.LoopKernel, users: Sequence[Any], variable: str) -> bool:
+    """Whether an iteration writes a private variable before it reads it, so that no value comes from another one."""
+    before = kernel.recursive_insn_dep_map()
+    scalar = not kernel.temporary_variables[variable].shape
+    for insn in users:
+        sure = variable in assigned(insn) and not insn.predicates and variable not in insn.read_dependency_names()
+        others = [user for user in users if user is not insn]
+        if sure and all(insn.id in before[user.id] for user in others):
+            # a scalar that an inner loop writes keeps an older value if that loop has no iteration
+            return not scalar or all(insn.within_inames <= user.within_inames for user in others)
+    return False
 
 
 def assigned(insn: Any) -> frozenset[str]:

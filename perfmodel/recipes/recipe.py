@@ -156,14 +156,16 @@ class Recipe(FrozenValue):
         Parameters
         ----------
         text:
-            The kernel file of the untransformed kernel. ``arguments()``, ``reference()`` and all else in it stay.
+            The kernel file of the untransformed kernel. ``arguments()``, ``reference()`` and all else in it stay; if
+            they call ``kernel()``, they call the untransformed one.
         variant:
             The name of the kernel in the file's ``variants()``. None if the file defines ``kernel()``.
 
         Raises
         ------
         ArgumentError
-            if the text is not Python, or lacks ``kernel()`` or ``variants()``.
+            if the text is not Python, or lacks ``kernel()`` or ``variants()``, or if its functions call one of these
+            that no ``def`` defines.
         """
         name = "kernel" if variant is None else "variants"
         try:
@@ -174,6 +176,9 @@ class Recipe(FrozenValue):
         if name not in set(_defined(module)):
             raise ArgumentError(f"the kernel file does not define {name}()", "define it at the top level of the file")
         plain = next(plain for plain in _names() if plain not in words)
+        alias = [f"{plain} = {name}"]
+        if any(_uses(node, name) for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.Lambda)):
+            text, alias = _renamed(text, module, name, plain), []
         has_lp = any(isinstance(node, ast.Import) and any((a.name, a.asname) == ("loopy", "lp") for a in node.names)
                      for node in module.body)  # fmt: skip
         built = f"{plain}()" if variant is None else f"{plain}()[{_source(variant)}]"
@@ -181,7 +186,7 @@ class Recipe(FrozenValue):
         body = [f"t_unit = {built}", *self.lines(), f"return {result}"]
         head = [] if has_lp else ["import loopy as lp", ""]
         return "\n".join([
-            text.rstrip("\n"), "", *head, f"{plain} = {name}", "", "",
+            text.rstrip("\n"), "", *head, *alias, "", "",
             f"def {name}():", *(f"    {line}" for line in body), "",
         ])  # fmt: skip
 
@@ -244,6 +249,27 @@ def _defined(module: ast.Module) -> Iterator[str]:
             yield from (target.id for target in node.targets if isinstance(target, ast.Name))
         elif isinstance(node, ast.ImportFrom):
             yield from (alias.asname or alias.name for alias in node.names)
+
+
+def _uses(part: ast.AST, name: str) -> list[ast.Name]:
+    named = (node for node in ast.walk(part) if isinstance(node, ast.Name) and node.id == name)
+    return [node for node in named if isinstance(node.ctx, ast.Load)]
+
+
+def _renamed(text: str, module: ast.Module, old: str, new: str) -> str:
+    """Return the text with another name of a function, where it is defined and used."""
+    uses = _uses(module, old)
+    places = [(node.lineno, node.col_offset) for node in uses]
+    lines = text.encode().splitlines(keepends=True)  # columns of nodes count bytes
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef) and node.name == old:
+            places.append((node.lineno, lines[node.lineno - 1].index(old.encode(), node.col_offset + len("def "))))
+    if len(places) == len(uses):
+        raise ArgumentError(f"functions of the file call {old}(), which is not defined by 'def'", "define it by 'def'")
+    for line, column in sorted(places, reverse=True):
+        row = lines[line - 1]
+        lines[line - 1] = row[:column] + new.encode() + row[column + len(old) :]
+    return b"".join(lines).decode()
 
 
 def _names() -> Iterator[str]:

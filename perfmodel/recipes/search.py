@@ -66,6 +66,7 @@ SHORTLIST, ALIKE = 64, 3  # recipes that may run, and most of them of one form
 SHOWN = 10  # recipes in a table of predictions, and reasons of refusals
 LONGEST = 120  # characters of a reason
 FIRST_RUN_S = 15.0  # longest time of building a recipe and running it once at small sizes [s]
+MOST_LATE = 8  # recipes that may take longer than that; then no other one is built
 AFFORDABLE_S = 1.0  # if the untransformed kernel is predicted to be slower, it runs only at small sizes [s]
 # Smaller sizes leave the same remainder by this number, so that tiles of powers of two divide both or neither.
 STRIDE = 128
@@ -392,6 +393,9 @@ def _recipes(t_unit: TranslationUnit, at: Mapping[str, int], model: FittedModel)
 
 def _chosen_by_model(found: Transformed, model: FittedModel) -> Transformed:
     """Choose the recipe predicted fastest, and estimate the probability and the loss of this choice."""
+    found = _only_legal(found)
+    if not found.candidates:
+        return found
     chosen = list(shortlist(found.candidates))
     if found.plain is not None and found.plain.seconds <= chosen[0].seconds:
         chosen.insert(0, Candidate(PLAIN, Recipe(), found.plain))
@@ -401,6 +405,20 @@ def _chosen_by_model(found: Transformed, model: FittedModel) -> Transformed:
     loss = float(np.expm1((logs[:, 0] - logs.min(axis=1)).mean()))
     recipe = chosen[0].recipe
     return replace(found, unit=recipe.apply(found.unit), recipe=recipe, fastest=fastest, loss=loss)
+
+
+def _only_legal(found: Transformed) -> Transformed:
+    """Leave out the fastest recipes that Loopy refuses; the search had no time to let Loopy write their code."""
+    left, refused = list(found.candidates), Counter(found.refused)
+    while left:
+        try:
+            _legal(left[0].recipe, found.unit)
+            break
+        except PerfModelError as error:
+            refused[reason_of(error)] += 1
+            del left[0]
+    notes = found.notes if left else (*found.notes, "Loopy refuses all predicted recipes")
+    return replace(found, candidates=tuple(left), refused=refused, notes=notes)
 
 
 def _chosen_by_runs(found: Transformed, tuned: Tuned, compare_at: Mapping[str, int] | None) -> Transformed:
@@ -594,7 +612,7 @@ class Rehearsal:
         self, t_unit: TranslationUnit, device: int, sizes: Mapping[str, int], arguments: Arguments | None, most_s: float
     ) -> None:  # fmt: skip
         self._t_unit, self._run, self._most_s = t_unit, (device, sizes, arguments), most_s
-        self._processes = Processes(1)
+        self._processes, self._late = Processes(1), 0
 
     def __enter__(self) -> Rehearsal:
         return self
@@ -605,11 +623,15 @@ class Rehearsal:
     def unit(self, recipe: Recipe) -> TranslationUnit:
         """Return the transformed unit. Raise a KernelError if it is not legal, crashes, or takes too long."""
         name = clipped(str(recipe), LONGEST)
+        if self._late >= MOST_LATE:
+            problem = f"'{name}' was not built, because {MOST_LATE} other recipes took too long"
+            raise KernelError(problem, "let the model alone choose (runs=0)")
         future = self._processes.submit(work, _NO_TASK, packed(name, partial(_ran, recipe, self._t_unit, *self._run)))
         advice = "choose another recipe"
         try:
             outcome = future.result(timeout=self._most_s)
         except futures.TimeoutError:
+            self._late += 1
             self._processes.end(kill=True)
             problem = f"building and running '{name}' once took more than {self._most_s:g} s"
             raise KernelError(problem, advice) from None

@@ -134,7 +134,10 @@ class Difference(FrozenValue):
 
     def slower(self, by: float) -> tuple[KernelDifference, ...]:
         """Return the kernels that take more than ``1 + by`` times as long, with a probability of at least one half."""
-        return tuple(each for each in self.kernels if (worst := each.worst(by)) and worst.slower(by) >= SLOWER)
+        return tuple(
+            each for each in self.kernels
+            if (worst := each.worst(by)) and worst.ratio > 1 + by and worst.slower(by) >= SLOWER
+        )  # fmt: skip
 
     def undecided(self, by: float) -> dict[str, str]:
         """Return the kernels for which it is not known whether they are slower, with the reason."""

@@ -74,4 +74,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def perf_counts(request: pytest.FixtureRequest) -> StoredCounts:
     """Compare the formulas of a kernel with stored ones: ``perf_counts(t_unit)``."""
     path = request.path
-    return StoredCounts(path.parent / FOLDER / path.stem, request.node.name, request.config.getoption(UPDATE))
+    name = request.node.nodeid.partition("::")[2]  # with the class
+    return StoredCounts(path.parent / FOLDER / path.stem, name, request.config.getoption(UPDATE))

@@ -148,16 +148,16 @@ def at_revision(revision: str, name: str) -> Iterator[Path]:
         index = f"{temporary}/index"  # the index and the files of the repository stay as they are
         _git(top, "read-tree", commit, index=index)
         _git(top, "checkout-index", "--all", f"--prefix={root}/", index=index)
-        with _imports_from(root):
+        with _imports_from(root, top):
             yield root / inside
 
 
 def _inside(top: Path, path: Path, commit: str, revision: str) -> str:
     """Return a file's path in the repository: relative to the current folder, or else to the top as git has it."""
     tried = []
-    with_folder = path.absolute()
-    if with_folder.is_relative_to(top):
-        tried.append(with_folder.relative_to(top).as_posix())
+    real = path.absolute().parent.resolve() / path.name  # git gives the top without links; the file may be one
+    if real.is_relative_to(top):
+        tried.append(real.relative_to(top).as_posix())
     if not path.is_absolute():
         tried.append(path.as_posix())
     known = _git(top, "ls-tree", "-r", "-z", "--name-only", commit).decode("utf-8", "surrogateescape").split("\0")
@@ -184,9 +184,17 @@ def _git(folder: Path, *arguments: str, known: str = "", index: str = "") -> byt
 
 
 @contextmanager
-def _imports_from(root: Path) -> Iterator[None]:
+def _imports_from(root: Path, top: Path) -> Iterator[None]:
+    """Let a block import modules of a project in `root`, and no modules that were imported from its place in `top`."""
     added = [str(folder) for folder in (root, root / "src") if folder.is_dir()]
+    installed = Path(__file__).parents[1], Path(sys.prefix)  # perfmodel itself, and an environment in the repository
     sys.path[:0] = added
+    hidden = {
+        name: module for name, module in list(sys.modules.items())
+        if _is_below(module, top) and name != "__main__" and not any(_is_below(module, path) for path in installed)
+    }  # fmt: skip
+    for name in hidden:
+        del sys.modules[name]
     try:
         yield
     finally:
@@ -195,6 +203,7 @@ def _imports_from(root: Path) -> Iterator[None]:
         for name, module in list(sys.modules.items()):
             if _is_below(module, root):
                 del sys.modules[name]
+        sys.modules.update(hidden)
 
 
 def _is_below(module: ModuleType | None, root: Path) -> bool:

@@ -39,7 +39,8 @@ def _kernel_lines(each: KernelDifference, by: float | None) -> Iterator[str]:
     if count:
         yield f"{each.title}: {count} change{'s' * (count > 1)}"
     else:
-        yield f"{each.title}: formulas are equal, but the order of loops or instructions differs"
+        why = ", but the order of loops or instructions differs" if _moved(each) else ""
+        yield f"{each.title}: formulas are equal{why}"
     yield from (f"  {change}" for change in each.changes)
     yield from (f"  {time_text(time, by)}" for time in each.times)
     if each.problem:

@@ -117,7 +117,7 @@ class Recorder:
         self.offset = self.compared = 0  # difference of the clocks of host and device, and commands that gave it
         self.here = Here()
         self.lock = threading.Lock()
-        self.unsaved = False  # whether something was read after `save`
+        self.unsaved = self.unwritten = False  # whether something was read after the last `save`, and the last write
         self.process = os.getpid()
         self.ending = threading.Event()
         self._undo: list[tuple[Any, str, Any]] = []
@@ -321,6 +321,7 @@ class Recorder:
                 self._span(before, perf_counter_ns(), OWN)
 
     def _write(self, programs: bool) -> None:
+        self.unwritten = False
         self.writer.write(self, programs=programs)
         self.flushed = perf_counter_ns()
         self.between = min(2 * self.between, FLUSH_NS)
@@ -332,7 +333,7 @@ class Recorder:
         """
         while not self.ending.wait(0.5e-9 * self.between):
             before = perf_counter_ns()
-            if self.pending and before - self.flushed > 1.5 * self.between:
+            if (self.pending or self.unwritten) and before - self.flushed > 1.5 * self.between:
                 with self._alone() as alone:
                     if alone:
                         self._read_events(wait=False)
@@ -388,7 +389,8 @@ class Recorder:
         finally:  # none is read twice
             del self.pending[:done]
             self.most = len(self.pending) + MOST_PENDING
-            self.unsaved = self.unsaved or done > 0
+            if done:
+                self.unsaved = self.unwritten = True
             for row in changed:
                 row.add_new()
 

@@ -183,6 +183,14 @@ def test_loops_that_carry_dependencies_stay_sequential():
     recipes = recipes_of(recurrence())
     assert ("loop t carries a dependency of `u`",) == recipes.notes
     assert {"j"} == {loop for form in recipes.forms for axis in form.axes for loop in axis.loops}
+    prefix = lp.make_kernel("{[i]: 0 <= i < n}", """
+        if i == 0
+            <float64> s = 0 {id=zero}
+        end
+        s = s + x[i] {id=add, dep=zero}
+        out[i] = s {dep=add}
+        """, [lp.GlobalArg("x, out", np.float64, shape="n"), ...], lang_version=(2018, 2))  # fmt: skip
+    assert ("loop i carries a dependency of `s`",) == recipes_of(prefix).notes[:1]
     refused = Recipe((Step.of("tag_inames", "t:g.0"),))
     indexed = made("{[i]: 0 <= i < n}", "y[x[i]] = i", {"x": "n", "y": "n"})
     assert not recipes_of(indexed)

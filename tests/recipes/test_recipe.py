@@ -96,6 +96,15 @@ def test_the_code_is_a_kernel_file_without_perfmodel(plain, tmp_path):
     assert path.read_text().count("def kernel():") == 3
 
 
+def test_functions_of_the_file_still_call_the_untransformed_kernel(plain, tmp_path):
+    text = PLAIN + "\n\ndef reference(ä=0):\n    return 'ä', kernel()\n"
+    names = executed(TILED.code(text))
+    assert opencl(TILED.apply(plain)) == opencl(names["kernel"]())
+    assert ("ä", opencl(plain)) == (names["reference"]()[0], opencl(names["reference"]()[1]))
+    with pytest.raises(ArgumentError, match=r"call kernel\(\), which is not defined by 'def'"):
+        TILED.code("from loopy import kernel\n\n\ndef reference():\n    return kernel()\n")
+
+
 def test_the_code_of_one_of_several_variants(plain):
     several = PLAIN.replace("import loopy as lp\n", "import loopy\nfrom loopy import make_kernel\n")
     several = several.replace("lp.", "loopy.") + '\n\ndef variants():\n    return {"plain": kernel()}\n'

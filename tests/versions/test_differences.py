@@ -82,6 +82,7 @@ def test_equal_formulas_have_a_ratio_of_one_and_a_narrow_interval(model: FittedM
     assert ((), 1.0, True) == (kernel.changes, time.ratio, time.interval[1] < 1.06)
     assert ((), {}) == (found.slower(0.05), found.undecided(0.05))
     assert "all formulas are equal: k" in text(found, 0.05)
+    assert ((), {}) == (found.slower(0.0), found.undecided(0.0))
 
 
 def test_a_doubtful_ratio_is_undecided(model: FittedModel) -> None:

@@ -23,6 +23,12 @@ def test_counts(perf_counts):
     unit = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), "..."],
                           assumptions="n >= 1", lang_version=(2018, 2))
     perf_counts(unit, "copy")
+
+
+class TestOther:
+    def test_counts(self, perf_counts):
+        unit = lp.make_kernel("{[i]: 0 <= i < 8}", "out[i] = 1", lang_version=(2018, 2))
+        perf_counts(unit, "copy")
 '''
 COPY, DOUBLE = "out[i, j] = a[i, j]", "out[i, j] = 2*a[i, j]"
 
@@ -59,6 +65,7 @@ def test_the_fixture_in_a_run_of_pytest(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert 0 == done.returncode, done.stdout
     assert (tmp_path / "perf_counts" / "test_it" / "test_counts-copy.txt").is_file()
+    assert 2 == len([*(tmp_path / "perf_counts" / "test_it").iterdir()])
 
 
 def test_pytest_finds_the_plugin() -> None:

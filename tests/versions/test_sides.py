@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -52,9 +53,13 @@ def operations(text: str) -> set[str]:
     return {row.kind for row in version.counts.operation_table}
 
 
-def test_each_revision_imports_its_own_neighbours(repository: Path) -> None:
+def test_each_revision_imports_its_own_neighbours(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sides = ["HEAD~1:kernel.py", "HEAD:kernel.py", "kernel.py", "HEAD~1:kernels/kernel.py", "HEAD~1:kernel.py"]
     assert [set(), {"add"}, {"add", "mul"}, set(), set()] == list(map(operations, sides))
+    monkeypatch.syspath_prepend(str(repository))
+    own = importlib.import_module("neighbour")  # of the working copy
+    assert {"add"} == operations("HEAD:../kernels/kernel.py")
+    assert own is sys.modules.pop("neighbour")
     assert not any("perfmodel-" in (getattr(module, "__file__", "") or "") for module in sys.modules.values())
 
 
