@@ -11,7 +11,7 @@ import pytest
 
 from perfmodel.errors import KernelError
 from perfmodel.recipes import Recipe, Step
-from scripts.lab.recipes import ours, run
+from scripts.lab.recipes import ours, run, table
 
 
 def tags(t_unit: lp.TranslationUnit) -> list[str]:
@@ -134,3 +134,18 @@ def test_the_process_says_that_more_is_to_do(bench, monkeypatch, capsys):
     bench.write("plain", seconds=1.0, status="ok")
     assert "plain" == json.loads(bench.out.read_text().splitlines()[0])["task"]
     assert "1000.000 ms" in capsys.readouterr().out
+
+
+def test_the_table_has_ratios_to_the_author(bench):
+    bench.write("plain", seconds=8.0, status="ok")
+    assert [] == [*table.condensed([bench.out])]
+    bench.write("k=5", seconds=1.5, status="ok", wall_s=49.6, predicted=70, words="g.0=i")
+    bench.write("last", status="ok", seconds_of={"author": 4.0, "k=0": 12.0, "k=5": 2.0})
+    (row,) = table.condensed([bench.out])
+    assert ("8", "4", "12", "2", 70, "50") == tuple(row[name] for name in table.COLUMNS[2:8])
+    row = {name: str(value) for name, value in row.items()}
+    other = {**row, "kernel": "pystella_laplacian", "author_s": "8", "k0_s": ""}
+    lines = [*table.lines([row, {**row, "k5_s": "8"}])]
+    assert "| gemm | a device | 8000.00 ms | 4000.00 ms | 12000.00 ms | 2000.00 ms | 0.50 | 70 | 50 |" == lines[2]
+    assert "| a device | this project | 2 | 1.00 | 2.00 | 3.00 | 2 |" == lines[-1]
+    assert "| a device | others | 1 | 0.25 | 0.25 | - | 0 |" == [*table.lines([other])][-1]
