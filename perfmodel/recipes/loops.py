@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +19,7 @@ from loopy.kernel.data import AddressSpace, GroupInameTag
 from loopy.schedule.tools import WriteRaceChecker
 from loopy.symbolic import CoefficientCollector, WalkMapper, get_dependencies, pw_aff_to_expr
 from pymbolic import evaluate
-from pymbolic.primitives import Subscript
+from pymbolic.primitives import LogicalNot, Subscript
 
 from perfmodel.values import FrozenValue, cached_method
 
@@ -229,16 +229,43 @@ def _carried(t_unit: lp.TranslationUnit, name: str) -> str:
 
 
 def _written_first(kernel: lp.LoopKernel, users: Sequence[Any], variable: str) -> bool:
-    """Whether an iteration writes a private variable before it reads it, so that no value comes from another one."""
+    """Whether each iteration writes a private variable before it reads it, so that no value comes from another one.
+
+    An element with a constant index must be written by itself, or in a loop. Other elements are not told apart.
+    """
     before = kernel.recursive_insn_dep_map()
     scalar = not kernel.temporary_variables[variable].shape
-    for insn in users:
-        sure = variable in assigned(insn) and not insn.predicates and variable not in insn.read_dependency_names()
-        others = [user for user in users if user is not insn]
-        if sure and all(insn.id in before[user.id] for user in others):
-            # a scalar that an inner loop writes keeps an older value if that loop has no iteration
-            return not scalar or all(insn.within_inames <= user.within_inames for user in others)
-    return False
+    writers = [insn for insn in users if variable in assigned(insn)]
+    sure = [insn for insn in writers if variable not in insn.read_dependency_names() and _certain(insn, writers)]
+    for reader in users:
+        if variable not in reader.read_dependency_names():
+            continue
+        # a scalar that an inner loop writes keeps an older value if that loop has no iteration
+        known = [insn for insn in sure if insn.id in before[reader.id]
+                 and (not scalar or insn.within_inames <= reader.within_inames)]  # fmt: skip
+        written = [index for insn in known for index in _indices(variable, getattr(insn, "assignees", ()))]
+        for index in _indices(variable, (getattr(reader, "expression", None), *reader.predicates)) or [()]:
+            told_apart = index and not any(map(get_dependencies, [index, *written]))
+            if not known or (told_apart and index not in written):
+                return False
+    return True
+
+
+def _certain(writer: Any, writers: Sequence[Any]) -> bool:
+    """Whether a value is written in any case: without a condition, or in both branches of one."""
+    opposite = {
+        frozenset([test.child if isinstance(test, LogicalNot) else LogicalNot(test)])
+        for test in writer.predicates if len(writer.predicates) == 1
+    }  # fmt: skip
+    return not writer.predicates or any(other.predicates in opposite for other in writers)
+
+
+def _indices(variable: str, expressions: Iterable[Any]) -> list[tuple[Any, ...]]:
+    walker = _Subscripts()
+    for expression in expressions:
+        if expression is not None:
+            walker(expression)
+    return [found.index_tuple for found in walker.found if found.aggregate.name == variable]
 
 
 def assigned(insn: Any) -> frozenset[str]:

@@ -179,6 +179,11 @@ def test_most_first_recipes_are_legal_and_differ():
     assert () == survey.refused
 
 
+def delays(text):
+    arguments = [lp.GlobalArg("x, out", np.float64, shape="n"), lp.TemporaryVariable("d", np.float64, shape=(2,)), ...]
+    return lp.make_kernel("{[i]: 0 <= i < n}", text, arguments, lang_version=(2018, 2), silenced_warnings="*")
+
+
 def test_loops_that_carry_dependencies_stay_sequential():
     recipes = recipes_of(recurrence())
     assert ("loop t carries a dependency of `u`",) == recipes.notes
@@ -191,6 +196,15 @@ def test_loops_that_carry_dependencies_stay_sequential():
         out[i] = s {dep=add}
         """, [lp.GlobalArg("x, out", np.float64, shape="n"), ...], lang_version=(2018, 2))  # fmt: skip
     assert ("loop i carries a dependency of `s`",) == recipes_of(prefix).notes[:1]
+    delay = delays("d[0] = x[i] {id=first}\nout[i] = d[0] + d[1] {id=sum, dep=first}\nd[1] = d[0] {dep=sum, inames=i}")
+    assert ("loop i carries a dependency of `d`",) == recipes_of(delay).notes[:1]
+    both = delays("d[0] = x[i] {id=first}\nd[1] = 2 {id=second, inames=i}\nout[i] = d[0] + d[1] {dep=first:second}")
+    assert () == recipes_of(both).notes
+    branches = delays("""
+        <float64> s = 0 {if=x[i] > 0, id=one}
+        s = 1 {if=not (x[i] > 0), id=two}
+        out[i] = s {dep=one:two}""")
+    assert () == recipes_of(branches).notes
     refused = Recipe((Step.of("tag_inames", "t:g.0"),))
     indexed = made("{[i]: 0 <= i < n}", "y[x[i]] = i", {"x": "n", "y": "n"})
     assert not recipes_of(indexed)

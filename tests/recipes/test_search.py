@@ -239,3 +239,12 @@ def test_wrong_arguments_are_refused():
 def test_reasons_have_no_names_and_numbers():
     reasons = {reason_of(KernelError(f"Loopy refused 'i_{n}' for {n} items", "")) for n in (1, 2)}
     assert {"Loopy refused '...' for N items"} == reasons
+
+
+def test_recipes_that_loopy_refuses_are_not_chosen_without_runs():
+    found = replace(found_by(runs=0), unit=plain())
+    wrong = replace(found.candidates[0], recipe=Recipe((Step.of("split_iname", "no_such_loop", 8),)))
+    legal = search._only_legal(replace(found, candidates=(wrong, *found.candidates)))
+    assert (found.candidates, 1) == (legal.candidates, sum(legal.refused.values()) - sum(found.refused.values()))
+    none = search._only_legal(replace(found, candidates=(wrong,)))
+    assert ((), "Loopy refuses all predicted recipes") == (none.candidates, none.notes[-1])
