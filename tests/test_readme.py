@@ -31,6 +31,9 @@ def reader(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, text in PAGE.files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
+    somebody = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.org", "-c", "commit.gpgsign=false")
+    for words in (["init", "-q"], ["add", "my_kernel.py"], ["commit", "-q", "-m", "a kernel"]):
+        run(["git", *somebody, *words], check=True)
     return tmp_path
 
 

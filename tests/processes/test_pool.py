@@ -195,7 +195,7 @@ class Replaced(Processes):
     def end(self, kill=False):
         self.ends += 1
 
-    def wait(self, futures, return_when):
+    def wait(self, futures, timeout, return_when):
         if not all(future.done() for future in futures):
             names = [parcel.name for parcel in self.waiting.values()]
             self.rounds.append(names)
@@ -245,7 +245,7 @@ def test_a_process_that_died_while_idle_ends_no_variant(replace):
 def test_a_lost_scheduler_is_an_error(replace, monkeypatch):
     replace()
     monkeypatch.setattr(
-        pool, "wait", lambda futures, return_when: SimpleNamespace(done={one for one in futures if one.cancel()})
+        pool, "wait", lambda futures, *others: SimpleNamespace(done={one for one in futures if one.cancel()})
     )
     with pytest.raises(SchedulerError, match="the connection to the Dask scheduler is lost"):
         dict(pool.Pool(2).stream(_pid, LETTERS, "asking"))
