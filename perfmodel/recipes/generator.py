@@ -469,7 +469,7 @@ def recipes_of(
     Parameters
     ----------
     t_unit:
-        The kernel. If it cannot be transformed, there are no recipes but a note with the reason.
+        The kernel. If it cannot be transformed, the value is empty, and ``notes`` has the reason.
     sizes:
         Sizes by parameter. They set the largest tiles and the order: tiles that divide a loop come first. Without
         them every parameter counts as 1024.

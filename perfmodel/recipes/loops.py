@@ -231,7 +231,7 @@ def _carried(t_unit: lp.TranslationUnit, name: str) -> str:
 def _written_first(kernel: lp.LoopKernel, users: Sequence[Any], variable: str) -> bool:
     """Whether each iteration writes a private variable before it reads it, so that no value comes from another one.
 
-    An element with a constant index must be written by itself, or in a loop. Other elements are not told apart.
+    An element with a constant index must be written by itself, or in a loop. For other elements, any write counts.
     """
     before = kernel.recursive_insn_dep_map()
     scalar = not kernel.temporary_variables[variable].shape
@@ -245,8 +245,8 @@ def _written_first(kernel: lp.LoopKernel, users: Sequence[Any], variable: str) -
                  and (not scalar or insn.within_inames <= reader.within_inames)]  # fmt: skip
         written = [index for insn in known for index in _indices(variable, getattr(insn, "assignees", ()))]
         for index in _indices(variable, (getattr(reader, "expression", None), *reader.predicates)) or [()]:
-            told_apart = index and not any(map(get_dependencies, [index, *written]))
-            if not known or (told_apart and index not in written):
+            constant = index and not any(map(get_dependencies, [index, *written]))
+            if not known or (constant and index not in written):
                 return False
     return True
 

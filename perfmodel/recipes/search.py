@@ -222,8 +222,8 @@ def transformed(
 
     First the model predicts one recipe of each form, then other tiles and neighbours of the best recipes. Then the
     recipes run as in :func:`perfmodel.tune`. Their outputs are compared with the outputs of the untransformed kernel,
-    at small sizes if the untransformed kernel is slow. If it is not slow, it is timed first, and no slower recipe is
-    chosen.
+    at small sizes if the untransformed kernel is slow and there are no `arguments`. If it is not slow, it is timed
+    first, and no slower recipe is chosen.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def transformed(
         No recipe runs later than this many seconds after the start. At most half of it, and at most 30 s, are used for
         counting.
     space
-        The recipes to choose from, by default those of :func:`perfmodel.recipes`.
+        The recipes to choose from, by default those of :func:`perfmodel.recipes_of`.
     archive
         Whether the times of the recipes that ran go into the archive of the device (:func:`perfmodel.best`).
     jobs
@@ -292,7 +292,7 @@ def transformed(
         plain = model.predict(counts, at, level=level, allow_unmeasured=True)
         if model.facts is not None:
             counts.check_launch(model.facts)
-        space = _recipes(t_unit, at, model) if space is None else space
+        space = recipes_of(t_unit, at, model.facts) if space is None else space
     except (SizeError, AssumptionError):
         raise
     except PerfModelError as error:
@@ -385,10 +385,6 @@ def _device(model: FittedModel) -> Device:
         problem = f"recipes run on the device of the weights, '{model.device}', and this machine lacks it"
         raise WeightsError(problem, "give runs=0 (--runs 0), and the model alone chooses")
     return device_of(model)
-
-
-def _recipes(t_unit: TranslationUnit, at: Mapping[str, int], model: FittedModel) -> Recipes:
-    return recipes_of(t_unit, at, model.facts)
 
 
 def _chosen_by_model(found: Transformed, model: FittedModel) -> Transformed:

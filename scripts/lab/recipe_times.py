@@ -33,7 +33,7 @@ def draw_recipes(data: Path, picture: Path) -> None:
         every = [time for points in kinds.values() for point in points for time in point]
         limits = min(every) / 1.5, max(every) * 1.5
         series = [
-            Series(label, [measured for measured, _ in kinds[kind]], [told for _, told in kinds[kind]], colour, marker)
+            Series(label, [x for x, _ in kinds[kind]], [y for _, y in kinds[kind]], colour, marker)
             for kind, (label, colour, marker) in KINDS.items() if kinds[kind]
         ]  # fmt: skip
         diagonal = Series("", limits, limits, "muted", line="-")

@@ -131,7 +131,7 @@ class NestWork:
     def _loses_neighbours(self) -> bool:
         """Whether a 32-bit index ``lid + G*gid`` hides that neighbouring work-items access neighbouring cells.
 
-        It does if G is no power of two, and the compiler knows that the index is not negative, as no size is in it.
+        It does if G is not a power of two, and the compiler knows that the index is not negative, as no size is in it.
         """
         row = self.launch.row_items
         return self.device.loses_neighbours and row & (row - 1) != 0 and any(
