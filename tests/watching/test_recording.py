@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from perfmodel.cli.watch import environment
 from perfmodel.errors import OptionError, StoreError
 from perfmodel.versions import difference
 from perfmodel.versions.sides import read_side
+from perfmodel.watching.recorder import Recorder
 from perfmodel.watching.recording import Recording, read_recording
 from tests.watching.programs import SPMV
 
@@ -268,3 +270,15 @@ def test_a_recording_is_a_side_of_a_comparison(folder: Path, recording: Recordin
     assert {*SIZES} == {point["n"] for point in points}
     found = difference(side, side)
     assert [()] * len(side.kernels) == [each.changes for each in found.kernels]
+
+
+def test_rows_that_were_read_are_written_while_the_program_only_computes(tmp_path: Path) -> None:
+    recorder, written = Recorder(tmp_path / "recording"), threading.Event()
+    recorder.writer.write = lambda *given, **named: written.set()
+    recorder.unwritten = True  # events were read, and none is left
+    thread = threading.Thread(target=recorder._write_often, daemon=True)
+    thread.start()
+    assert written.wait(30)
+    recorder.ending.set()
+    thread.join(30)
+    assert not recorder.unwritten
