@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(options, "model_with_facts", lambda facts, *given, **more: (
         found(facts, *given, **more) if facts else known
     ))  # fmt: skip
-    monkeypatch.setattr(search, "_recipes", lambda *asked: Space())
+    monkeypatch.setattr(search, "recipes_of", lambda *asked: Space())
     monkeypatch.setattr(search, "TUNE", replace(tuning.TUNE, runs=4, dropped=1))
     monkeypatch.setattr("perfmodel.recipes.archive.data_folder", lambda: tmp_path)
     return tmp_path
