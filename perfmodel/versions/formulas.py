@@ -7,11 +7,11 @@ of instructions, and names of temporaries do not enter.
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import attrgetter
+from typing import Any
 
 from perfmodel.counts import Count, KernelCounts
 from perfmodel.counts.rows import reading_counts, total
@@ -25,6 +25,14 @@ INDIRECT = "indirect"
 SHAPES = ("group size", "local memory", "private memory")
 GRANULARITIES = {"launches": "launch", "work-groups": "workgroup", "cells loaded": "cell", "cells stored": "cell"}
 CELLS = {"load": "cells loaded", "store": "cells stored"}
+SUBJECTS = {  # what a formula counts, in words, in the order of changes
+    "launches": "launches", "work-groups": "work-groups", "barriers": "barriers, summed over work-items",
+    "operations": "{dtype} {name}", "load": "loads of {name}", "store": "stores to {name}",
+    "cells loaded": "distinct cells of {name} that are loaded",
+    "cells stored": "distinct cells of {name} that are stored",
+}  # fmt: skip
+EQUAL = ("kind", "dtype", "stride", "count")  # what equal formulas have in common; names of arrays may differ
+LEAST = 0.5  # least similarity of kernels with different names that are a pair [1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +43,7 @@ class Formula:
     that depends on data, and for all that is not an access.
     """
 
-    subject: str  # operations, load, store, cells loaded, cells stored, barriers, work-groups, launches
+    subject: str  # by :data:`SUBJECTS`
     count: Count
     name: str = ""
     space: str = ""
@@ -45,7 +53,7 @@ class Formula:
     @property
     def line(self) -> str:
         """The formula as a line of a text file."""
-        is_access = self.subject in ("load", "store")
+        is_access = self.subject in CELLS
         stride = "" if not is_access else INDIRECT if self.stride is None else str(self.stride.polynomial)
         return " | ".join([self.subject, self.name, self.space, self.dtype, stride, _written(self.count)])
 
@@ -54,21 +62,16 @@ class Formula:
         """What two formulas of one kind have in common: the subject, the address space, and the kind of operation."""
         return self.subject, self.space, "" if self.space else self.name
 
-    def alike(self, other: Formula, *ignored: str) -> bool:
-        """Whether two formulas are of one kind. Names of types, strides or the count may be `ignored`."""
-        return (
-            ("dtype" in ignored or self.dtype == other.dtype)
-            and ("stride" in ignored or same(self.stride, other.stride))
-            and ("count" in ignored or same(self.count, other.count))
-        )
+    @property
+    def key(self) -> tuple[str, str]:
+        """The array, with its address space, or the kind of operation."""
+        return self.space, self.name
 
 
-def same(first: Count | None, second: Count | None) -> bool:
-    """Whether two counts are the same function. Counts without a formula are the same if their sums are written so."""
-    if first is None or second is None:
-        return first is second
+def same(first: Any, second: Any) -> bool:
+    """Whether two values are equal. Counts without a formula are equal if their sums are written so."""
     try:
-        return first == second
+        return bool(first == second)
     except CountError:
         return False
 
@@ -134,8 +137,7 @@ class Formulas(FrozenValue):
         """Return what differs in a new version; nothing if all formulas are equal as functions."""
         return (
             *(Change(name, old, new.shapes[name]) for name, old in self.shapes.items() if old != new.shapes[name]),
-            *self._of_launches(new), *_operations(self._operations, new._operations), *self._of_arrays(new),
-            *self._of_sizes(new),
+            *self._of_rows(new), *self._of_sizes(new),
         )
 
     def similarity(self, new: Formulas) -> float:
@@ -145,40 +147,28 @@ class Formulas(FrozenValue):
         return (len(mine) - len(gone)) / max(len(mine), len(theirs), 1)
 
     @cached_property
-    def _operations(self) -> list[Formula]:
-        return [row for row in self.rows if row.subject == "operations"]
-
-    @cached_property
-    def _arrays(self) -> dict[tuple[str, str], list[Formula]]:
-        arrays: dict[tuple[str, str], list[Formula]] = {}
+    def _groups(self) -> dict[tuple[str, str], list[Formula]]:
+        groups = defaultdict[tuple[str, str], list[Formula]](list)
         for row in self.rows:
-            if row.space:
-                arrays.setdefault((row.space, row.name), []).append(row)
-        return arrays
+            groups[row.key].append(row)
+        return dict(groups)
 
-    def _of_launches(self, new: Formulas) -> Iterator[Change]:
-        for subject, what in (("launches", "launches"), ("work-groups", "work-groups"),
-                              ("barriers", "barriers, summed over work-items")):  # fmt: skip
-            pair = [next((row.count for row in each.rows if row.subject == subject), None) for each in (self, new)]
-            yield from _changed(what, *pair)
-
-    def _of_arrays(self, new: Formulas) -> Iterator[Change]:
-        old, renamed = self._arrays, dict(self._renamed(new))
-        theirs = {renamed.get(key, key): rows for key, rows in new._arrays.items()}
-        names = {renamed.get(key, key): key[1] for key in new._arrays}
-        for key in dict.fromkeys([*old, *theirs]):
-            space, name = key
-            if space == "global" and names.get(key, name) != name:
-                yield Change("name of an argument", name, names[key])
-            yield from _accesses(space, names.get(key, name), old.get(key, []), theirs.get(key, []))
+    def _of_rows(self, new: Formulas) -> Iterator[Change]:
+        renamed = dict(self._renamed(new))
+        theirs = {renamed.get(key, key): rows for key, rows in new._groups.items()}
+        for key in sorted(dict.fromkeys([*self._groups, *theirs]), key=lambda key: bool(key[0])):  # arrays are last
+            old, rows = self._groups.get(key, []), theirs.get(key, [])
+            space, name = (rows or old)[0].key
+            if space == "global" and name != key[1]:
+                yield Change("name of an argument", key[1], name)
+            yield from _changes(space, name, old, rows)
 
     def _renamed(self, new: Formulas) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:
         """Yield the arrays of the new version that have another name but equal formulas, each with the old array."""
-        gone = {key: rows for key, rows in self._arrays.items() if key not in new._arrays}
-        for key, rows in new._arrays.items():
-            if key not in self._arrays:
-                equal = (old for old, theirs in gone.items() if old[0] == key[0] and not _unmatched(theirs, rows)[0])
-                twin = next((old for old in equal if not _unmatched(gone[old], rows)[1]), None)
+        gone = {key: rows for key, rows in self._groups.items() if key not in new._groups}
+        for key, rows in new._groups.items():
+            if key not in self._groups:
+                twin = next((old for old, theirs in gone.items() if not any(_unmatched(theirs, rows))), None)
                 if twin is not None:
                     del gone[twin]
                     yield key, twin
@@ -213,12 +203,10 @@ def _added(rows: Sequence[Formula]) -> Iterator[Formula]:
     """Add the accesses that differ only in the text of an equal stride."""
     left = list(rows)
     while left:
-        first, *others = left
-        key = attrgetter("subject", "space", "name")
-        equal = [row for row in others if key(row) == key(first) and first.alike(row, "count")]
-        left = [row for row in others if row not in equal]
-        every = total([first.count, *(row.count for row in equal)])
-        yield Formula(first.subject, every, first.name, first.space, first.dtype, first.stride)
+        first = left[0]
+        equal = [row for row in left if _agree(first, row, ("kind", "name", "dtype", "stride"))]
+        left = [row for row in left if row not in equal]
+        yield replace(first, count=total(row.count for row in equal))
 
 
 def _read(line: str, assumed: str) -> Formula:
@@ -233,88 +221,71 @@ def _read(line: str, assumed: str) -> Formula:
     return Formula(subject, count, name, space, dtype, distance)
 
 
-def _changed(what: str, old: Count | None, new: Count | None) -> Iterator[Change]:
-    if not same(old, new):
-        yield Change(what, *("0" if count is None else str(count) for count in (old, new)))
+def _agree(first: Formula, second: Formula, attributes: Iterable[str]) -> bool:
+    return all(same(getattr(first, name), getattr(second, name)) for name in attributes)
+
+
+def _pairs(
+    old: Iterable[Formula], new: Iterable[Formula], *attributes: str
+) -> list[tuple[Formula | None, Formula | None]]:
+    """Pair the formulas of two versions that have equal attributes. One without a partner is paired with None."""
+    left, pairs = list(new), list[tuple[Formula | None, Formula | None]]()
+    for row in old:
+        twin = next((other for other in left if _agree(row, other, attributes)), None)
+        left = [other for other in left if other is not twin]
+        pairs.append((row, twin))
+    return [*pairs, *((None, row) for row in left)]
 
 
 def _unmatched(
-    old: Iterable[Formula], new: Iterable[Formula], *ignored: str
+    old: Iterable[Formula], new: Iterable[Formula], attributes: Iterable[str] = EQUAL
 ) -> tuple[list[Formula], list[Formula]]:
-    """Return the formulas of two versions without those that are equal but for the array, and what is `ignored`."""
-    left, gone = list(new), []
-    for row in old:
-        twin = next((other for other in left if row.kind == other.kind and row.alike(other, *ignored)), None)
-        if twin is None:
-            gone.append(row)
-        left = [other for other in left if other is not twin]
-    return gone, left
+    pairs = _pairs(old, new, *attributes)
+    return [old for old, new in pairs if old and not new], [new for old, new in pairs if new and not old]
 
 
-def _operations(old: Sequence[Formula], new: Sequence[Formula]) -> Iterator[Change]:
-    for kind in dict.fromkeys(row.name for row in (*old, *new)):
-        mine, theirs = ([row for row in rows if row.name == kind] for rows in (old, new))
-        gone, added = _unmatched(mine, theirs)
-        types = _types(gone), _types(added)
-        if len(gone) == len(added) == 1 and types[0] != types[1] and not _unmatched(gone, added, "dtype")[0]:
-            yield Change(f"type of {kind} operations", *types)
+def _changes(space: str, name: str, old: Sequence[Formula], new: Sequence[Formula]) -> Iterator[Change]:
+    """Yield the changes of one array, of one kind of operation, or of the launches."""
+    shown = name if space in ("", "global") else f"{name} ({space})"
+    gone, added = _unmatched(old, new)
+    types = _types(gone), _types(added)
+    if types[0] != types[1] and all(types):
+        but_for_types = _unmatched(gone, added, ("kind", "stride", "count"))
+        if space or not any(but_for_types):
+            yield Change(f"type of {shown}{'' if space else ' operations'}", *types)
+            gone, added = but_for_types
+    for subject, words in SUBJECTS.items():
+        mine, theirs = ([row for row in rows if row.subject == subject] for rows in (gone, added))
+        several = any(sum(row.subject == subject for row in rows) > 1 for rows in (old, new))
+        if subject in CELLS.values() and not (old and new):  # the accesses of an array that only one version has say it
             continue
-        for dtype in dict.fromkeys(row.dtype for row in (*gone, *added)):
-            counts = (next((row.count for row in rows if row.dtype == dtype), None) for rows in (gone, added))
-            yield from _changed(f"{dtype} {kind}", *counts)
+        if len(mine) == len(theirs) == 1 and not same(mine[0].stride, theirs[0].stride):
+            what = words.format(name=shown)
+            if same(mine[0].count, theirs[0].count):
+                yield Change(f"lane stride of {what}", *map(_stride, mine + theirs))
+            else:
+                yield Change(what, *(f"{row.count} with lane stride {_stride(row)}" for row in mine + theirs))
+            continue
+        for pair in _pairs(mine, theirs, "stride" if space else "dtype"):
+            row = next(filter(None, pair))
+            what = words.format(name=shown, dtype=row.dtype)
+            what += f" with lane stride {_stride(row)}" if space and several else ""
+            yield Change(what, *("0" if each is None else str(each.count) for each in pair))
 
 
 def _types(rows: Iterable[Formula]) -> str:
     return ", ".join(sorted({row.dtype for row in rows if row.dtype}))
 
 
-def _accesses(space: str, array: str, old: Sequence[Formula], new: Sequence[Formula]) -> Iterator[Change]:
-    where = f"{array}" if space == "global" else f"{array} ({space})"
-    gone, added = _unmatched(old, new)
-    if (types := (_types(old), _types(new)))[0] != types[1] and all(types):
-        yield Change(f"type of {where}", *types)
-        gone, added = _unmatched(gone, added, "dtype")
-    for subject, verb in (("load", "loads of"), ("store", "stores to")):
-        mine, theirs = ([row for row in rows if row.subject == subject] for rows in (gone, added))
-        if len(mine) == len(theirs) == 1 and mine[0].alike(theirs[0], "stride", "dtype"):
-            yield Change(f"lane stride of {verb} {where}", *map(_stride, (mine[0], theirs[0])))
-            continue
-        if len(mine) == len(theirs) == 1 and not same(mine[0].stride, theirs[0].stride):
-            yield Change(f"{verb} {where}", *(f"{row.count} with lane stride {_stride(row)}" for row in mine + theirs))
-            continue
-        several = any(sum(row.subject == subject for row in rows) > 1 for rows in (old, new))
-        yield from _by_stride(f"{verb} {where}", mine, theirs, several)
-    for subject, verb in ((CELLS["load"], "loaded"), (CELLS["store"], "stored")):
-        counts = (next((row.count for row in rows if row.subject == subject), None) for rows in (gone, added))
-        if old and new:  # the loads of an array that only one version has say it
-            yield from _changed(f"distinct cells of {where} that are {verb}", *counts)
-
-
-def _by_stride(what: str, old: Sequence[Formula], new: Sequence[Formula], several: bool) -> Iterator[Change]:
-    left = list(new)
-    for row in old:
-        twin = next((other for other in left if same(row.stride, other.stride)), None)
-        left = [other for other in left if other is not twin]
-        yield from _changed(_with_stride(what, row, several), row.count, None if twin is None else twin.count)
-    for row in left:
-        yield Change(_with_stride(what, row, several), "0", str(row.count))
-
-
-def _with_stride(what: str, row: Formula, several: bool) -> str:
-    return f"{what} with lane stride {_stride(row)}" if several else what
-
-
 def _stride(row: Formula) -> str:
     return "that depends on data" if row.stride is None else str(row.stride)
 
 
-def paired(
-    old: Mapping[str, Formulas], new: Mapping[str, Formulas], least: float = 0.5
-) -> dict[str, str]:
+def paired(old: Mapping[str, Formulas], new: Mapping[str, Formulas]) -> dict[str, str]:
     """Return the old name of each new kernel that has one: the same name, or else the name of the most similar kernel.
 
-    Similar kernels have at least the share `least` of their formulas in common [1]. A recording numbers kernels with
-    the same name, so similarity pairs these too. The only kernels of both sides always are a pair.
+    A recording numbers kernels with the same name, so similarity pairs these too. The only kernels of both sides always
+    are a pair.
     """
     if len(old) == len(new) == 1:
         return dict(zip(new, old, strict=True))
@@ -329,6 +300,6 @@ def paired(
         reverse=True,
     )  # fmt: skip
     for score, named, theirs, mine in scores:
-        if (score >= least or named) and mine not in pairs and theirs not in pairs.values():
+        if (score >= LEAST or named) and mine not in pairs and theirs not in pairs.values():
             pairs[mine] = theirs
     return {name: pairs[name] for name in new if name in pairs}
