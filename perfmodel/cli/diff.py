@@ -78,7 +78,7 @@ def diff_command(
             "schema": SCHEMA, **versions.tables.document(found, limit), "status": status, "fail_above": limit,
             "slower": [each.name for each in slower], "undecided": undecided,
         },
-        lambda: "\n".join([versions.tables.text(found, limit), *_verdict(slower, undecided, limit)]),
+        lambda: "\n".join([versions.tables.text(found, limit or 0.0), *_verdict(slower, undecided, limit)]),
     )  # fmt: skip
     if status:
         raise typer.Exit(status)

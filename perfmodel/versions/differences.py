@@ -30,7 +30,7 @@ from perfmodel.values import FrozenValue
 from perfmodel.versions.formulas import Change, Formulas, paired
 from perfmodel.versions.sides import Side, Version
 
-LEVEL = 0.9
+LEVEL = 0.9  # probability of the intervals of ratios
 OWN_SHARE = 0.15  # nu: share of the variance that any change has [1]
 WIDER = 1.5  # w: changes of kernels of other projects have larger errors than variants of measured kernels [1]
 REACH = 0.1  # l: share of the time that has to change before errors are nearly independent [1]
@@ -52,8 +52,6 @@ class TimeChange(FrozenValue):
         The predictions.
     scale, freedom
         The scale s of the error of the log ratio [1], and the degrees of freedom of the errors; None if normal.
-    level
-        Probability of :attr:`interval`.
     bounds
         The largest term of each prediction in words.
     """
@@ -63,7 +61,6 @@ class TimeChange(FrozenValue):
     new: Prediction
     scale: float
     freedom: int | None
-    level: float
     bounds: tuple[str, str]
 
     @property
@@ -73,8 +70,8 @@ class TimeChange(FrozenValue):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Bounds of the ratio [1] with the probability :attr:`level`."""
-        factor = math.exp(self.scale * difference_quantile(self.freedom, (1 + self.level) / 2))
+        """Bounds of the ratio [1] with the probability :data:`LEVEL`."""
+        factor = math.exp(self.scale * difference_quantile(self.freedom, (1 + LEVEL) / 2))
         return self.ratio / factor, self.ratio * factor
 
     def slower(self, by: float = 0.0) -> float:
@@ -150,9 +147,8 @@ class Difference(FrozenValue):
 
 
 def difference(
-    old: Side, new: Side, model: FittedModel | None = None, points: Sequence[Mapping[str, int]] = (),
-    level: float = LEVEL
-) -> Difference:  # fmt: skip
+    old: Side, new: Side, model: FittedModel | None = None, points: Sequence[Mapping[str, int]] = ()
+) -> Difference:
     """Compare two sides.
 
     Parameters
@@ -164,8 +160,6 @@ def difference(
     points
         Sizes at which times are predicted. By default the sizes of a recorded program; kernels without sizes need none.
         A kernel uses the sizes that it has.
-    level
-        Probability of the intervals of ratios.
 
     Raises
     ------
@@ -189,7 +183,7 @@ def difference(
         found = KernelDifference(name, old_name, changes)
         versions = old.kernels[old_name], new.kernels[name]
         try:
-            times = () if model is None else _times(model, *versions, points, level, equal=not changes)
+            times = () if model is None else _times(model, *versions, points, equal=not changes)
             kernels.append(replace(found, times=tuple(times)))
         except PerfModelError as error:
             kernels.append(replace(found, problem=str(error)))
@@ -207,28 +201,28 @@ def _check_names(points: Sequence[Mapping[str, int]], versions: Sequence[Version
 
 
 def _times(
-    model: FittedModel, old: Version, new: Version, points: Sequence[Mapping[str, int]], level: float, equal: bool
+    model: FittedModel, old: Version, new: Version, points: Sequence[Mapping[str, int]], equal: bool
 ) -> Iterator[TimeChange]:
     given = points or new.points or old.points or ({},)
-    predictions: list[list[Prediction]] = []
-    for side, version in (("old", old), ("new", new)):
-        if predictions and new.counts is old.counts:  # the same kernel: the cache returned one value
-            predictions.append(predictions[0])
-            continue
-        names = version.counts.size_arguments
-        if missing := [name for name in version.counts.parameters if name not in given[0]]:
-            problem = f"the {side} version needs the size{'s' * (len(missing) > 1)} {listed(missing)}"
-            raise SizeError(problem, f"give it: -p {missing[0]}=1024", name=missing[0])
-        at = {name: sizes for name, sizes in together(given).items() if name in names}
-        every = [*model.predict(version.counts, at, level=level).at_each_size()]
-        predictions.append(every if len(every) == len(given) else every * len(given))
+    predictions = [_predictions(model, old, "old", given), _predictions(model, new, "new", given)]
     for sizes, before, after in zip(given, *predictions, strict=True):
         if not (before.seconds > 0 and after.seconds > 0):
             raise PredictionError("a predicted time is not above zero", "use another family (--family)")
         scatter = scatter_of(model, [before, after]) or UNKNOWN
         bounds = _bound(model, before), _bound(model, after)
         scale = WIDER * scatter.deviation * _growth(before, after, equal)
-        yield TimeChange(sizes, before, after, max(scale, NOISE), scatter.freedom, level, bounds)
+        yield TimeChange(sizes, before, after, max(scale, NOISE), scatter.freedom, bounds)
+
+
+def _predictions(
+    model: FittedModel, version: Version, side: str, points: Sequence[Mapping[str, int]]
+) -> list[Prediction]:
+    if missing := [name for name in version.counts.parameters if name not in points[0]]:
+        problem = f"the {side} version needs the size{'s' * (len(missing) > 1)} {listed(missing)}"
+        raise SizeError(problem, f"give it: -p {missing[0]}=1024", name=missing[0])
+    at = {name: sizes for name, sizes in together(points).items() if name in version.counts.size_arguments}
+    every = [*model.predict(version.counts, at).at_each_size()]
+    return every if len(every) == len(points) else every * len(points)
 
 
 def _growth(old: Prediction, new: Prediction, equal: bool) -> float:
@@ -238,7 +232,7 @@ def _growth(old: Prediction, new: Prediction, equal: bool) -> float:
 
 def changed_share(old: Prediction, new: Prediction) -> float:
     """Return the share c of the predicted time that differs between two predictions [1], from 0 to 1."""
-    names = [*old.terms, *(name for name in new.terms if name not in old.terms)]
+    names = {**old.terms, **new.terms}
     before, after = (np.array([abs(each.terms.get(name, 0.0)) for name in names]) for each in (old, new))
     most = np.maximum(before, after).sum()
     return float(np.abs(before - after).sum() / most) if most > 0 else 0.0

@@ -17,14 +17,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from perfmodel.counts import KernelCounts, count
-from perfmodel.documents import json_document, read_file
-from perfmodel.errors import DocumentError, KernelFileError, OptionError, PerfModelError, clipped, listed
+from perfmodel.counts import KernelCounts
+from perfmodel.counts.rows import reading_counts
+from perfmodel.documents import Schema, json_document, read_file
+from perfmodel.errors import DocumentError, OptionError, PerfModelError, clipped, listed
 from perfmodel.kernels.files import load_kernel_file
+from perfmodel.processes.counting import count_all
 from perfmodel.values import FrozenValue
 from perfmodel.watching.recording import is_recording, read_recording
 
-SAVED = "perfmodel.count/1"  # schema of ``perfmodel count --json``
+SAVED = Schema("perfmodel.count/1", "write it again: perfmodel count KERNEL.PY --save FILE.json")
 FORMS = "give a kernel file, REVISION:FILE.py, counts of 'perfmodel count --save', or the folder of a recording"
 MOST_POINTS = 8  # recorded sizes of a kernel that are predicted: those that took the most time
 
@@ -63,46 +65,32 @@ def read_side(text: str, subgroup_size: int = 32, statistics: Mapping[str, float
         return _recorded(text, path, subgroup_size)
     if path.suffix == ".json":
         return _saved(text, path, subgroup_size)
-    options = {"subgroup_size": subgroup_size, "statistics": dict(statistics or {})}
-    if path.is_file() or ":" not in text:
-        if not path.is_file():
-            raise OptionError(f"'{clipped(text)}' does not exist", FORMS)
-        return Side(text, *_counted(path, options))
-    revision, _, name = text.partition(":")
+    if path.is_file():
+        return _counted(text, path, subgroup_size, statistics or {})
+    revision, colon, name = text.partition(":")
+    if not colon:
+        raise OptionError(f"'{clipped(text)}' does not exist", FORMS)
     with at_revision(revision, name) as extracted:
-        return Side(text, *_counted(extracted, options))
+        return _counted(text, extracted, subgroup_size, statistics or {})
 
 
-def _counted(path: Path, options: Mapping[str, Any]) -> tuple[dict[str, Version], dict[str, PerfModelError]]:
-    kernels: dict[str, Version] = {}
-    errors: dict[str, PerfModelError] = {}
-    for name, build in load_kernel_file(path).builders.items():
-        try:
-            kernels[name] = Version(count(build(), check=True, **options))
-        except PerfModelError as error:
-            errors[name] = error
-    if not kernels:
-        raise next(iter(errors.values()), KernelFileError(f"'{path}' has no kernel", "return at least one"))
-    return kernels, errors
+def _counted(text: str, path: Path, subgroup_size: int, statistics: Mapping[str, float]) -> Side:
+    builders = load_kernel_file(path).builders
+    counted = count_all(builders, 1, subgroup_size=subgroup_size, statistics=statistics, check=True)
+    return Side(text, {name: Version(counts) for name, counts in counted.items()}, counted.errors)
 
 
 def _saved(text: str, path: Path, subgroup_size: int) -> Side:
     try:
         document = json_document(read_file(path))
-        if not isinstance(document, dict) or document.get("schema") != SAVED:
-            raise DocumentError("has no counts of 'perfmodel count --save'")
-        variants = document.get("variants")
-        if not isinstance(variants, dict) or not variants:
+        SAVED.check(document)
+        with reading_counts():
+            every = {name: KernelCounts.from_json(saved["counts"]) for name, saved in document["variants"].items()}
+        if not every:
             raise DocumentError("has no kernel")
-        kernels = {}
-        for name, variant in variants.items():
-            if not isinstance(variant, dict) or not isinstance(variant.get("counts"), dict):
-                raise DocumentError(f"has no counts of '{clipped(name, 80)}'")
-            kernels[name] = Version(replace(KernelCounts.from_json(variant["counts"]), subgroup_size=subgroup_size))
     except DocumentError as error:
-        problem = f"'{text}' cannot be used: it {error.problem}"
-        raise DocumentError(problem, "write it again: perfmodel count KERNEL.PY --save FILE.json") from error
-    return Side(text, kernels)
+        raise DocumentError(f"'{text}' cannot be used: it {error.problem}", SAVED.renewal) from error
+    return Side(text, {name: Version(replace(each, subgroup_size=subgroup_size)) for name, each in every.items()})
 
 
 def _recorded(text: str, folder: Path, subgroup_size: int) -> Side:

@@ -8,16 +8,16 @@ from xml.etree import ElementTree as ET
 
 from perfmodel.display import finite, seconds_text, values_text
 from perfmodel.io import visible
-from perfmodel.versions.differences import Difference, KernelDifference, TimeChange
+from perfmodel.versions.differences import LEVEL, Difference, KernelDifference, TimeChange
 
 ROUNDING = 1e-3  # smaller relative changes of a time are not shown
 LONGEST = 12  # changed formulas of a kernel in a Markdown table
 
 
-def text(found: Difference, by: float | None = None) -> str:
+def text(found: Difference, by: float = 0.0) -> str:
     """Return the changes of all kernels as text, with the probability to be slower than the share `by` [1]."""
     lines = [f"{found.old} -> {found.new}" + (f", {found.model}" if found.model else "")]
-    equal = [each for each in found.kernels if not each.changes and not _moved(each)]
+    equal = [each for each in found.kernels if _equal(each)]
     for each in found.kernels:
         if each not in equal:
             lines += ["", *_kernel_lines(each, by)]
@@ -30,16 +30,16 @@ def text(found: Difference, by: float | None = None) -> str:
     return "\n".join(lines)
 
 
-def _moved(each: KernelDifference) -> bool:
-    return any(abs(time.ratio - 1) > ROUNDING for time in each.times)
+def _equal(each: KernelDifference) -> bool:
+    return not each.changes and all(abs(time.ratio - 1) <= ROUNDING for time in each.times)
 
 
-def _kernel_lines(each: KernelDifference, by: float | None) -> Iterator[str]:
+def _kernel_lines(each: KernelDifference, by: float) -> Iterator[str]:
     count = len(each.changes)
     if count:
         yield f"{each.title}: {count} change{'s' * (count > 1)}"
     else:
-        why = ", but the order of loops or instructions differs" if _moved(each) else ""
+        why = "" if _equal(each) else ", but the order of loops or instructions differs"
         yield f"{each.title}: formulas are equal{why}"
     yield from (f"  {change}" for change in each.changes)
     yield from (f"  {time_text(time, by)}" for time in each.times)
@@ -47,18 +47,18 @@ def _kernel_lines(each: KernelDifference, by: float | None) -> Iterator[str]:
         yield f"  no predicted time: {each.problem}"
 
 
-def time_text(time: TimeChange, by: float | None = None) -> str:
+def time_text(time: TimeChange, by: float) -> str:
     """Return the change of a time in one line."""
     at = f"{values_text(time.sizes)}: " if time.sizes else ""
     times = f"{seconds_text(time.old.seconds)} -> {seconds_text(time.new.seconds)}"
     where = f"bound by {time.bounds[1]}" if time.bounds[0] == time.bounds[1] else f"bound by {' -> '.join(time.bounds)}"
-    return f"{at}{times}, {ratio_text(time)}, {chance_text(time, by or 0.0)}; {where}"
+    return f"{at}{times}, {ratio_text(time)}, {chance_text(time, by)}; {where}"
 
 
 def ratio_text(time: TimeChange) -> str:
     """Return the ratio of the new to the old time with its interval."""
     low, high = time.interval
-    return f"{time.ratio:.3g} times ({low:.3g} to {high:.3g} at {time.level:.0%})"
+    return f"{time.ratio:.3g} times ({low:.3g} to {high:.3g} at {LEVEL:.0%})"
 
 
 def chance_text(time: TimeChange, by: float) -> str:
@@ -75,7 +75,7 @@ def document(found: Difference, by: float | None) -> dict[str, Any]:
             "changes": [vars(change) for change in each.changes], "problem": each.problem or None,
             "times": [{
                 "sizes": dict(time.sizes), "old_s": float(time.old.seconds), "new_s": float(time.new.seconds),
-                "ratio": time.ratio, "interval": [*map(finite, time.interval)], "level": time.level,
+                "ratio": time.ratio, "interval": [*map(finite, time.interval)], "level": LEVEL,
                 "slower": time.slower(), "bounds": list(time.bounds),
                 **({} if by is None else {"slower_by_more": time.slower(by)}),
             } for time in each.times],
@@ -84,26 +84,24 @@ def document(found: Difference, by: float | None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def markdown(found: Difference, by: float | None) -> bytes:
+def markdown(found: Difference, by: float) -> bytes:
     """Return a Markdown table for a pull request: a row for each kernel that changed, and below it what is equal."""
     rows = ["| kernel | changes | old | new | ratio | slower |", "| --- | --- | ---: | ---: | --- | ---: |"]
-    for each in found.kernels:
-        if not each.changes and not _moved(each):
-            continue
+    differing = [each for each in found.kernels if not _equal(each)]
+    for each in differing:
         changes = [_cell(str(change)) for change in each.changes[:LONGEST]]
         left = len(each.changes) - len(changes)
         changes += [f"{left} more"] if left else []
-        time = each.worst(by or 0.0)
-        cells = ("-", "-", _cell(each.problem) or "-", "-") if time is None else (
-            seconds_text(time.old.seconds), seconds_text(time.new.seconds), ratio_text(time),
-            f"{time.slower(by or 0.0):.0%}",
-        )  # fmt: skip
-        at = f" ({values_text(time.sizes)})" if time is not None and time.sizes else ""
+        time = each.worst(by)
+        at, cells = "", ["-", "-", _cell(each.problem) or "-", "-"]
+        if time is not None:
+            at = f" ({values_text(time.sizes)})" if time.sizes else ""
+            cells = [seconds_text(time.old.seconds), seconds_text(time.new.seconds), ratio_text(time),
+                     f"{time.slower(by):.0%}"]  # fmt: skip
         rows.append(f"| {' | '.join([_cell(each.title + at), '<br>'.join(changes) or 'order of loops', *cells])} |")
     lines = [f"`{found.old}` -> `{found.new}`" + (f", {found.model}" if found.model else ""), ""]
-    equal = sum(not each.changes and not _moved(each) for each in found.kernels)
-    lines += rows if len(rows) > 2 else []
-    lines += ["", f"{equal} of {len(found.kernels)} kernels have equal formulas."]
+    lines += rows if differing else []
+    lines += ["", f"{len(found.kernels) - len(differing)} of {len(found.kernels)} kernels have equal formulas."]
     lines += [f"Only in the old side: {', '.join(found.removed)}."] if found.removed else []
     lines += [f"Only in the new side: {', '.join(found.added)}."] if found.added else []
     lines += [f"{name} cannot be counted: {reason}" for name, reason in found.errors.items()]

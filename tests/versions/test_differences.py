@@ -39,7 +39,7 @@ def with_terms(**terms: float) -> Prediction:
 
 
 def change(old: float, new: float, scale: float) -> TimeChange:
-    return TimeChange({}, with_terms(x=old), with_terms(x=new), scale, None, 0.9, ("", ""))
+    return TimeChange({}, with_terms(x=old), with_terms(x=new), scale, None, ("", ""))
 
 
 def test_changed_share() -> None:
