@@ -16,7 +16,8 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup
-from perfmodel.kernels.builders.arithmetic import CHAINS, SCALE, chain_kernel
+
+from ._arithmetic import CHAINS, SCALE, chain_kernel
 
 OPERATIONS = 16
 #: Two expressions, of which the second reverses the first, and the values of their arguments.

@@ -10,7 +10,8 @@ from __future__ import annotations
 from functools import partial
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.memory import filled_stride, tile_sums
+
+from ._memory import filled_stride, tile_sums
 
 KERNEL = KernelClass(
     name="filled_stride3",

@@ -12,7 +12,8 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
-from perfmodel.kernels.builders.arithmetic import TERMS, TYPES, term_feature
+
+from ._arithmetic import TERMS, TYPES, term_feature
 
 FUNCTIONS = ("exp", "log", "sin", "tanh", "sqrt", "div")
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import loopy as lp
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup
-from perfmodel.kernels.builders.arithmetic import SCALE, TYPES, summed, term_feature, term_sum
+
+from ._arithmetic import SCALE, TYPES, summed, term_feature, term_sum
 
 TERMS = ("log", "sin", "cos", "tanh")
 

@@ -14,7 +14,8 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup
-from perfmodel.kernels.builders.arithmetic import CHAINS, SCALE, chain_kernel
+
+from ._arithmetic import CHAINS, SCALE, chain_kernel
 
 STEPS = 16
 #: A step from x with the arguments p and q, as Loopy and as NumPy write it, and values of p and q.

@@ -10,7 +10,8 @@ from typing import Any
 import loopy as lp
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.memory import copied, tile_copy
+
+from ._memory import copied, tile_copy
 
 #: Width and height of the work-group, and cells that each work-item stores.
 SHAPES = ((16, 8, 1), (16, 8, 4), (32, 4, 1), (32, 12, 1), (64, 2, 1), (64, 2, 4))

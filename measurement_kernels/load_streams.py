@@ -11,7 +11,8 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
-from perfmodel.kernels.builders.memory import end, stored
+
+from ._memory import end, stored
 
 ARRAYS = "abcdef"
 

@@ -14,7 +14,8 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.memory import end, stored
+
+from ._memory import end, stored
 
 HALO = 4
 """Cells and rows by which the input is larger than the output."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from perfmodel.features import stride_class
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup
-from perfmodel.kernels.builders.memory import strided
+
+from ._memory import strided
 
 #: Stride and number of its cells that are copied.
 USES = ((2, 1), (3, 1), (4, 1), (8, 2), (2, 2), (3, 3), (4, 4), (8, 8), (3, 2), (4, 2), (8, 4), (4, 3), (8, 6))

@@ -9,7 +9,8 @@ import numpy as np
 
 from perfmodel.features import stride_class
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup
-from perfmodel.kernels.builders.memory import strided, strides_in_turn
+
+from ._memory import strided, strides_in_turn
 
 #: Strides with the numbers of cells used, the most informative first.
 USES = {2: (1, 2), 3: (1, 3, 2), 4: (1, 4, 2, 3), 8: (2, 8, 4, 6), 16: (4,), 32: (8,)}

@@ -13,7 +13,8 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
-from perfmodel.kernels.builders.memory import end, stored
+
+from ._memory import end, stored
 
 SHAPES = {"rows": "n, k + {pad}", "columns": "k, n + {pad}"}
 CELLS = {"rows": "a[i, step]", "columns": "a[step, i]"}

@@ -9,7 +9,8 @@ from __future__ import annotations
 import loopy as lp
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.memory import copied, tile_copy
+
+from ._memory import copied, tile_copy
 
 #: Width and height of the work-group.
 SHAPES = ((8, 32), (16, 16), (32, 8), (128, 2), (128, 3))

@@ -12,7 +12,8 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.memory import end, stored
+
+from ._memory import end, stored
 
 
 def build(

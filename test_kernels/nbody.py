@@ -9,13 +9,8 @@ from __future__ import annotations
 import loopy as lp
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
-from perfmodel.kernels.builders.arithmetic import (
-    SOFTENING,
-    hold_own_position,
-    potentials,
-    potentials_kernel,
-    prefetch_block,
-)
+
+from ._nbody import SOFTENING, hold_own_position, potentials, potentials_kernel, prefetch_block
 
 
 def build(work_group: WorkGroup = (256,)) -> lp.TranslationUnit:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import loopy as lp
 
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume
-from perfmodel.kernels.builders.tiles import SOURCE, differences, differences_kernel
+
+from ._stencil import SOURCE, differences, differences_kernel
 
 
 def build(work_group: WorkGroup = (16, 16)) -> lp.TranslationUnit:

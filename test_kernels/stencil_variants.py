@@ -9,7 +9,8 @@ from __future__ import annotations
 import loopy as lp
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.tiles import SOURCE, differences, differences_kernel, tiled_stencil
+
+from ._stencil import SOURCE, differences, differences_kernel, tiled_stencil
 
 
 def build(prefetch: bool = False, width: int = 16, height: int = 16, rows: int = 1) -> lp.TranslationUnit:

@@ -17,8 +17,6 @@ from perfmodel.documents import shortened
 from perfmodel.errors import OptionError, UnknownNameError
 from perfmodel.io import shipped
 from perfmodel.kernels import KernelClass, Ladder, WorkGroup, assume, discover
-from perfmodel.kernels.builders.arithmetic import chain_steps
-from perfmodel.kernels.builders.memory import strided
 from perfmodel.kernels.samples import samples
 from perfmodel.measuring.campaign import DEFAULT, FULL, QUICK, QUICK_SAMPLES, SAMPLES, Campaign
 from perfmodel.models import find_family
@@ -106,6 +104,7 @@ def synthesise(feature: str) -> KernelClass:
 def _operation(feature: str, dtype: str, numbers: str, kind: str) -> KernelClass:
     """Each work-item takes k * LENGTH steps of the operation in each of its chains, and sums up the chains."""
     (text, apply), p = STEPS[numbers][kind], ARGUMENT[numbers]
+    step = text.format(x="acc[u]")
     scalars = {"p": p} if "p" in text else {}
 
     def build(work_group: WorkGroup = (256,)) -> lp.TranslationUnit:
@@ -113,8 +112,8 @@ def _operation(feature: str, dtype: str, numbers: str, kind: str) -> KernelClass
             ["{[i]: 0 <= i < n}", "{[t]: 0 <= t < k}", f"{{[a, u, z]: 0 <= a, u, z < {CHAINS}}}"],
             [
                 "for i", "acc[a] = x[i] + a {id=first}", "for t, u",
-                *chain_steps([text.format(x="acc[u]")] * LENGTH),
-                "end", f"out[i] = sum(z, acc[z]) {{dep=s{LENGTH - 1}}}", "end",
+                f"acc[u] = {step} {{id=s0, dep=first}}", f"acc[u] = {step} {{id=s1, dep=s0}}",
+                "end", "out[i] = sum(z, acc[z]) {dep=s1}", "end",
             ],
             [
                 lp.GlobalArg("x, out", np.dtype(dtype), shape="n"),
@@ -147,7 +146,13 @@ def _access(feature: str, direction: str, dtype: str, stride: int, used: int) ->
         arrays = [lp.GlobalArg(arrays_of_stride, element, shape=shape, order="F", is_input=True)]
         if flat:
             arrays.append(lp.GlobalArg(flat, element, shape="n", is_input=True))
-        return strided(statement, arrays, used, feature, work_group)
+        t_unit = lp.make_kernel(
+            f"{{[i, r, o]: 0 <= i < n and 0 <= r < k and 0 <= o < {used}}}", statement,
+            [*arrays, lp.ValueArg("n, k", np.int32)], assumptions=assume(n=work_group, k=()), name=feature,
+            lang_version=(2018, 2),
+        )  # fmt: skip
+        t_unit = lp.split_iname(t_unit, "i", work_group[0], outer_tag="g.0", inner_tag="l.0")
+        return lp.prioritize_loops(t_unit, "r, o")
 
     def reference(arguments: dict[str, Any], **_: Any) -> dict[str, Any]:
         a = arguments["a"]

@@ -267,6 +267,7 @@ def _run(source: Source, path: Path) -> dict[str, Any]:
         raise execution_error(path, cause) from cause
     module = ModuleType(_module_name(path))
     module.__file__ = str(path.absolute())
+    module.__package__ = _package_of(path.absolute().parent)
     sys.modules[module.__name__] = module
     with surroundings(path):
         exec(code, vars(module))
@@ -345,6 +346,14 @@ def _module_name(path: Path) -> str:
     """Return a module name that is unique and the same in each process. Loopy's caches on disk keep this name."""
     digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:8]
     return f"{re.sub(r'[^0-9A-Za-z_]', '_', path.stem)}_{digest}"
+
+
+def _package_of(folder: Path) -> str:
+    """Return the name of a package that has the modules of a folder, for relative imports in its files."""
+    name = _module_name(folder)
+    package = sys.modules.setdefault(name, ModuleType(name))
+    package.__path__ = [str(folder)]
+    return name
 
 
 def _forget_namesakes(folder: Path) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import loopy as lp
 import numpy as np
 
-from perfmodel.kernels.builders.tiles import SOURCE, tiled_stencil
 from perfmodel.kernels.space import Space
+from test_kernels._stencil import SOURCE, tiled_stencil
 from test_kernels.papers.gemm import register_tiled_product
 
 Config = dict[str, Any]

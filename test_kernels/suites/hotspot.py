@@ -13,7 +13,6 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.kernels.builders.tiles import tiled_stencil
 
 
 def build(width: int = 16, height: int = 16, rows: int = 1, prefetch: bool = False) -> lp.TranslationUnit:
@@ -35,7 +34,23 @@ def build(width: int = 16, height: int = 16, rows: int = 1, prefetch: bool = Fal
         name="hotspot",
         lang_version=(2018, 2),
     )
-    return tiled_stencil(t_unit, "t", width, height, rows, prefetch)
+    t_unit = lp.split_iname(t_unit, "i", height * rows, inner_iname="i_in", outer_tag="g.1")
+    t_unit = lp.split_iname(t_unit, "j", width, inner_iname="j_in", outer_tag="g.0")
+    if prefetch:
+        t_unit = lp.add_prefetch(
+            t_unit,
+            "t",
+            ["i_in", "j_in"],
+            fetch_bounding_box=True,
+            fetch_outer_inames=frozenset({"i_outer", "j_outer"}),
+            dim_arg_names=["row", "column"],
+            temporary_name="t_tile",
+            default_tag=None,
+        )
+        t_unit = lp.split_iname(t_unit, "row", height, inner_tag="l.1")
+        t_unit = lp.split_iname(t_unit, "column", width, inner_tag="l.0")
+    t_unit = lp.tag_inames(t_unit, "j_in:l.0")
+    return lp.split_iname(t_unit, "i_in", height, inner_tag="l.1", outer_tag="unr")
 
 
 def reference(arguments: dict[str, Any], **variant: Any) -> dict[str, Any]:

@@ -14,8 +14,8 @@ import pytest
 
 from perfmodel import store
 from perfmodel.hooks import Guide, import_results
-from perfmodel.kernels.builders.tiles import SOURCE, tiled_stencil
 from perfmodel.kernels.space import Space
+from test_kernels._stencil import SOURCE, tiled_stencil
 from tests.hooks.spaces import MODEL
 from tests.machine import device
 

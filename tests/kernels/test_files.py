@@ -97,6 +97,18 @@ def test_discover_names_a_file_without_a_class(file, tmp_path, text):
         discover(tmp_path)
 
 
+def test_files_of_a_folder_share_a_module_of_this_folder(tmp_path):
+    found = []
+    for folder in (tmp_path / "first", tmp_path / "second"):
+        folder.mkdir()
+        (folder / "_shared.py").write_text(f"NAME = '{folder.name}'\n")
+        for name in ("a", "b"):
+            shared = f"from ._shared import NAME\nfrom dataclasses import replace\n{CLASS.format(name=name)}"
+            (folder / f"{name}.py").write_text(f"{shared}KERNEL = replace(KERNEL, name=KERNEL.name + NAME)\n")
+        found += [kernel.name for kernel in discover(folder)]
+    assert ["afirst", "bfirst", "asecond", "bsecond"] == found
+
+
 SPACE = """
 from loopy import make_kernel
 

@@ -1,5 +1,6 @@
-"""Kernels that move data: sums over tiles, guarded and strided accesses, and copies through local memory.
+"""Kernels that move data, which several kernel classes share.
 
+They are sums over tiles, guarded and strided accesses, and copies through local memory.
 Tiled sums: Stevens and Klöckner, section 4.1. A guard leaves out the last element of an axis. Strided arrays have the
 shape (stride, n, k), column-major: work-item i reads cells stride*i, stride*i + 1, ... In a copy, another work-item
 loads each cell of the tile.
@@ -13,7 +14,7 @@ from typing import Any
 import loopy as lp
 import numpy as np
 
-from perfmodel.kernels.kernel_class import WorkGroup, assume
+from perfmodel.kernels import WorkGroup, assume
 
 TILES = 256  # columns that each work-item adds up
 

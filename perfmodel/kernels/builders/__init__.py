@@ -1,1 +1,0 @@
-"""Loopy kernels that several kernel classes share, with their correct outputs."""
