@@ -139,7 +139,7 @@ def _transform(
             "recipe": found.recipe.to_json(), "name": str(found.recipe), "code": list(found.recipe.lines()),
             "seconds": found.seconds, "predicted": found.predicted and found.predicted.seconds,
             "untransformed_predicted": found.plain and found.plain.seconds, "speedup": found.speedup,
-            "fastest": found.fastest, "loss": found.loss, "refused": dict(found.refused), "notes": list(found.notes),
+            "fastest": found.fastest, "refused": dict(found.refused), "notes": list(found.notes),
             "counting_s": found.counting_s, "spent_s": found.spent_s,
             "tried": found.tuned.records()[: len(found.tuned.tried)] if found.tuned else [],
             "outputs": found.tuned and found.tuned.outputs.to_json(),

@@ -10,14 +10,12 @@ from __future__ import annotations
 import hashlib
 import math
 import sqlite3
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
 from functools import lru_cache, wraps
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 from warnings import warn
 
@@ -47,24 +45,9 @@ Transform: TypeAlias = "Callable[[TranslationUnit], TranslationUnit]"
 FOLDER = "recipes"
 VERSION = 1  # of the table
 WAIT_S = 30.0  # for other processes that change the archive
-APPLIED = 256  # transformed units that a process keeps; the least recently used are dropped
+APPLIED = 256  # transformed units that a process keeps
 UNKNOWN = math.log(2)  # least slowdown of a recipe at a size at which it has no time
 ADVICE = "run 'perfmodel tune FILE.py --transform' on this device"
-_IDENTITY = ("key", "device", "driver", "sizes", "recipe")
-_COLUMNS = (*_IDENTITY, "kernel", "seconds", "measured", "date", "versions")
-_CREATE = f"""CREATE TABLE IF NOT EXISTS recipes (
-    key TEXT NOT NULL, device TEXT NOT NULL, driver TEXT NOT NULL, sizes TEXT NOT NULL, recipe TEXT NOT NULL,
-    kernel TEXT NOT NULL, seconds REAL NOT NULL, measured INTEGER NOT NULL, date TEXT NOT NULL, versions TEXT NOT NULL,
-    PRIMARY KEY ({", ".join(_IDENTITY)}))"""
-# A newer time replaces an older one, but a predicted time does not replace a measured one.
-_ADD = f"""INSERT INTO recipes ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
-    ON CONFLICT DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[len(_IDENTITY) :])}
-    WHERE excluded.measured >= measured"""
-
-# By key, names of arguments in order, and recipe: kernels with another order of arguments have the same key.
-_applied: OrderedDict[tuple[str, tuple[str, ...], Recipe], TranslationUnit] = OrderedDict()
-_lock = Lock()
-
 
 @dataclass(frozen=True)
 class Entry(FrozenValue):
@@ -84,11 +67,9 @@ class Entry(FrozenValue):
     @property
     def row(self) -> tuple[Any, ...]:
         """The values of the table's columns."""
-        compact = (",", ":")
-        sizes = json_text(dict(self.sizes), separators=compact)
-        recipe = json_text(self.recipe.to_json(), separators=compact)
-        texts = (self.key, self.device, self.driver, sizes, recipe, self.kernel)
-        return (*texts, self.seconds, int(self.measured), self.date, self.versions)
+        documents = {"sizes": dict(self.sizes), "recipe": self.recipe.to_json()}
+        texts = {name: json_text(document, separators=(",", ":")) for name, document in documents.items()}
+        return tuple(texts.get(name, getattr(self, name)) for name in _COLUMNS)
 
     @classmethod
     @lru_cache(maxsize=4096)  # parsing the JSON of 100 rows takes 2 ms
@@ -102,6 +83,18 @@ class Entry(FrozenValue):
             raise DocumentError("has no recipe, or no time above 0")
         sizes, made = tuple(sorted(named.items())), Recipe.from_json(steps)
         return cls(key, device, driver, sizes, made, kernel, float(seconds), bool(measured), date, versions)
+
+
+_COLUMNS = tuple(column.name for column in fields(Entry))
+_IDENTITY = _COLUMNS[: _COLUMNS.index("kernel")]
+_CREATE = f"""CREATE TABLE IF NOT EXISTS recipes (
+    key TEXT NOT NULL, device TEXT NOT NULL, driver TEXT NOT NULL, sizes TEXT NOT NULL, recipe TEXT NOT NULL,
+    kernel TEXT NOT NULL, seconds REAL NOT NULL, measured INTEGER NOT NULL, date TEXT NOT NULL, versions TEXT NOT NULL,
+    PRIMARY KEY ({", ".join(_IDENTITY)}))"""
+# A newer time replaces an older one, but a predicted time does not replace a measured one.
+_ADD = f"""INSERT INTO recipes ({", ".join(_COLUMNS)}) VALUES ({", ".join("?" * len(_COLUMNS))})
+    ON CONFLICT DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[len(_IDENTITY) :])}
+    WHERE excluded.measured >= measured"""
 
 
 @dataclass(frozen=True)
@@ -304,7 +297,8 @@ def best(t_unit: TranslationUnit, /, device: str | DeviceFacts | Any = None, **s
         return _as_it_was(t_unit, f"{problem}; here is {archive.device}, driver {archive.driver}; {ADVICE}")
     entry, where = chosen(here, dict(at))
     try:
-        unit = _transformed(t_unit, key, entry.recipe)
+        names = tuple(name for kernel in sorted(t_unit.entrypoints) for name in t_unit[kernel].arg_dict)
+        unit = _transformed(_Asked(key, names, entry.recipe, t_unit)) if entry.recipe.steps else t_unit
     except PerfModelError as error:
         reason = f"the archived recipe of the kernel {_name(t_unit)} no longer applies: {error} Written with "
         return _as_it_was(t_unit, f"{reason}{entry.versions}; {ADVICE}")
@@ -415,20 +409,19 @@ def _log(size: int) -> float:
     return math.log(max(size, 1))
 
 
-def _transformed(t_unit: TranslationUnit, key: str, recipe: Recipe) -> TranslationUnit:
-    if not recipe.steps:
-        return t_unit
-    names = tuple(name for kernel in sorted(t_unit.entrypoints) for name in t_unit[kernel].arg_dict)
-    with _lock:
-        if (unit := _applied.get((key, names, recipe))) is not None:
-            _applied.move_to_end((key, names, recipe))
-            return unit
-    unit = recipe.apply(t_unit)
-    with _lock:
-        _applied[key, names, recipe] = unit
-        while len(_applied) > APPLIED:
-            _applied.popitem(last=False)
-    return unit
+@dataclass(frozen=True)
+class _Asked:
+    """A recipe of a kernel. Kernels with another order of arguments have the same key."""
+
+    key: str
+    arguments: tuple[str, ...]
+    recipe: Recipe
+    t_unit: TranslationUnit = field(compare=False)
+
+
+@lru_cache(maxsize=APPLIED)
+def _transformed(asked: _Asked) -> TranslationUnit:
+    return asked.recipe.apply(asked.t_unit)
 
 
 def _as_it_was(t_unit: TranslationUnit, problem: str) -> Best:

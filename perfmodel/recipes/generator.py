@@ -7,11 +7,9 @@ when they are used, because Loopy takes 30 to 200 ms to transform and schedule a
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain, islice, permutations, product, zip_longest
@@ -20,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfmodel.documents import one_line
 from perfmodel.errors import ArgumentError, KernelError, clipped
-from perfmodel.recipes.recipe import LONGEST, Recipe, Step
+from perfmodel.recipes.recipe import Recipe, Step, reason_of
 from perfmodel.values import FrozenValue, cached_method
 
 if TYPE_CHECKING:
@@ -39,28 +37,53 @@ MOST_ORDERS = 6
 MOST_ORDERED = 3  # loops
 _RACE = re.compile(r"parallel iname\(s\) '([^']*)'")
 
-#: How an axis distributes a loop, the most usual first, with its tile sizes: L work-items in a group, E elements each.
-KINDS: Mapping[str, str] = {
-    "item": "L",  # work-items of groups, one element each
-    "strided": "LE",  # several elements, with the stride L
-    "blocked": "LE",  # several elements, next to each other
-    "tile": "E",  # a group executes E steps one after the other
-    "group": "",  # a group executes one step
-    "lanes": "",  # the whole of a short loop is the work-items of a group
-    "local": "L",  # one group's work-items share the whole loop; a reduction becomes a tree
-}
 
 
-_ON_GROUPS = frozenset({"item", "strided", "blocked", "tile", "group"})
-_ON_ITEMS = frozenset({"item", "strided", "blocked", "lanes", "local"})
+class Parts(NamedTuple):
+    """The loops that an axis makes of a loop, or their suffixes; None where there is none."""
+
+    group: str | None = None
+    items: str | None = None
+    elements: str | None = None
+    outer: str | None = None  # sequential, around the rest
+
+
+class Kind(NamedTuple):
+    """How an axis distributes a loop."""
+
+    name: str
+    tiles: str  #: L: work-items in a group, E: elements of each work-item
+    parts: Parts  #: suffixes
+    on_cpu: int  #: how unusual it is on a processor; 0 is the most usual
+    on_gpu: int
+
+
+KINDS = (
+    # work-items of groups, one element each
+    Kind("item", "L", Parts("_outer", "_inner"), 0, 0),
+    # several elements of each work-item, with the stride L, or next to each other
+    Kind("strided", "LE", Parts("_outer", "_inner_inner", "_inner_outer"), 5, 2),
+    Kind("blocked", "LE", Parts("_outer", "_inner_outer", "_inner_inner"), 4, 5),
+    # a group executes E steps one after the other, or one step
+    Kind("tile", "E", Parts("_outer", elements="_inner"), 1, 6),
+    Kind("group", "", Parts(group=""), 3, 3),
+    # the whole of a short loop is the work-items of a group
+    Kind("lanes", "", Parts(items=""), 2, 1),
+    # one group's work-items share the whole loop; a reduction becomes a tree
+    Kind("local", "L", Parts(items="_inner", outer="_outer"), 6, 4),
+)
 
 
 class Axis(NamedTuple):
     """Loops that run along one axis, at most one of them around each statement."""
 
     loops: tuple[str, ...]
-    kind: str  #: one of :data:`KINDS`
+    kind: Kind
     moved: tuple[tuple[str, str], ...] = ()  #: loops, and statements that are put into them
+
+    def parts(self, loop: str) -> Parts:
+        """Return the loops that it makes of a loop."""
+        return Parts(*(None if suffix is None else f"{loop}{suffix}" for suffix in self.kind.parts))
 
 
 @dataclass(frozen=True)
@@ -75,7 +98,7 @@ class Form(FrozenValue):
     unrolled: tuple[str, ...] = ()  #: short loops that are unrolled
 
     def __str__(self) -> str:
-        words = [f"{'/'.join(axis.loops)}:{axis.kind}" for axis in self.axes]
+        words = [f"{'/'.join(axis.loops)}:{axis.kind.name}" for axis in self.axes]
         options = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "axes"}
         words += [f"{name}={','.join(value) if isinstance(value, tuple) else value}" for name, value in options.items()
                   if value]  # fmt: skip
@@ -97,8 +120,8 @@ class Point(FrozenValue):
 class Recipes(FrozenValue):
     """The recipes of one plain kernel, made when they are used.
 
-    Loopy has checked none of them: :meth:`build` applies and checks a recipe, and :meth:`survey` counts what is
-    refused, by reason. Iteration yields all recipes, form by form.
+    Loopy has checked none of them: :func:`legal` applies and checks a recipe. Iteration yields all recipes, form by
+    form.
     """
 
     t_unit: TranslationUnit
@@ -108,16 +131,13 @@ class Recipes(FrozenValue):
     local_bytes: int  #: most bytes of local memory that a group uses
     notes: tuple[str, ...]  #: sentences: which loops stay sequential and why
     forms: tuple[Form, ...]  #: the most usual first
-    nest: Nest | None = None
+    nest: Nest
 
     def __repr__(self) -> str:
         return one_line(f"<Recipes: {len(self.forms)} forms, at most {self.number} recipes>")
 
     def __iter__(self) -> Iterator[Recipe]:
         return chain.from_iterable(map(self.of, self.forms))
-
-    def __len__(self) -> int:
-        return self.number
 
     def __bool__(self) -> bool:
         return bool(self.forms)
@@ -129,8 +149,11 @@ class Recipes(FrozenValue):
 
     def of(self, form: Form) -> Iterator[Recipe]:
         """Yield the recipes of a form, those with default tiles first."""
-        for tiles in self._tilings(form):
-            yield self.recipe(Point(form, tiles))
+        choices = self.choices(form)
+        for position in sorted(product(*(range(len(values)) for values in choices.values())), key=sum):
+            tiles = {name: values[at] for (name, values), at in zip(choices.items(), position, strict=True)}
+            if self._fits(form, tiles):
+                yield self.recipe(Point(form, tuple(tiles.items())))
 
     def first(self, form: Form) -> Recipe | None:
         """Return the recipe of a form with default tiles, or None if no tiles are within the device's limits."""
@@ -138,19 +161,15 @@ class Recipes(FrozenValue):
 
     def recipe(self, point: Point) -> Recipe:
         """Return the recipe of a form and tile sizes."""
-        recipe = Recipe(tuple(_steps(self.nest, point))) if self.nest else Recipe()
+        recipe = Recipe(tuple(_steps(self.nest, point)))
         self._points.setdefault(recipe, point)
         return recipe
 
     def point(self, recipe: Recipe) -> Point:
-        """Return form and tile sizes of a recipe. Raise an ArgumentError if it is not one of these recipes."""
-        if recipe not in self._points:
-            for other in self:
-                if other == recipe:
-                    break
+        """Return form and tile sizes of a recipe. Raise an ArgumentError if this value has not made it."""
         if recipe not in self._points:
             problem = f"'{clipped(recipe)}' is not a recipe of this kernel"
-            raise ArgumentError(problem, "give one that these recipes yield")
+            raise ArgumentError(problem, "give one that this value has yielded")
         return self._points[recipe]
 
     def neighbours(self, recipe: Recipe) -> Iterator[Recipe]:
@@ -169,81 +188,44 @@ class Recipes(FrozenValue):
                 if self._fits(form, kept):
                     yield self.recipe(Point(form, tuple(kept.items())))
 
-    def build(self, recipe: Recipe) -> TranslationUnit:
-        """Return the transformed and scheduled unit. Raise a KernelError with a `reason` if Loopy refuses it."""
-        return scheduled(recipe.apply(self.t_unit))
-
-    def survey(self, recipes: Iterable[Recipe] | None = None, most: int = 100) -> Survey:
-        """Build recipes, by default the first of each form, and count what Loopy refuses and what is the same code."""
-        chosen = (first for form in self.forms if (first := self.first(form))) if recipes is None else recipes
-        legal: dict[str, Recipe] = {}
-        refused, twice = Counter[str](), 0
-        for recipe in islice(chosen, most):
-            try:
-                key = code_key(self.build(recipe))
-            except KernelError as error:
-                refused[pattern_of(getattr(error, "reason", error.problem))] += 1
-                continue
-            twice += key in legal
-            legal.setdefault(key, recipe)
-        return Survey(tuple(legal.values()), tuple(refused.most_common()), twice)
-
     @cached_method
     def choices(self, form: Form) -> Mapping[str, tuple[int, ...]]:
-        """Return the values of each tile of a form, the default first."""
-        if self.nest is None:
-            return {}
-        return _choices(self.nest, form, cpu=self.cpu, largest=self.largest_group)
+        """Return the values of each tile of a form, the default first.
+
+        Those that divide the loop come before the others, and then those near the usual value.
+        """
+        found: dict[str, tuple[int, ...]] = {}
+        wide = [axis for axis in form.axes if "L" in axis.kind.tiles]
+        for number, axis in enumerate(form.axes):
+            trips = max(self.nest.by_name[loop].trips for loop in axis.loops)
+            first = bool(wide) and axis is wide[0]
+            if "L" in axis.kind.tiles:
+                usual = (128 if len(wide) == 1 else 32) if first else (2 if self.cpu else 8)
+                least = (8 if self.cpu else 16) if first else 2
+                most = min(self.largest_group, 4 * trips, (4096 if self.cpu else 1024) if first else 64)
+                found[f"L{number}"] = _powers(least, most, usual, trips)
+            if "E" in axis.kind.tiles:
+                tile = axis.kind.name == "tile"
+                most = (1024 if not form.elements else 16) if tile else 16
+                found[f"E{number}"] = _powers(2, min(most, 2 * trips), 8 if tile else 4, trips)
+        if split := _split_reductions(self.nest, form):
+            trips = max(self.nest.by_name[loop].trips for loop in split)
+            unrolled = form.reduction == "unrolled"
+            fetched = bool(form.prefetch)
+            low, high, usual = (4, 64, 16) if fetched else (2, 16, 4)
+            found["K"] = _powers(low, min(32 if unrolled and fetched else high, 2 * trips), usual, trips)
+        return found
 
     @cached_property
     def _points(self) -> dict[Recipe, Point]:
         return {}
 
-    def _tilings(self, form: Form) -> Iterator[Tiles]:
-        choices = self.choices(form)
-        positions = sorted(product(*(range(len(values)) for values in choices.values())), key=sum)
-        for position in positions:
-            tiles = {name: values[at] for (name, values), at in zip(choices.items(), position, strict=True)}
-            if self._fits(form, tiles):
-                yield tuple(tiles.items())
-
     def _fits(self, form: Form, tiles: Mapping[str, int]) -> bool:
-        items = math.prod(size for name, size in tiles.items() if name[0] == "L")
-        if self.nest is not None:
-            items *= math.prod(self.nest.by_name[axis.loops[0]].trips for axis in form.axes if axis.kind == "lanes")
-        elements = math.prod(size for name, size in tiles.items() if name[0] == "E")
-        if items > self.largest_group or (form.elements and elements > REGISTERS):
-            return False
-        return self.nest is None or _local_bytes(self.nest, form, tiles) <= self.local_bytes
-
-
-class Survey(NamedTuple):
-    """What Loopy says to recipes."""
-
-    legal: tuple[Recipe, ...]  #: with different code
-    refused: tuple[tuple[str, int], ...]  #: reasons and their numbers, the most frequent first
-    duplicates: int  #: legal recipes with the code of another one
-
-
-class Parts(NamedTuple):
-    """The loops that an axis makes of a loop, "" where there is none."""
-
-    group: str = ""
-    items: str = ""
-    elements: str = ""
-    outer: str = ""  #: sequential, around the rest
-
-
-def _parts(axis: Axis, loop: str) -> Parts:
-    return {
-        "item": Parts(f"{loop}_outer", f"{loop}_inner"),
-        "strided": Parts(f"{loop}_outer", f"{loop}_inner_inner", f"{loop}_inner_outer"),
-        "blocked": Parts(f"{loop}_outer", f"{loop}_inner_outer", f"{loop}_inner_inner"),
-        "tile": Parts(f"{loop}_outer", elements=f"{loop}_inner"),
-        "group": Parts(loop),
-        "lanes": Parts(items=loop),
-        "local": Parts(items=f"{loop}_inner", outer=f"{loop}_outer"),
-    }[axis.kind]
+        items, elements = (math.prod(size for name, size in tiles.items() if name[0] == letter) for letter in "LE")
+        lanes = [axis.loops[0] for axis in form.axes if axis.kind.name == "lanes"]
+        items *= math.prod(self.nest.by_name[loop].trips for loop in lanes)
+        few = items <= self.largest_group and (not form.elements or elements <= REGISTERS)
+        return few and _local_bytes(self.nest, form, tiles) <= self.local_bytes
 
 
 def _steps(nest: Nest, point: Point) -> Iterator[Step]:
@@ -252,48 +234,38 @@ def _steps(nest: Nest, point: Point) -> Iterator[Step]:
         yield from (Step.of("add_inames_to_insn", loop, f"id:{statement}") for loop, statement in axis.moved)
     groups, items = (nest.first_axis(letter) for letter in "gl")
     for number, axis in enumerate(form.axes):
-        group, item = f"g.{groups}", f"l.{items}"
-        size, several = tiles.get(f"L{number}", 1), tiles.get(f"E{number}", 1)
+        tags = (f"g.{groups}", f"l.{items}", form.elements)
         for loop in axis.loops:
-            yield from _distributed(nest, axis.kind, loop, group, item, size, several, form.elements)
-        groups += axis.kind in _ON_GROUPS
-        items += axis.kind in _ON_ITEMS
+            yield from _distributed(axis, loop, tags, tiles.get(f"L{number}", 1), tiles.get(f"E{number}", 1))
+            if axis.kind.name == "local" and nest.by_name[loop].kind == "reduction":
+                yield Step.of("split_reduction_outward", f"{loop}_inner")
+        groups += axis.kind.parts.group is not None
+        items += axis.kind.parts.items is not None
     for loop in _split_reductions(nest, form):
         tag = {"inner_tag": "unr"} if form.reduction == "unrolled" else {}
         yield Step.of("split_iname", loop, tiles["K"], **tag)
     if form.unrolled:
         yield Step.of("tag_inames", ", ".join(f"{loop}:unr" for loop in form.unrolled))
     for array in form.prefetch:
-        sweeps, outer = _fetched(nest, form, array) or ((), ())
-        yield Step.of("add_prefetch", array, sweeps, fetch_outer_inames=set(outer), default_tag="l.auto")
+        fetch = _fetched(nest, form, array) or Fetch()
+        yield Step.of("add_prefetch", array, fetch.sweeps, fetch_outer_inames=set(fetch.outer), default_tag="l.auto")
     if form.order:
         names = [name for loop in form.order for name in _sequential(nest, form, loop)]
         yield Step.of("prioritize_loops", ",".join(names))
     yield from _barriers(nest, form)
 
 
-def _distributed(
-    nest: Nest, kind: str, loop: str, group: str, item: str, size: int, several: int, elements: str
-) -> Iterator[Step]:
-    """Yield the steps that put a loop on an axis."""
-    inner = {"inner_tag": elements} if elements else {}
-    if kind == "item":
-        yield Step.of("split_iname", loop, size, outer_tag=group, inner_tag=item)
-    elif kind == "strided":
-        yield Step.of("split_iname", loop, size * several, outer_tag=group)
-        outer = {"outer_tag": elements} if elements else {}
-        yield Step.of("split_iname", f"{loop}_inner", size, **outer, inner_tag=item)
-    elif kind == "blocked":
-        yield Step.of("split_iname", loop, size * several, outer_tag=group)
-        yield Step.of("split_iname", f"{loop}_inner", several, outer_tag=item, **inner)
-    elif kind == "tile":
-        yield Step.of("split_iname", loop, several, outer_tag=group, **inner)
-    elif kind == "local":
-        yield Step.of("split_iname", loop, size, inner_tag=item)
-        if nest.by_name[loop].kind == "reduction":
-            yield Step.of("split_reduction_outward", f"{loop}_inner")
-    else:
-        yield Step.of("tag_inames", f"{loop}:{group if kind == 'group' else item}")
+def _distributed(axis: Axis, loop: str, tags: Sequence[str], size: int, several: int) -> Iterator[Step]:
+    """Yield the steps that put a loop on an axis. `tags` are those of groups, work-items and elements."""
+    parts = axis.parts(loop)
+    tag_of = dict(zip(parts, (*tags, ""), strict=True))
+    size_of = {parts.items: size, parts.elements: several}
+    splits = ((loop, size * several), (f"{loop}_inner", size_of.get(f"{loop}_inner_inner")))
+    for whole, inner in splits[: len(axis.kind.tiles)]:
+        options = {f"{side}_tag": tag_of.get(f"{whole}_{side}") for side in ("outer", "inner")}
+        yield Step.of("split_iname", whole, inner, **{option: tag for option, tag in options.items() if tag})
+    if not axis.kind.tiles:
+        yield Step.of("tag_inames", f"{loop}:{tag_of[loop]}")
 
 
 def _barriers(nest: Nest, form: Form) -> Iterator[Step]:
@@ -309,12 +281,12 @@ def _barriers(nest: Nest, form: Form) -> Iterator[Step]:
 
 def _shared(nest: Nest, form: Form) -> list[tuple[Statement, tuple[str, ...]]]:
     """Return the statements whose tree in a group gives a private scalar that other statements read, and these."""
-    trees = {loop for axis in form.axes if axis.kind in ("local", "lanes") for loop in axis.loops}
+    trees = {loop for axis in form.axes if axis.kind.name in ("local", "lanes") for loop in axis.loops}
     found = []
     for statement in nest.statements:
-        if statement.scalar and statement.reductions & trees:
-            users = [other.name for other in nest.statements if statement.scalar in other.reads and other != statement]
-            found += [(statement, tuple(users))] if users else []
+        readers = [other.name for other in nest.statements if statement.scalar in other.reads and other != statement]
+        if statement.scalar and statement.reductions & trees and readers:
+            found.append((statement, tuple(readers)))
     return found
 
 
@@ -335,22 +307,31 @@ def _sequential(nest: Nest, form: Form, loop: str) -> list[str]:
     """Return the sequential loops that a form makes of a loop, from outside to inside."""
     for axis in form.axes:
         if loop in axis.loops:
-            parts = _parts(axis, loop)
+            parts = axis.parts(loop)
             return [name for name in (parts.outer, "" if form.elements else parts.elements) if name]
     return [f"{loop}_outer", f"{loop}_inner"] if loop in _split_reductions(nest, form) else [loop]
 
 
-def _fetched(nest: Nest, form: Form, array: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return the loops whose elements of an array are fetched together, and those around the fetch; None if none."""
+class Fetch(NamedTuple):
+    """A prefetch of an array."""
+
+    sweeps: tuple[str, ...] = ()  #: loops whose elements are fetched together
+    outer: tuple[str, ...] = ()  #: loops around the fetch
+    plain: tuple[str, ...] = ()  #: loops of the plain kernel whose parts are in `sweeps`
+
+
+def _fetched(nest: Nest, form: Form, array: str) -> Fetch | None:
+    """Return how a form fetches an array, or None if it cannot."""
     loads = nest.loads_of(array)
     if not loads or len({access.within for access in loads}) > 1 or not all(access.affine for access in loads):
         return None
-    uses = frozenset(loop for access in loads for loop in access.uses)
-    placed = {loop: _parts(axis, loop) for axis in form.axes for loop in axis.loops}
+    uses = nest.uses_of(array)
+    placed = {loop: axis.parts(loop) for axis in form.axes for loop in axis.loops}
     split = _split_reductions(nest, form)
     # A fetch inside of a reduction is inside of the loops around it, which are all that ILP does not move inside.
     deep = any(loop in split or placed.get(loop, Parts()).outer for loop in uses) and form.elements != "ilp"
-    sweeps, outer = [], []
+    sweeps: dict[str, list[str]] = {}
+    outer: list[str | None] = []
     for loop in sorted(loads[0].within):
         used = loop in uses
         parts = placed.get(loop) or (Parts(elements=f"{loop}_inner", outer=f"{loop}_outer") if loop in split else None)
@@ -362,38 +343,33 @@ def _fetched(nest: Nest, form: Form, array: str) -> tuple[tuple[str, ...], tuple
             parts = Parts(elements=loop) if used and _whole(nest, loop) else Parts() if reduced else Parts(outer=loop)
             used = used or deep
         once = loop in placed and deep  # a fetch for each of a work-item's elements
-        outer += [parts.group, parts.outer if used else "", parts.elements if once else ""]
-        sweeps += [parts.items, "" if once else parts.elements] if loop in uses else []
-    sweeps, outer = [name for name in sweeps if name], [name for name in outer if name]
-    return (tuple(sweeps), tuple(outer)) if sweeps else None
+        outer += [parts.group, parts.outer if used else None, parts.elements if once else None]
+        if loop in uses and (names := list(filter(None, [parts.items, None if once else parts.elements]))):
+            sweeps[loop] = names
+    swept = tuple(chain.from_iterable(sweeps.values()))
+    return Fetch(swept, tuple(filter(None, outer)), tuple(sweeps)) if swept else None
 
 
 def _fetchable(nest: Nest, form: Form) -> list[str]:
     """Return the arrays of which several work-items read an element, or which are read along another axis."""
-    spread = {loop for axis in form.axes for loop in axis.loops if _parts(axis, loop).items}
-    several = spread | {loop for axis in form.axes for loop in axis.loops if _parts(axis, loop).elements}
+    placed = {loop: axis.parts(loop) for axis in form.axes for loop in axis.loops}
+    spread = [loop for loop, parts in placed.items() if parts.items]
+    several = {loop for loop, parts in placed.items() if parts.items or parts.elements}
     found = []
-    for array in sorted({access.array for access in nest.accesses} - nest.written) if spread else ():
-        loads = nest.loads_of(array)
-        if _fetched(nest, form, array) is None:
+    for array in sorted(nest.arrays - nest.written) if spread else ():
+        fetch = _fetched(nest, form, array)
+        if fetch is None:
             continue
-        within, uses = loads[0].within, frozenset(loop for access in loads for loop in access.uses)
-        items = len({axis for axis in form.axes for loop in axis.loops if loop in spread & within})
-        if len(_fetched_loops(nest, form, array)) < items:  # each of the group's axes takes part in a fetch
-            continue
-        first = next(iter(spread & within), "")
-        lanes = next((loop for axis in form.axes for loop in axis.loops if loop in spread & within), first)
-        across = any(abs(a.stride(lanes)) > 1 and any(abs(a.stride(o)) == 1 for o in a.uses) for a in loads)
-        if several & within - uses or len({access.constants for access in loads}) > 1 or across:
+        loads, uses = nest.loads_of(array), nest.uses_of(array)
+        lanes = [loop for loop in spread if loop in loads[0].within]
+        if len(fetch.plain) < sum(not set(axis.loops).isdisjoint(lanes) for axis in form.axes):
+            continue  # each of the group's axes takes part in a fetch
+        across = lanes and any(
+            abs(load.stride(lanes[0])) > 1 and any(abs(load.stride(loop)) == 1 for loop in load.uses) for load in loads
+        )
+        if several & loads[0].within - uses or len({load.constants for load in loads}) > 1 or across:
             found.append(array)
     return found
-
-
-def _fetched_loops(nest: Nest, form: Form, array: str) -> set[str]:
-    """Return the plain loops over which a fetch sweeps."""
-    sweeps, _ = _fetched(nest, form, array) or ((), ())
-    names = {loop.name for loop in nest.loops}
-    return {name for name in names if any(f"{sweep}_".startswith(f"{name}_") for sweep in sweeps)}
 
 
 def _local_bytes(nest: Nest, form: Form, tiles: Mapping[str, int]) -> int:
@@ -401,15 +377,17 @@ def _local_bytes(nest: Nest, form: Form, tiles: Mapping[str, int]) -> int:
     extents: dict[str, int] = {}
     for number, axis in enumerate(form.axes):
         for loop in axis.loops:
-            size = nest.by_name[loop].trips if axis.kind == "lanes" else tiles.get(f"L{number}", 1)
+            size = nest.by_name[loop].trips if axis.kind.name == "lanes" else tiles.get(f"L{number}", 1)
             extents[loop] = size * tiles.get(f"E{number}", 1)
     extents |= dict.fromkeys(_split_reductions(nest, form), tiles.get("K", 1))
     total = sum(16 * size for loop, size in extents.items() if nest.by_name[loop].kind == "reduction")
     for array in form.prefetch:
         loads = nest.loads_of(array)
         halo = 2 if len({access.constants for access in loads}) > 1 else 0
-        uses = frozenset(loop for access in loads for loop in access.uses)
-        cells = math.prod(extents.get(x, nest.by_name[x].trips if _whole(nest, x) else 1) + halo for x in uses)
+        cells = math.prod(
+            extents.get(loop, nest.by_name[loop].trips if _whole(nest, loop) else 1) + halo
+            for loop in nest.uses_of(array)
+        )
         total += cells * loads[0].bytes
     return total
 
@@ -417,31 +395,6 @@ def _local_bytes(nest: Nest, form: Form, tiles: Mapping[str, int]) -> int:
 def _whole(nest: Nest, loop: str) -> bool:
     known = nest.by_name.get(loop)
     return known is not None and known.constant and known.trips <= REGISTERS and not known.by_data
-
-
-def _choices(nest: Nest, form: Form, *, cpu: bool, largest: int) -> dict[str, tuple[int, ...]]:
-    """Return the values of each tile. Those come first that divide the loop, then those near the usual value."""
-    found: dict[str, tuple[int, ...]] = {}
-    wide = [axis for axis in form.axes if "L" in KINDS[axis.kind]]
-    for number, axis in enumerate(form.axes):
-        trips = max(nest.by_name[loop].trips for loop in axis.loops)
-        first = bool(wide) and axis is wide[0]
-        if "L" in KINDS[axis.kind]:
-            usual = (128 if len(wide) == 1 else 32) if first else (2 if cpu else 8)
-            least = (8 if cpu else 16) if first else 2
-            most = min(largest, 4 * trips, (4096 if cpu else 1024) if first else 64)
-            found[f"L{number}"] = _powers(least, most, usual, trips)
-        if "E" in KINDS[axis.kind]:
-            tile = axis.kind == "tile"
-            most = (1024 if not form.elements else 16) if tile else 16
-            found[f"E{number}"] = _powers(2, min(most, 2 * trips), 8 if tile else 4, trips)
-    if split := _split_reductions(nest, form):
-        trips = max(nest.by_name[loop].trips for loop in split)
-        unrolled = form.reduction == "unrolled"
-        fetched = bool(form.prefetch)
-        low, high, usual = (4, 64, 16) if fetched else (2, 16, 4)
-        found["K"] = _powers(low, min(32 if unrolled and fetched else high, 2 * trips), usual, trips)
-    return found
 
 
 def _powers(least: int, most: int, usual: int, trips: int) -> tuple[int, ...]:
@@ -454,11 +407,9 @@ def _powers(least: int, most: int, usual: int, trips: int) -> tuple[int, ...]:
 
 def _distance(one: Form, other: Form) -> int:
     """Return the number of fields that differ; each axis counts."""
-    names = ("elements", "reduction", "prefetch", "order", "unrolled")
-    return sum(
-        [getattr(one, name) != getattr(other, name) for name in names]
-        + [axis != another for axis, another in zip_longest(one.axes, other.axes)]
-    )
+    names = [field.name for field in fields(Form) if field.name != "axes"]
+    pairs = [*zip_longest(one.axes, other.axes), *((getattr(one, name), getattr(other, name)) for name in names)]
+    return sum(mine != yours for mine, yours in pairs)
 
 
 def recipes_of(
@@ -496,42 +447,29 @@ def recipes_of(
     largest = int(facts.known("max_work_group_size", LARGEST_GROUP)) if facts is not None else LARGEST_GROUP
     local = int(facts.known("local_memory_bytes", LOCAL_BYTES)) if facts is not None else LOCAL_BYTES
     given = tuple(sorted((sizes or {}).items()))
-    nest, notes = _nest(t_unit, dict(given))
-    forms: tuple[Form, ...] = ()
-    if nest is not None:
-        notes += nest.notes
-        forms = tuple(_forms(nest, cpu=cpu))
-        if not forms:
-            notes += ("no loop without a tag can run in parallel",)
-    return Recipes(t_unit, given, cpu, largest, local, notes, forms, nest if forms else None)
+    nest = _nest(t_unit, dict(given))
+    forms = tuple(_forms(nest, cpu=cpu))
+    notes = nest.notes if forms or not nest.statements else (*nest.notes, "no loop without a tag can run in parallel")
+    return Recipes(t_unit, given, cpu, largest, local, notes, forms, nest)
 
 
-def _nest(t_unit: TranslationUnit, sizes: Mapping[str, int]) -> tuple[Nest | None, tuple[str, ...]]:
+def _nest(t_unit: TranslationUnit, sizes: Mapping[str, int]) -> Nest:
+    """Return the loops of a kernel. If it cannot be transformed, there are none, and a note has the reason."""
     from loopy import CallableKernel
 
-    from perfmodel.recipes.loops import nest_of
+    from perfmodel.recipes.loops import Nest, nest_of
 
     kernels = [kernel for kernel in t_unit.callables_table.values() if isinstance(kernel, CallableKernel)]
     if len(kernels) != 1 or len(t_unit.entrypoints) != 1:
-        return None, (f"the unit has {len(kernels)} kernels; recipes need one, with its callees inlined",)
+        return Nest(notes=(f"the unit has {len(kernels)} kernels; recipes need one, with its callees inlined",))
     try:
-        return nest_of(t_unit, sizes), ()
+        return nest_of(t_unit, sizes)
     except Exception as error:  # Loopy refuses the plain kernel with errors of many kinds
-        return None, (f"Loopy refuses the untransformed kernel: {reason_of(error)}",)
+        return Nest(notes=(f"Loopy refuses the untransformed kernel: {reason_of(error)}",))
 
 
-def reason_of(error: BaseException) -> str:
-    """Return the first line of an exception of Loopy, shortened."""
-    return clipped(" ".join(str(error).split()) or type(error).__name__, LONGEST)
-
-
-def pattern_of(reason: str) -> str:
-    """Return a reason without the names in it, to count equal reasons."""
-    return re.sub(r"'[^']*'", "'...'", re.sub(r"\b\d+\b", "N", reason))
-
-
-def scheduled(t_unit: TranslationUnit) -> TranslationUnit:
-    """Return the scheduled unit if Loopy's checks accept it, and raise a KernelError with a `reason` otherwise.
+def legal(recipe: Recipe, t_unit: TranslationUnit) -> TranslationUnit:
+    """Return the transformed and scheduled unit. Raise a KernelError with a `reason` if Loopy's checks refuse it.
 
     A write race is a refusal too, except for the single work-item that stores the result of a tree.
     """
@@ -542,6 +480,7 @@ def scheduled(t_unit: TranslationUnit) -> TranslationUnit:
 
     from perfmodel.recipes.loops import quiet
 
+    t_unit = recipe.apply(t_unit)
     kernel = t_unit.default_entrypoint
     t_unit = t_unit.with_kernel(kernel.copy(silenced_warnings=frozenset({"v1_scheduler_fallback"})))
     try:
@@ -549,20 +488,19 @@ def scheduled(t_unit: TranslationUnit) -> TranslationUnit:
             checked = lp.preprocess_program(t_unit)
             check_for_write_races(checked)
             pre_schedule_checks(checked)
+            kernel = checked.default_entrypoint
             # lp.linearize would wait for the user's Enter where it finds no schedule
-            schedules = generate_loop_schedules(
-                checked.default_entrypoint, checked.callables_table, debug_args={"interactive": False}
-            )
+            schedules = generate_loop_schedules(kernel, checked.callables_table, debug_args={"interactive": False})
             unit: TranslationUnit = checked.with_kernel(next(iter(schedules)))
             check_for_unused_hw_axes_in_insns(unit.default_entrypoint, unit.callables_table)
-    except Exception as error:  # Loopy raises many kinds
-        raise _refused(reason_of(error)) from error
-    kernel = checked.default_entrypoint
-    for warning in given:
-        if issubclass(warning.category, WriteRaceConditionWarning):
-            match = _RACE.search(text := str(warning.message))
+        for text in (str(one.message) for one in given if issubclass(one.category, WriteRaceConditionWarning)):
+            match = _RACE.search(text)
             if match is None or any(not _single(kernel, name.strip()) for name in match[1].split(",")):
-                raise _refused(reason_of(WriteRaceConditionWarning(text.partition(" (add ")[0])))
+                raise WriteRaceConditionWarning(text.partition(" (add ")[0])
+    except Exception as error:  # Loopy raises many kinds
+        reason = reason_of(error)
+        problem = f"Loopy refuses the transformed kernel: {reason}"
+        raise KernelError(problem, "use another recipe", reason=reason) from error
     return unit
 
 
@@ -574,44 +512,24 @@ def _single(kernel: Any, name: str) -> bool:
         return False
 
 
-def _refused(reason: str) -> KernelError:
-    return KernelError(f"Loopy refuses the transformed kernel: {reason}", "use another recipe", reason=reason)
-
-
-def code_key(t_unit: TranslationUnit) -> str:
-    """Return a hash [hexadecimal] of the code that Loopy generates. Raise a KernelError if it cannot."""
-    from loopy import generate_code_v2
-
-    from perfmodel.recipes.loops import quiet
-
-    try:
-        with quiet():
-            code = generate_code_v2(t_unit).device_code()
-    except Exception as error:
-        raise _refused(reason_of(error)) from error
-    return hashlib.sha256(code.encode()).hexdigest()
-
-
 def _covers(nest: Nest) -> list[Axis]:
-    """Return sets of loops that can share an axis: one around each statement. The axes have no kind yet."""
+    """Return sets of loops that can share an axis: one around each statement. Their kind is to be chosen."""
     found: dict[frozenset[str], Axis] = {}
     for loop in nest.loops:
         if loop.kind == "serial" or loop.by_data:
             continue
         loops, moved = [loop.name], []
         for statement in nest.statements:
-            inside = [name for name in loops if name in statement.all]
-            if inside:
+            if not statement.all.isdisjoint(loops):
                 continue
-            other = _sibling(nest, loops, statement)
-            if other:
+            if other := _sibling(nest, loops, statement):
                 loops.append(other)
             elif target := _movable(nest, loops, statement):
                 moved.append((target, statement.name))
             else:
                 break
         else:
-            found.setdefault(frozenset(loops), Axis(tuple(loops), "", tuple(moved)))
+            found.setdefault(frozenset(loops), Axis(tuple(loops), KINDS[0], tuple(moved)))
     return list(found.values())
 
 
@@ -652,29 +570,32 @@ def _axes(nest: Nest, covers: Sequence[Axis]) -> Iterator[tuple[Axis, ...]]:
     """Yield the choices of axes. Those with work-items come first, and others in the order of the covers."""
     for number in range(1, min(MOST_AXES, len(covers)) + 1):
         for chosen in permutations(range(len(covers)), number):
-            if any(set(covers[a].loops) & set(covers[b].loops) for a, b in permutations(chosen, 2)):
+            loops = [loop for at in chosen for loop in covers[at].loops]
+            if len(loops) > len(set(loops)):
                 continue
             for kinds in product(*(_kinds(nest, covers[at]) for at in chosen)):
-                on_items = [kind in _ON_ITEMS for kind in kinds]
+                on_items = [kind.parts.items is not None for kind in kinds]
                 rest = chosen[sum(on_items):]
-                several = sum("E" in KINDS[kind] for kind in kinds)
                 if on_items != sorted(on_items, reverse=True) or (any(on_items) and list(rest) != sorted(rest)):
                     continue
-                if kinds.count("local") > 1 or several > 2 or (number == MOST_AXES and several > 1):
+                trees, several = sum(kind.name == "local" for kind in kinds), sum("E" in kind.tiles for kind in kinds)
+                if trees > 1 or several > (1 if number == MOST_AXES else 2):
                     continue
                 axes = tuple(covers[at]._replace(kind=kind) for at, kind in zip(chosen, kinds, strict=True))
                 if _shared_is_legal(nest, axes):
                     yield axes
 
 
-def _kinds(nest: Nest, cover: Axis) -> list[str]:
+def _kinds(nest: Nest, cover: Axis) -> list[Kind]:
     loops = [nest.by_name[name] for name in cover.loops]
     short = all(loop.constant and loop.trips <= REGISTERS for loop in loops)
     if any(loop.kind == "reduction" for loop in loops):
-        return [] if short and loops[0].trips <= SHORT else ["local"]
-    if short:
-        return ["lanes", "group", "item", "tile"] if loops[0].trips > SHORT else ["lanes", "group"]
-    return [kind for kind in KINDS if kind != "lanes"]
+        names = [] if short and loops[0].trips <= SHORT else ["local"]
+    elif short:
+        names = ["lanes", "group", "item", "tile"] if loops[0].trips > SHORT else ["lanes", "group"]
+    else:
+        names = [kind.name for kind in KINDS if kind.name != "lanes"]
+    return [kind for name in names for kind in KINDS if kind.name == name]
 
 
 def _shared_is_legal(nest: Nest, axes: tuple[Axis, ...]) -> bool:
@@ -683,17 +604,16 @@ def _shared_is_legal(nest: Nest, axes: tuple[Axis, ...]) -> bool:
     rest = [axis for axis in axes if not any(set(axis.loops) & statement.reductions for statement, _ in shared)]
     grouped = {loop for axis in rest for loop in axis.loops}
     return not shared or (
-        all(axis.kind == "group" for axis in rest) and all(statement.loops <= grouped for statement, _ in shared)
+        all(axis.kind.name == "group" for axis in rest) and all(statement.loops <= grouped for statement, _ in shared)
     )
 
 
 def _rank(nest: Nest, axes: tuple[Axis, ...], ranks: Mapping[str, int], most: int, *, cpu: bool) -> float:
     """Return how unusual a choice of axes is; small is usual."""
-    usual = ("item", "tile", "lanes", "group", "blocked", "strided", "local") if cpu else (
-        "item", "lanes", "strided", "group", "local", "blocked", "tile")  # fmt: skip
-    rank = 2.0 * ranks[axes[0].loops[0]] + 3.0 * abs(most - len(axes)) + 2.0 * (axes[0].kind not in _ON_ITEMS)
+    kinds = [axis.kind for axis in axes]
+    rank = 2.0 * ranks[axes[0].loops[0]] + 3.0 * abs(most - len(axes)) + 2.0 * (kinds[0].parts.items is None)
     parallel = [nest.by_name[loop].kind == "parallel" for axis in axes for loop in axis.loops]
-    return rank + sum(usual.index(axis.kind) for axis in axes) + 2.0 * (most > 0 and not all(parallel))
+    return rank + sum(kind.on_cpu if cpu else kind.on_gpu for kind in kinds) + 2.0 * (most > 0 and not all(parallel))
 
 
 def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]:
@@ -701,23 +621,22 @@ def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]
     taken = {loop for axis in axes for loop in axis.loops}
     # ILP gives each element its own scalars and arrays: arrays become too large, and Loopy would not find the bounds
     # of a loop that are such scalars.
-    several = any("E" in KINDS[axis.kind] for axis in axes)
+    several = any("E" in axis.kind.tiles for axis in axes)
     several = several and not nest.private and not any(loop.by_data for loop in nest.loops)
     rest = [loop for loop in nest.loops if loop.name not in taken]
     short = _unrollable(rest)
     splits = ("", "unrolled", "split") if any(map(_long, rest)) else ("",)
-    for elements in ("", "ilp") if several else ("",):
-        for reduction in splits:
-            for unrolled in ((), short) if short else ((),):
-                form = Form(axes, elements, reduction, unrolled=unrolled)
-                fetchable = _fetchable(nest, form)
-                for prefetch in _subsets(fetchable):
-                    if reduction == "split" and not _uses_split(nest, form, prefetch):
-                        continue
-                    fetched = replace(form, prefetch=prefetch)
-                    for number, order in enumerate(_orders(nest, fetched)):
-                        penalty = (elements != "") + (reduction != "") + (unrolled != ()) + bool(prefetch) + number
-                        yield penalty, replace(fetched, order=order)
+    choices = product(("", "ilp") if several else ("",), splits, ((), short) if short else ((),))
+    for elements, reduction, unrolled in choices:
+        form = Form(axes, elements, reduction, unrolled=unrolled)
+        arrays = tuple(_fetchable(nest, form))
+        for prefetch in dict.fromkeys([(), arrays, *((array,) for array in arrays)]):
+            if reduction == "split" and not _uses_split(nest, form, prefetch):
+                continue
+            fetched = replace(form, prefetch=prefetch)
+            for number, order in enumerate(_orders(nest, fetched)):
+                penalty = (elements != "") + (reduction != "") + (unrolled != ()) + bool(prefetch) + number
+                yield penalty, replace(fetched, order=order)
 
 
 def _unrollable(loops: Sequence[Loop]) -> tuple[str, ...]:
@@ -734,12 +653,6 @@ def _unrollable(loops: Sequence[Loop]) -> tuple[str, ...]:
 def _uses_split(nest: Nest, form: Form, prefetch: Sequence[str]) -> bool:
     split = set(_split_reductions(nest, form))
     return any(split & access.uses for array in prefetch for access in nest.loads_of(array))
-
-
-def _subsets(arrays: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return no array, all arrays, and each array alone."""
-    subsets = [(), tuple(arrays), *((array,) for array in arrays)]
-    return list(dict.fromkeys(subsets))
 
 
 def _orders(nest: Nest, form: Form) -> list[tuple[str, ...]]:

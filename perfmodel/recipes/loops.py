@@ -69,7 +69,7 @@ class Statement(FrozenValue):
     scalar: str  #: the private scalar that it assigns, or ""
     reads: frozenset[str]
     writes: frozenset[str]
-    depends_on: frozenset[str]
+    depends_on: frozenset[str]  #: also indirectly
 
     @property
     def all(self) -> frozenset[str]:
@@ -81,12 +81,12 @@ class Statement(FrozenValue):
 class Nest(FrozenValue):
     """The loops, statements and accesses of a plain kernel."""
 
-    loops: tuple[Loop, ...]  #: without tags, the best for neighbouring work-items first
-    statements: tuple[Statement, ...]
-    accesses: tuple[Access, ...]
-    tagged: tuple[tuple[str, str], ...]  #: loops with a tag, and the tag
-    private: tuple[str, ...]  #: arrays of which each work-item has its own
-    notes: tuple[str, ...]
+    loops: tuple[Loop, ...] = ()  #: without tags, the best for neighbouring work-items first
+    statements: tuple[Statement, ...] = ()
+    accesses: tuple[Access, ...] = ()
+    tagged: tuple[tuple[str, str], ...] = ()  #: loops with a tag, and the tag
+    private: tuple[str, ...] = ()  #: arrays of which each work-item has its own
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def by_name(self) -> Mapping[str, Loop]:
@@ -103,9 +103,9 @@ class Nest(FrozenValue):
         """Pairs of statements that share no loop, where the second uses an array after the first has written it."""
         names = {statement.name: statement for statement in self.statements}
         return tuple(
-            (before, after.name) for after in self.statements for before in sorted(_ancestors(names, after))
+            (before, after.name) for after in self.statements for before in sorted(after.depends_on)
             if not names[before].loops & after.loops and names[before].loops and after.loops
-            and any(name in self.arrays for name in names[before].writes & (after.reads | after.writes))
+            and self.arrays & names[before].writes & (after.reads | after.writes)
         )  # fmt: skip
 
     @cached_property
@@ -118,6 +118,11 @@ class Nest(FrozenValue):
         """Return the accesses of an array, all of them loads if nothing writes it."""
         return tuple(access for access in self.accesses if access.array == array)
 
+    @cached_method
+    def uses_of(self, array: str) -> frozenset[str]:
+        """Return the loops that the subscripts of an array use."""
+        return frozenset(loop for access in self.loads_of(array) for loop in access.uses)
+
     def first_axis(self, letter: str) -> int:
         """Return the first axis after those that tags of the plain kernel use; `letter` is "g" or "l"."""
         return 1 + max((int(tag[2:]) for _, tag in self.tagged if re.fullmatch(rf"{letter}\.\d+", tag)), default=-1)
@@ -125,16 +130,6 @@ class Nest(FrozenValue):
     def together(self, one: str, other: str) -> bool:
         """Whether a statement is in both loops."""
         return any({one, other} <= statement.all for statement in self.statements)
-
-
-def _ancestors(names: Mapping[str, Statement], statement: Statement) -> set[str]:
-    found: set[str] = set()
-    waiting = [statement]
-    while waiting:
-        new = (waiting.pop().depends_on & set(names)) - found
-        found |= new
-        waiting += [names[name] for name in new]
-    return found
 
 
 @contextmanager
@@ -362,5 +357,5 @@ def _statement(kernel: lp.LoopKernel, insn: Any) -> Statement:
     reads, writes = frozenset(insn.read_dependency_names()), assigned(insn)
     return Statement(
         insn.id, frozenset(insn.within_inames), frozenset(insn.reduction_inames()), scalar, reads, writes,
-        frozenset(insn.depends_on),
+        frozenset(kernel.recursive_insn_dep_map()[insn.id]),
     )  # fmt: skip

@@ -9,6 +9,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from perfmodel.documents import Schema, one_line
@@ -76,7 +77,7 @@ class Step(FrozenValue):
             with redirect_stdout(StringIO()):  # Loopy prints parts of sets
                 transformed: TranslationUnit = getattr(lp, self.name)(t_unit, *arguments, **options)
         except Exception as error:  # Loopy raises many kinds: LoopyError, ValueError, isl's errors, failed assertions
-            reason = clipped(" ".join(str(error).split()) or type(error).__name__, LONGEST)
+            reason = reason_of(error)
             problem = f"Loopy cannot apply {self.line().removeprefix('t_unit = ')} ({reason})"
             advice = "leave out the step, or change its arguments"
             raise KernelError(problem, advice, step=self, reason=reason) from error
@@ -175,7 +176,8 @@ class Recipe(FrozenValue):
         words = set(re.findall(r"\w+", text))
         if name not in set(_defined(module)):
             raise ArgumentError(f"the kernel file does not define {name}()", "define it at the top level of the file")
-        plain = next(plain for plain in _names() if plain not in words)
+        names = chain(["plain"], (f"plain_{number}" for number in count(2)))
+        plain = next(plain for plain in names if plain not in words)
         alias = [f"{plain} = {name}"]
         if any(_uses(node, name) for node in ast.walk(module) if isinstance(node, ast.FunctionDef | ast.Lambda)):
             text, alias = _renamed(text, module, name, plain), []
@@ -202,6 +204,11 @@ class Recipe(FrozenValue):
         if not isinstance(rows, list):
             raise DocumentError("needs the list 'steps'")
         return cls(tuple(_step(number, row) for number, row in enumerate(rows)))
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the text of an exception of Loopy in one line, shortened."""
+    return clipped(" ".join(str(error).split()) or type(error).__name__, LONGEST)
 
 
 def _step(number: int, row: Any) -> Step:
@@ -270,11 +277,3 @@ def _renamed(text: str, module: ast.Module, old: str, new: str) -> str:
         row = lines[line - 1]
         lines[line - 1] = row[:column] + new.encode() + row[column + len(old) :]
     return b"".join(lines).decode()
-
-
-def _names() -> Iterator[str]:
-    yield "plain"
-    number = 2
-    while True:
-        yield f"plain_{number}"
-        number += 1

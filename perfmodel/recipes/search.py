@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -11,10 +12,10 @@ from concurrent import futures
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -37,14 +38,14 @@ from perfmodel.opencl import Device, find
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.prediction import Prediction
 from perfmodel.predicting.predictions import Predicted, Predicting, scatter_of
+from perfmodel.predicting.ranking import RankedVariant, Ranking, with_ties
 from perfmodel.processes.pool import Processes, checked_jobs, is_death, processes_for
 from perfmodel.processes.variants import packed, received, work
 from perfmodel.progress import Progress, shown, task
 from perfmodel.recipes.archive import record
-from perfmodel.recipes.generator import Form, Recipes, pattern_of, recipes_of, scheduled
+from perfmodel.recipes.generator import Form, Recipes, legal, recipes_of
 from perfmodel.recipes.recipe import Recipe
 from perfmodel.tuning.anchoring import device_of, smaller_sizes
-from perfmodel.tuning.posterior import prior_of
 from perfmodel.tuning.trials import Trials, index_of_device
 from perfmodel.tuning.tuned import Tuned, TunedVariant
 from perfmodel.tuning.tuning import TUNE, Tuning
@@ -70,7 +71,7 @@ MOST_LATE = 8  # recipes that may take longer than that; then no other one is bu
 AFFORDABLE_S = 1.0  # if the untransformed kernel is predicted to be slower, it runs only at small sizes [s]
 # Smaller sizes leave the same remainder by this number, so that tiles of powers of two divide both or neither.
 STRIDE = 128
-DRAWS = 4000  # random times of all recipes, for the probability that one is the fastest
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,7 @@ class Transformed(FrozenValue):
     plain: Prediction | None = field(default=None, hash=False)  #: Prediction of the untransformed kernel.
     candidates: tuple[Candidate, ...] = field(default=(), hash=False)  #: All predicted recipes, the fastest first.
     tuned: Tuned | None = field(default=None, hash=False)  #: The runs, by the names of recipes; None without runs.
-    fastest: float | None = None  #: Without runs: the probability that no predicted recipe is faster [1].
-    loss: float | None = None  #: Without runs: by how much it is expected to be slower than the fastest [1].
+    ranking: Ranking = field(default=Ranking(), hash=False)  #: Without runs: the recipes that could run, with ties.
     refused: Mapping[str, int] = field(default_factory=dict, hash=False)  #: Number of refused recipes by reason.
     notes: tuple[str, ...] = ()
     counting_s: float = 0.0  #: Time of applying, counting and predicting recipes [s].
@@ -136,14 +136,13 @@ class Transformed(FrozenValue):
     @property
     def table(self) -> list[tuple[str, ...]]:
         """A heading and a row for each recipe that ran. Without runs, rows of the recipes predicted fastest."""
-        if self.tuned is not None:
-            heading, *ran = self.tuned.table
-            return [("recipe", *heading[1:]), *ran]
-        rows: list[tuple[str, ...]] = [("recipe", "predicted", "times the best", "interval")]
-        for one in self.candidates[:SHOWN]:
-            times = f"{one.seconds / self.candidates[0].seconds:.2f}"
-            rows.append((one.name, seconds_text(one.seconds), times, interval_text(one.prediction.interval)))
-        return rows
+        heading, *rows = self.ranking.table[: SHOWN + 1] if self.tuned is None else self.tuned.table
+        return [("recipe", *heading[1:]), *rows]
+
+    @property
+    def fastest(self) -> float | None:
+        """Without runs: the probability that no other recipe that could run is faster [1]; None if it is unknown."""
+        return self.ranking[0].fastest if self.ranking else None
 
     @property
     def why(self) -> list[tuple[str, ...]]:
@@ -185,10 +184,9 @@ class Transformed(FrozenValue):
         of = "" if before is not None and before.seconds and self.seconds else "predicted to be "
         times = "" if self.speedup is None else f", {of}{self.speedup:.3g} times as fast as the untransformed kernel"
         sentence = f"best recipe: {self.recipe}{self._time}{times}"
-        if self.fastest is None or self.loss is None:
+        if self.fastest is None:
             return sentence
-        chance = f"it is the fastest of the predicted recipes with a probability of {percent(self.fastest)}"
-        return f"{sentence}; {chance}, and expected to be {percent(self.loss)} slower than the fastest"
+        return f"{sentence}; it is the fastest of the predicted recipes with a probability of {percent(self.fastest)}"
 
     @property
     def _time(self) -> str:
@@ -307,67 +305,21 @@ def transformed(
         counting_s=monotonic() - began,
     )  # fmt: skip
     if found.candidates:
-        asked = _Runs(
-            model, runs, arguments, reference, tolerance, compare, statistics, kernel,
-            None if keep is None else Path(keep), level, within, of_roof, began, budget_s, watch, bar, archive,
+        trials = partial(
+            Trials, sizes=at, campaign=TUNE, arguments=arguments, kernel=kernel, statistics=statistics, progress=bar,
+            compare=compare, tolerance=tolerance, keep=None if keep is None else Path(keep),
+            reference=reference or (lambda **passed: t_unit),
+        )  # fmt: skip
+        tuning = partial(
+            Tuning, model=model, at=at, level=level, within=within, of_roof=of_roof, most=runs, began=began,
+            budget_s=budget_s, watch=watch,
         )  # fmt: skip
         with _quiet_loopy():
-            found = _chosen_by_model(found, model) if device is None else asked.chosen(found, counts, device)
+            ran = None if device is None else _chosen_by_runs(found, counts, device, trials, tuning)
+            if ran is not None and device is not None and archive:
+                ran = _archived(ran, t_unit, str(device.index))
+            found = ran or _chosen_by_model(found, model, level)
     return replace(found, spent_s=monotonic() - began)
-
-
-@dataclass(frozen=True)
-class _Runs:
-    """How recipes run, as in :func:`transformed`."""
-
-    model: FittedModel
-    runs: int
-    arguments: Arguments | None
-    reference: Reference | None
-    tolerance: float | None
-    compare: bool
-    statistics: Mapping[str, float] | None
-    kernel: str
-    keep: Path | None
-    level: float
-    within: float
-    of_roof: float | None
-    began: float
-    budget_s: float | None
-    watch: Callable[[Tuned], None] | None
-    progress: Progress
-    archive: bool
-
-    def chosen(self, found: Transformed, counts: KernelCounts, device: Device) -> Transformed:
-        """Run recipes and choose the fastest. `counts` are the untransformed kernel's."""
-        plain, t_unit, compare_at = found.plain, found.unit, None
-        first: tuple[str, ...] = ()
-        chosen = {one.name: one.recipe for one in shortlist(found.candidates)}
-        predictions = {one.name: one.prediction for one in found.candidates if one.name in chosen}
-        small = found.sizes if self.arguments is not None else small_sizes(counts, found.sizes) or found.sizes
-        if plain is not None and plain.seconds <= AFFORDABLE_S:
-            first, predictions = (PLAIN,), {PLAIN: plain, **predictions}
-        elif small != found.sizes:
-            compare_at = small
-        rehearsal = Rehearsal(t_unit, device.index, small, self.arguments, FIRST_RUN_S)
-        named = {PLAIN: partial(Recipe().apply, t_unit)} if first else {}
-        named |= {name: partial(rehearsal.unit, recipe) for name, recipe in chosen.items()}
-        trials = Trials(
-            device, named, found.sizes, TUNE, self.arguments, kernel=self.kernel, statistics=self.statistics,
-            progress=self.progress, compare=self.compare, tolerance=self.tolerance, keep=self.keep,
-            compare_at=compare_at, reference=self.reference or (lambda **passed: t_unit),
-        )  # fmt: skip
-        with trials, rehearsal:
-            tuning = Tuning(
-                trials, self.model, found.sizes, self.level, self.within, self.of_roof, self.runs + len(first),
-                self.began, self.budget_s, self.watch, first,
-            )  # fmt: skip
-            tuning.expect(predictions)
-            tuned = tuning.finished()
-        if not tuned.tried:
-            return _chosen_by_model(found, self.model)
-        found = _chosen_by_runs(found, tuned, compare_at)
-        return _archived(found, t_unit, str(device.index)) if self.archive else found
 
 
 @contextmanager
@@ -387,20 +339,17 @@ def _device(model: FittedModel) -> Device:
     return device_of(model)
 
 
-def _chosen_by_model(found: Transformed, model: FittedModel) -> Transformed:
-    """Choose the recipe predicted fastest, and estimate the probability and the loss of this choice."""
+def _chosen_by_model(found: Transformed, model: FittedModel, level: float) -> Transformed:
+    """Choose the recipe predicted fastest, with the probability that it is."""
     found = _only_legal(found)
-    if not found.candidates:
+    if not found.candidates or found.plain is None:
         return found
-    chosen = list(shortlist(found.candidates))
-    if found.plain is not None and found.plain.seconds <= chosen[0].seconds:
-        chosen.insert(0, Candidate(PLAIN, Recipe(), found.plain))
-    predictions = [one.prediction for one in chosen]
-    logs = prior_of(predictions, scatter_of(model, predictions)).draws(DRAWS)
-    fastest = float((logs.argmin(axis=1) == 0).mean())
-    loss = float(np.expm1((logs[:, 0] - logs.min(axis=1)).mean()))
+    could_run = (Candidate(PLAIN, Recipe(), found.plain), *shortlist(found.candidates))
+    chosen = sorted(could_run, key=lambda one: one.seconds)
+    scatter = scatter_of(model, [one.prediction for one in chosen])
+    ranking = with_ties([RankedVariant.of(one.name, one.prediction) for one in chosen], scatter, level)
     recipe = chosen[0].recipe
-    return replace(found, unit=recipe.apply(found.unit), recipe=recipe, fastest=fastest, loss=loss)
+    return replace(found, unit=recipe.apply(found.unit), recipe=recipe, ranking=ranking)
 
 
 def _only_legal(found: Transformed) -> Transformed:
@@ -408,7 +357,7 @@ def _only_legal(found: Transformed) -> Transformed:
     left, refused = list(found.candidates), Counter(found.refused)
     while left:
         try:
-            _legal(left[0].recipe, found.unit)
+            legal(left[0].recipe, found.unit)
             break
         except PerfModelError as error:
             refused[reason_of(error)] += 1
@@ -417,17 +366,41 @@ def _only_legal(found: Transformed) -> Transformed:
     return replace(found, candidates=tuple(left), refused=refused, notes=notes)
 
 
-def _chosen_by_runs(found: Transformed, tuned: Tuned, compare_at: Mapping[str, int] | None) -> Transformed:
-    """Choose the recipe that ran fastest among those with right outputs."""
-    best, notes = tuned.best, list(found.notes)
-    recipes = {one.name: one.recipe for one in found.candidates}
-    recipe = recipes.get(best.name, Recipe()) if best else Recipe()
-    if found.plain is not None and PLAIN not in {variant.name for variant in tuned.tried}:
-        took = seconds_text(found.plain.seconds)
+def _chosen_by_runs(
+    found: Transformed, counts: KernelCounts, device: Device, trials: partial[Trials], tuning: partial[Tuning]
+) -> Transformed | None:
+    """Run recipes, and choose the fastest among those with right outputs. Return None if nothing ran.
+
+    `counts` are the untransformed kernel's, and `trials` and `tuning` lack what depends on the recipes.
+    """
+    plain, t_unit, arguments = found.plain, found.unit, trials.keywords["arguments"]
+    recipes = {one.name: one.recipe for one in shortlist(found.candidates)}
+    predictions = {one.name: one.prediction for one in found.candidates if one.name in recipes}
+    small = found.sizes if arguments is not None else small_sizes(counts, found.sizes) or found.sizes
+    rehearsal = Rehearsal(partial(_ran, t_unit=t_unit, device=device.index, sizes=small, arguments=arguments))
+    variants = {name: partial(rehearsal.unit, recipe, t_unit) for name, recipe in recipes.items()}
+    first: tuple[str, ...] = ()
+    compare_at = None
+    if plain is not None and plain.seconds <= AFFORDABLE_S:
+        first, predictions = (PLAIN,), {PLAIN: plain, **predictions}
+        variants = {PLAIN: partial(Recipe().apply, t_unit), **variants}
+    elif small != found.sizes:
+        compare_at = small
+    with trials(device, variants, compare_at=compare_at) as runs, closing(rehearsal):
+        search = tuning(runs, most=tuning.keywords["most"] + len(first), first=first)
+        search.expect(predictions)
+        tuned = search.finished()
+    if not tuned.tried:
+        return None
+    notes = list(found.notes)
+    if plain is not None and not first:
+        took = seconds_text(plain.seconds)
         notes.append(f"the untransformed kernel was not timed, because it is predicted to take {took}")
     if compare_at is not None:
         notes.append(f"outputs were compared with the untransformed kernel's at {values_text(compare_at)}")
-    unit, seconds = recipe.apply(found.unit), best.seconds if best else None
+    recipe = recipes.get(tuned.best.name, Recipe()) if tuned.best else Recipe()
+    seconds = tuned.best.seconds if tuned.best else None
+    unit = recipe.apply(t_unit)
     return replace(found, unit=unit, recipe=recipe, seconds=seconds, tuned=tuned, notes=tuple(notes))
 
 
@@ -490,6 +463,10 @@ class _ModelSearch:
     checked: set[Recipe] = field(default_factory=set)  # Loopy can write their code
     refused: Counter[str] = field(default_factory=Counter)
     seen: set[Recipe] = field(default_factory=set)
+    names: Counter[str] = field(default_factory=Counter)
+    sources: dict[Hashable, Iterator[Recipe]] = field(default_factory=dict)
+    random: np.random.Generator = field(default_factory=partial(np.random.default_rng, TUNE.seed))
+    reported: float = field(default_factory=monotonic)
 
     @property
     def ranked(self) -> tuple[Candidate, ...]:
@@ -498,18 +475,14 @@ class _ModelSearch:
 
     def run(self, seconds: float) -> None:
         """Predict recipes for `seconds`, or until none is left."""
-        self._names, self._waiting = Counter[str](), dict[Hashable, Iterator[Recipe]]()
-        self._random, self._reported = np.random.default_rng(TUNE.seed), monotonic()
-        self._shown = monotonic()
         pool = nullcontext(None) if self.asked.jobs == 1 else processes_for(self.asked.jobs or 1, BATCH)
-        with task(self.progress, "predicting recipes", max(int(seconds), 1), seconds), pool as processes:
+        with task(self.progress, "predicting recipes", max(int(seconds / REPORT_S), 1), seconds), pool as processes:
             if processes is not None:
                 processes.until = self.ends  # some recipes take minutes to count
             self._asked = replace(self.asked, processes=processes)
             size = BATCH * (processes.count if processes else 1)
             forms = self.space.forms
-            random = (forms[index] for index in self._random.permutation(len(forms)))
-            self._firsts = [self._unseen(map(self.space.first, some)) for some in (forms, random)]
+            self._firsts = [self._unseen(map(self.space.first, some)) for some in (forms, self._shuffled(forms))]
             more = self._predict(list(islice(self._firsts[0], FIRST)))
             while more and (recipes := self._following(size)):
                 more = self._predict(recipes)
@@ -521,25 +494,24 @@ class _ModelSearch:
                 return []  # the time is over
         parents = self._parents
         forms = dict.fromkeys(one.form for one in parents if one.form is not None)
-        near = [self._source(one.recipe, partial(self.space.neighbours, one.recipe)) for one in parents]
-        tiles = [self._source(form, partial(self._shuffled, form)) for form in forms]
+        near = [self._source(one.recipe, self.space.neighbours) for one in parents]
+        tiles = [self._source(form, lambda form: self._shuffled(tuple(self.space.of(form)))) for form in forms]
         # the best first; all others if the best have no more neighbours
-        turns = ([*near[:PARENTS], *tiles[:SAMPLED], *self._firsts], [*near, *tiles])
-        return next(filter(None, (list(islice(_in_turn(sources), size)) for sources in turns)), [])
+        best = _in_turn([*near[:PARENTS], *tiles[:SAMPLED], *self._firsts])
+        return list(islice(chain(best, _in_turn([*near, *tiles])), size))
 
     @property
     def _parents(self) -> list[Candidate]:
         """The best recipes, the fastest first. At most :data:`PER_FORM` of them are of one form."""
         return list(_several(self.ranked, PER_FORM))
 
-    def _source(self, key: Hashable, recipes: Callable[[], Iterable[Recipe]]) -> Iterator[Recipe]:
-        if key not in self._waiting:
-            self._waiting[key] = self._unseen(recipes())
-        return self._waiting[key]
+    def _source(self, key: Key, recipes: Callable[[Key], Iterable[Recipe]]) -> Iterator[Recipe]:
+        if key not in self.sources:
+            self.sources[key] = self._unseen(recipes(key))
+        return self.sources[key]
 
-    def _shuffled(self, form: Form) -> list[Recipe]:
-        recipes = list(self.space.of(form))
-        return [recipes[index] for index in self._random.permutation(len(recipes))]
+    def _shuffled(self, values: Sequence[Any]) -> list[Any]:
+        return [values[index] for index in self.random.permutation(len(values))]
 
     def _unseen(self, recipes: Iterable[Recipe | None]) -> Iterator[Recipe]:
         for recipe in recipes:
@@ -550,7 +522,7 @@ class _ModelSearch:
     def _predict(self, recipes: Sequence[Recipe], check: bool = False) -> bool:
         """Predict recipes, and return whether there is time for more. Loopy also writes their code if `check`."""
         named = {self.found[recipe].name if check else self._name(recipe): recipe for recipe in recipes}
-        built = _legal if check else Recipe.apply
+        built = legal if check else Recipe.apply
         variants = {name: partial(built, recipe, self.t_unit) for name, recipe in named.items()}
         asked = replace(self._asked, options={**self._asked.options, "check": check})
         with closing(asked.stream(variants, self.at)) as outcomes:
@@ -564,8 +536,8 @@ class _ModelSearch:
 
     def _name(self, recipe: Recipe) -> str:
         name = str(recipe)
-        self._names[name] += 1
-        return name if self._names[name] == 1 else f"{name} ({self._names[name]})"
+        self.names[name] += 1
+        return name if self.names[name] == 1 else f"{name} ({self.names[name]})"
 
     def _note(self, name: str, recipe: Recipe, outcome: Predicted | PerfModelError) -> None:
         if isinstance(outcome, PerfModelError):
@@ -575,16 +547,14 @@ class _ModelSearch:
             self.refused[outcome.problem or "the predicted time is not positive"] += 1
         else:
             self.found[recipe] = Candidate(name, recipe, outcome.prediction, self.space.point(recipe).form)
-        if monotonic() - self._reported >= 1.0:
+        now = monotonic()
+        if now - self.reported >= REPORT_S:
             best = min(self.found.values(), key=lambda one: one.seconds, default=None)
-            forms = len({one.form for one in self.found.values()})
-            text = f"{len(self.found)} recipes of {forms} forms"
+            text = f"{len(self.found)} recipes of {len({one.form for one in self.found.values()})} forms"
             text += f", best {seconds_text(best.seconds)}: {best.name}" if best else ""
-            self.progress.advance(text, monotonic() - self._reported)
-            self._reported = monotonic()
-            if self._reported - self._shown >= REPORT_S:
-                self._shown = self._reported
-                self.progress.report(text)
+            self.progress.advance(text, now - self.reported)
+            self.progress.report(text)
+            self.reported = now
 
 
 def _in_turn(sources: Sequence[Iterator[Recipe]]) -> Iterator[Recipe]:
@@ -599,68 +569,52 @@ def _in_turn(sources: Sequence[Iterator[Recipe]]) -> Iterator[Recipe]:
 
 
 class Rehearsal:
-    """Builds a recipe and runs it once in another process, which may crash or be stopped after `most_s` seconds.
+    """Builds recipes and runs each once by `run` in another process, which may crash or take too long.
 
     Loopy may write code that a driver compiles for minutes. PoCL keeps what it compiled on disk, for this process too.
     """
 
-    def __init__(
-        self, t_unit: TranslationUnit, device: int, sizes: Mapping[str, int], arguments: Arguments | None, most_s: float
-    ) -> None:  # fmt: skip
-        self._t_unit, self._run, self._most_s = t_unit, (device, sizes, arguments), most_s
-        self._processes, self._late = Processes(1), 0
+    def __init__(self, run: Callable[[Recipe], TranslationUnit]) -> None:
+        self._run, self._processes, self._late = run, Processes(1), 0
 
-    def __enter__(self) -> Rehearsal:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
+    def close(self) -> None:
+        """End the process."""
         self._processes.end(kill=True)
 
-    def unit(self, recipe: Recipe) -> TranslationUnit:
+    def unit(self, recipe: Recipe, t_unit: TranslationUnit) -> TranslationUnit:
         """Return the transformed unit. Raise a KernelError if it is not legal, crashes, or takes too long."""
         name = clipped(str(recipe), LONGEST)
         if self._late >= MOST_LATE:
             problem = f"'{name}' was not built, because {MOST_LATE} other recipes took too long"
             raise KernelError(problem, "let the model alone choose (runs=0)")
-        future = self._processes.submit(work, _NO_TASK, packed(name, partial(_ran, recipe, self._t_unit, *self._run)))
-        advice = "choose another recipe"
+        future = self._processes.submit(work, pickle.dumps(bool), packed(name, partial(self._run, recipe)))
         try:
-            outcome = future.result(timeout=self._most_s)
-        except futures.TimeoutError:
-            self._late += 1
-            self._processes.end(kill=True)
-            problem = f"building and running '{name}' once took more than {self._most_s:g} s"
-            raise KernelError(problem, advice) from None
+            value, _ = received(name, future.result(timeout=FIRST_RUN_S))
         except Exception as error:
-            if not is_death(error):
+            late = isinstance(error, futures.TimeoutError)
+            if not late and not is_death(error):
                 raise
-            self._processes.end(kill=True)
-            raise KernelError(f"'{name}' crashed", advice) from error
-        value, _ = received(name, outcome)
+            self._late += late
+            self.close()
+            problem = f"building and running '{name}' once took more than {FIRST_RUN_S:g} s"
+            raise KernelError(problem if late else f"'{name}' crashed", "choose another recipe") from error
         if isinstance(value, PerfModelError):
             raise value
-        return _legal(recipe, self._t_unit)
+        return legal(recipe, t_unit)
 
 
 def _ran(
     recipe: Recipe, t_unit: TranslationUnit, device: int, sizes: Mapping[str, int], arguments: Arguments | None
 ) -> TranslationUnit:  # fmt: skip
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a compiler that crashes writes a page to standard error
-    unit = _legal(recipe, t_unit)
+    unit = legal(recipe, t_unit)
     kernel = UserKernel("recipe", {PLAIN: unit}, arguments, (sizes,), TUNE.seed)
     kernel.ask_for_arguments(PLAIN, sizes)
     Bench(find(str(device)), TUNE).output(kernel.subject(PLAIN), sizes)
     return unit
 
 
-_NO_TASK = pickle.dumps(bool)
-
-
 def reason_of(error: PerfModelError) -> str:
     """Return the reason of a refusal, without names and numbers, so that equal reasons are equal texts."""
-    return clipped(pattern_of(str(getattr(error, "reason", "") or error.problem)), LONGEST)
-
-
-def _legal(recipe: Recipe, t_unit: TranslationUnit) -> TranslationUnit:
-    """Return the transformed and scheduled unit, or raise a KernelError if it has write races or Loopy refuses it."""
-    return scheduled(recipe.apply(t_unit))
+    reason = str(getattr(error, "reason", "") or error.problem)
+    return clipped(re.sub(r"'[^']*'", "'...'", re.sub(r"\b\d+\b", "N", reason)), LONGEST)

@@ -135,21 +135,6 @@ class Prior:
         kept = weights > NEGLIGIBLE
         return Posterior(weights[kept] / weights[kept].sum(), locations[kept], scales[kept], freedom)
 
-    def draws(self, number: int, seed: int = 0) -> Floats:
-        """Return random log times of all variants before any run [log s], shape (number, n_variants).
-
-        The slope is 1, the offset 0, and l and the share of own errors have their middle values.
-        """
-        drawn, (_, own, _), (_, reach, _) = np.random.default_rng(seed), OWN_SHARES, REACHES
-        covariance = np.eye(len(self.predicted))
-        for coordinates in self.coordinates[:1]:
-            alike = np.exp(-cdist(coordinates, coordinates, "sqeuclidean") / (2 * reach**2))
-            covariance = (1 - own) * alike + own * covariance
-        errors = drawn.standard_normal((number, len(covariance))) @ np.linalg.cholesky(covariance).T
-        scales = self.deviation * np.sqrt(self.freedom / drawn.chisquare(self.freedom, (number, 1)))
-        logs: Floats = np.log(self.predicted) + scales * errors
-        return logs
-
     @property
     def _grid(self) -> Iterator[tuple[Floats, float, float]]:
         yield np.zeros((len(self.predicted), 1)), 1.0, 1.0  # errors are independent

@@ -70,7 +70,7 @@ def test_the_model_alone_chooses(folder):
     found = json.loads(done.stdout)
     assert ("perfmodel.transformation/1", "g.0=i l.0=i:256", None) == (found["schema"], found["name"], found["seconds"])
     assert ([], None) == (found["tried"], found["outputs"])
-    assert 0 < found["fastest"] <= 1
+    assert found["fastest"] is None  # the weights lack the scatter of errors
     assert 12 == len(found["recipes"])
     assert search.Recipe.from_json(found["recipe"]).lines() == tuple(found["code"])
     other = tune(folder, "--transform", "--facts", "a100")

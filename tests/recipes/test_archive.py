@@ -45,7 +45,7 @@ def product() -> lp.TranslationUnit:
 @pytest.fixture(autouse=True)
 def data(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    archive._applied.clear()
+    archive._transformed.cache_clear()
     return tmp_path
 
 
@@ -65,21 +65,15 @@ def test_the_best_recipe_transforms_the_kernel():
     found = best(scaling(), CARD, n=1024)
     assert LARGE == found.recipe
     assert LARGE.apply(scaling()) == found.unit
+    assert found.unit is best(scaling(), CARD, n=9).unit
     assert "measured 1 ms, untransformed 8 ms at n=1024, " == found.note[:-10]
     assert "<Best: " == repr(found)[:7]
 
 
-def test_the_unit_is_made_once():
-    keep(1024, {LARGE: 1e-3})
-    assert best(scaling(), CARD, n=1024).unit is best(scaling(), CARD, n=9).unit
-
-
-def test_the_file_is_in_the_data_of_the_user(data):
-    assert data / "perfmodel" / "recipes" / "makers-card.sqlite" == keep(8, {PLAIN: 1.0}).path
-
-
-def test_an_entry_comes_back_as_it_was_written():
-    (entry,) = keep(8, {SMALL: 0.25}, measured=False).entries()
+def test_an_entry_comes_back_as_it_was_written(data):
+    kept = keep(8, {SMALL: 0.25}, measured=False)
+    assert data / "perfmodel" / "recipes" / "makers-card.sqlite" == kept.path
+    (entry,) = kept.entries()
     assert ("Card (Makers): compute_units 4", "1.0", (("n", 8),)) == (entry.device, entry.driver, entry.sizes)
     assert (SMALL, "scaling", 0.25, False) == (entry.recipe, entry.kernel, entry.seconds, entry.measured)
     assert kernel_key(scaling()) == entry.key
@@ -149,17 +143,19 @@ def test_between_two_sizes_the_recipe_changes_at_the_crossover():
     assert [SMALL, SMALL, SMALL, LARGE, LARGE, LARGE] == [*chosen.values()]
 
 
-def test_with_one_recipe_for_each_size_the_nearest_size_is_taken():
-    keep(16, {SMALL: 1.0})
-    keep(1024, {LARGE: 1.0})
-    assert [SMALL, LARGE] == [recipe_at(n=n) for n in (127, 129)]
-
-
-def test_only_the_two_sizes_around_matter():
-    keep(16, {SMALL: 1.0})
-    keep(64, {OTHER: 1.0})
-    keep(4096, {LARGE: 1.0})
-    assert [SMALL, OTHER, OTHER, LARGE] == [recipe_at(n=n) for n in (31, 33, 500, 513)]
+@pytest.mark.parametrize(("kept", "expected"), [
+    # with one recipe for each size the nearest size is taken
+    ({16: {SMALL: 1.0}, 1024: {LARGE: 1.0}}, {127: SMALL, 129: LARGE}),
+    # only the two sizes around matter
+    ({16: {SMALL: 1.0}, 64: {OTHER: 1.0}, 4096: {LARGE: 1.0}}, {31: SMALL, 33: OTHER, 500: OTHER, 513: LARGE}),
+    # without sizes the lowest mean slowdown wins, and a recipe that did not run counts as the slowest
+    ({16: {SMALL: 1.0, LARGE: 2.0, OTHER: 1.2}, 64: {SMALL: 9.0, LARGE: 3.0, OTHER: 3.3}}, {None: OTHER}),
+    ({16: {SMALL: 1.0, LARGE: 1.1, OTHER: 4.0}, 64: {LARGE: 1.0, OTHER: 9.0}}, {None: LARGE}),
+])  # fmt: skip
+def test_the_choice_between_recipes(kept, expected):
+    for n, seconds in kept.items():
+        keep(n, seconds)
+    assert expected == {n: recipe_at() if n is None else recipe_at(n=n) for n in expected}
 
 
 def test_with_two_sizes_the_line_between_two_points_counts():
@@ -171,18 +167,6 @@ def test_with_two_sizes_the_line_between_two_points_counts():
         best(product(), CARD, n=n, m=m).recipe for n, m in ((100, 200), (200, 100), (2**19, 2**19))
     ]
     assert SMALL == best(product(), CARD, m=1024).recipe
-
-
-def test_without_sizes_the_lowest_mean_slowdown_wins():
-    keep(16, {SMALL: 1.0, LARGE: 2.0, OTHER: 1.2})
-    keep(64, {SMALL: 9.0, LARGE: 3.0, OTHER: 3.3})
-    assert OTHER == recipe_at()
-
-
-def test_a_recipe_that_did_not_run_counts_as_the_slowest():
-    keep(16, {SMALL: 1.0, LARGE: 1.1, OTHER: 4.0})
-    keep(64, {LARGE: 1.0, OTHER: 9.0})
-    assert LARGE == recipe_at()
 
 
 def test_a_measured_time_wins_over_predictions_at_its_size():

@@ -15,6 +15,7 @@ import pytest
 
 from perfmodel.errors import ArgumentError, KernelError, OptionError, WeightsError
 from perfmodel.facts import Fact
+from perfmodel.fitting.selection import Scatter
 from perfmodel.recipes import search
 from perfmodel.recipes.recipe import Recipe, Step
 from perfmodel.recipes.search import Transformed, reason_of, small_sizes, transformed
@@ -107,7 +108,7 @@ def found_by(space: object = None, **options: object) -> Transformed:
     return transformed(plain(), SIZES, **asked)
 
 
-def test_the_model_alone_finds_the_largest_tile_from_the_smallest():
+def test_the_model_alone_finds_the_largest_tile_from_the_smallest(monkeypatch):
     found = found_by(runs=0)
     assert len(found.candidates) == 2 * len(TILES)
     assert ("g.0=i l.0=i:256", None, None) == (str(found.recipe), found.seconds, found.tuned)
@@ -115,11 +116,12 @@ def test_the_model_alone_finds_the_largest_tile_from_the_smallest():
     assert times == sorted(times)
     # a group costs 1e-8 s, a launch 1e-5 s
     assert found.predicted.seconds == pytest.approx(1e-5 + 1e-8 * 2**16 / 256, rel=1e-4)
-    assert 0 < found.fastest < 1
-    assert found.loss >= 0
+    assert found.fastest is None  # the weights lack the scatter of errors
     assert ("a note",) == found.notes
     assert 't_unit = lp.split_iname(t_unit, "i", 256, outer_tag="g.0", inner_tag="l.0")' == found.code
     assert found.unit == found.recipe.apply(plain())
+    monkeypatch.setattr(search, "scatter_of", lambda *asked: Scatter(deviation=1e-9, cells=2))
+    assert found_by(runs=0).fastest == pytest.approx(1.0)
     assert ("recipe", "g.0=i l.0=i:256") == tuple(row[0] for row in found.table[:2])
     assert pickle.loads(pickle.dumps(found)).recipe == found.recipe
 
@@ -183,7 +185,7 @@ def test_small_sizes_keep_remainders_and_the_assumptions():
 def test_without_time_the_model_chooses():
     found = found_by(runs=2, budget_s=0.0)
     assert (None, True) == (found.tuned, bool(found.candidates))
-    assert found.fastest is not None
+    assert found.recipe == found.candidates[0].recipe
 
 
 def test_the_best_comes_from_the_archive(monkeypatch, tmp_path):

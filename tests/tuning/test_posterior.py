@@ -194,18 +194,3 @@ def test_correlated_errors_find_what_the_model_gets_wrong():
                 place, ran = search.following, ran + 1
             counts.append(ran)
     assert np.mean(alike) < 0.6 * np.mean(blind)
-
-
-def test_random_times_have_the_covariance_of_the_prior():
-    """SciPy draws the same distribution. Quantiles are compared, because heavy tails make variances uncertain."""
-    own, reach = posterior.OWN_SHARES[1], posterior.REACHES[1]
-    drawn = Prior(PREDICTED, (COORDINATES,), DEVIATION, FREEDOM).draws(200_000)
-    assert np.median(drawn, axis=0) == pytest.approx(np.log(PREDICTED), abs=0.01)
-    shape = DEVIATION**2 * (covariance(own, reach) - OFFSET)
-    expected = multivariate_t(np.zeros(4), shape, FREEDOM).rvs(200_000, random_state=1)
-    for pair in ((0, 1), (1, 2), (0, 3)):
-        difference, wanted = (np.quantile(one[:, pair[0]] - one[:, pair[1]], 0.9) for one in (drawn, expected))
-        wanted += np.log(PREDICTED[pair[0]] / PREDICTED[pair[1]])
-        assert difference == pytest.approx(wanted, abs=0.01)
-    alone = Prior(PREDICTED, (), DEVIATION, FREEDOM).draws(200_000)
-    assert abs(np.corrcoef(np.sign((alone - np.log(PREDICTED))[:, :2]).T)[0, 1]) < 0.01
