@@ -232,10 +232,15 @@ class Column:
     key: str = ""
     write: Callable[[Any], str] = str
 
+    def cell(self, record: Mapping[str, Any]) -> str:
+        """Return the text of a record in this column. None, NaN and missing values are a dash."""
+        value = record.get(self.key) if self.key else record
+        return NONE if value is None or (isinstance(value, float) and math.isnan(value)) else self.write(value)
+
 
 @dataclass(frozen=True)
 class Table:
-    """Records shown as text and HTML (the columns) or CSV (all keys). None, NaN and missing values are a dash."""
+    """Records shown as text and HTML (the columns) or CSV (all keys)."""
 
     columns: Sequence[Column]
     records: Sequence[Mapping[str, Any]] = field(repr=False)
@@ -247,22 +252,17 @@ class Table:
         """The headings, and the cells of each record."""
         return [
             tuple(column.name for column in self.columns),
-            *(tuple(_cell(column, record) for column in self.columns) for record in self.records),
+            *(tuple(column.cell(record) for column in self.columns) for record in self.records),
         ]
 
     def text(self, width: int | None = None) -> str:
         """Return the table as text for a terminal of this width, or in its own width for None."""
         return columns_text(self.rows, self.left, width)
 
-    def html(self, caption: str = "", notes: Iterable[str] = ()) -> str:
+    def html(self, caption: str) -> str:
         """Return the table as HTML."""
-        return html_table(self.rows, caption, notes, self.left)
+        return html_table(self.rows, caption, left=self.left)
 
     def csv(self) -> str:
         """Return all records as CSV."""
         return csv_text(list(dict.fromkeys(key for record in self.records for key in record)), self.records)
-
-
-def _cell(column: Column, record: Mapping[str, Any]) -> str:
-    value = record.get(column.key) if column.key else record
-    return NONE if value is None or (isinstance(value, float) and math.isnan(value)) else column.write(value)

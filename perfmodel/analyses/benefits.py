@@ -35,7 +35,6 @@ _IDEALS = {
     "memlp": "max(memory - overlap - mem_min, 0)",  # Eq. 4.30
 }
 _FP = tuple(f"op_float*_{kind}" for kind in ("add", "mul", "minmax"))
-_METRICS = ("itilp", "serial", "fp", "memlp")
 
 
 @dataclass(frozen=True)
@@ -58,11 +57,6 @@ class Benefits:
     def seconds(self) -> float:
         """Eq. 4.1 [s]."""
         return self.compute_s + self.memory_s - self.overlap_s
-
-    @property
-    def largest(self) -> str:
-        """Name of the largest of the four benefits."""
-        return max(_METRICS, key=lambda name: float(getattr(self, f"{name}_s")))
 
 
 def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> Benefits:

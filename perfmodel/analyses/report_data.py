@@ -19,9 +19,8 @@ from perfmodel.analyses.report_models import (
     family_lines,
     weights_files,
 )
-from perfmodel.analyses.roofline import KernelPoint, points_of, roof_values, roofline_points
+from perfmodel.analyses.roofline import KernelPoint, at_largest_sizes, points_of, roof_values, roofline_points
 from perfmodel.compare import Comparison, Comparisons, Figures, compare, summarise
-from perfmodel.compare.comparison import volume
 from perfmodel.compare.figures import Verdict, judge
 from perfmodel.display import values_text
 from perfmodel.errors import FactsError, PerfModelError, PredictionError, UnmeasuredFeatureError
@@ -31,7 +30,7 @@ from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.models import Family
 from perfmodel.predicting.model import FittedModel
-from perfmodel.predicting.prediction import ADDS_UP
+from perfmodel.predicting.prediction import ADDS_UP, Share, shares
 from perfmodel.predicting.predictions import Predicting, Predictions
 from perfmodel.predicting.ranking import Ranking, rankings
 from perfmodel.store import Measurements
@@ -39,15 +38,6 @@ from perfmodel.store.files import other_device
 
 TESTS = "test kernels, none of which is in the fit"
 FITTED = "the measured kernels themselves, to which the weights were fitted: this validates nothing"
-
-
-@dataclass(frozen=True)
-class Share:
-    """A term of a predicted time: the seconds of the term, and their share of the time [1]."""
-
-    term: str
-    seconds: float
-    share: float
 
 
 @dataclass(frozen=True)
@@ -144,7 +134,7 @@ def report_data(
         own_points=tuple(points_of(measured.facts, own.counts, sizes, times).values()),
         withheld=MappingProxyType({name: str(error) for name, error in own.errors.items()}),
         made=how_made(model, measured, folder),
-        simulated="simulated" in facts and bool(facts.value("simulated")), roofs=roof_values(facts),
+        simulated=bool(facts.known("simulated")), roofs=roof_values(facts),
         families=family_lines(model, folder, compared, level, advance) if judged_on == TESTS else (),
         bound_problems=bounding.problems, scatter=own.scatter,
     )  # fmt: skip
@@ -174,9 +164,8 @@ def _own_terms(
 def _largest_terms(
     model: FittedModel, compared: Measurements, bounding: BoundModels, level: float
 ) -> tuple[KernelTerms, ...]:
-    rows = sorted(compared, key=lambda row: (row.kernel, values_text(row.variant), volume(row.parameters)))
     kernels = []
-    for (kernel, form), row in {(row.kernel, values_text(row.variant)): row for row in rows}.items():
+    for (kernel, form), row in at_largest_sizes(compared).items():
         counts = compared.counts[row.counts_hash]
         try:
             predicted = model.predict(counts.least_local, row.parameters, level=level, strict=True)
@@ -193,11 +182,9 @@ def kernel_terms(
 ) -> KernelTerms:
     """Return the terms of a prediction, or of a ranked variant."""
     seconds, terms = predicted.seconds, predicted.terms
-    whole = seconds if seconds > 0 else math.nan
-    largest_first = sorted(terms.items(), key=lambda pair: -abs(pair[1]))
-    shares = tuple(Share(name, part, part / whole) for name, part in largest_first if part)
+    nonzero = tuple(share for share in shares(seconds, terms) if share.seconds)
     adds_up = math.isclose(sum(terms.values()), seconds, rel_tol=ADDS_UP)
-    return KernelTerms(kernel, form, sizes, seconds, measured, shares, adds_up, predicted.cautions, bounds)
+    return KernelTerms(kernel, form, sizes, seconds, measured, nonzero, adds_up, predicted.cautions, bounds)
 
 
 def _unmeasured(

@@ -25,7 +25,7 @@ import numpy as np
 
 from perfmodel.compare.comparison import volume
 from perfmodel.counts import KernelCounts
-from perfmodel.display import finite, percent, values_text
+from perfmodel.display import NONE, Column, finite, percent, values_text
 from perfmodel.errors import FactsError
 from perfmodel.facts import ROOFS_FILE, DeviceFacts, read_facts
 from perfmodel.predicting.model import FittedModel
@@ -34,7 +34,7 @@ from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import float_operations
 from perfmodel.quantities.traffic import cached_bytes, global_bytes, least_bytes, least_local_bytes
-from perfmodel.store import Measurements
+from perfmodel.store import Measurement, Measurements
 
 PEAKS = ("peak_flops_float32", "peak_flops_float64")
 BANDWIDTHS = ("memory_bandwidth_bytes_per_s", "cache_bandwidth_bytes_per_s")
@@ -43,8 +43,11 @@ LOCAL = "local_bandwidth_bytes_per_s"
 L2 = "l2_bandwidth_bytes_per_s"
 """Replaces an unmeasured bandwidth of the caches."""
 WITHOUT_FMA, WITHOUT_VECTORS = "without_multiply_adds", "without_vectors"
-COLUMNS = ("GFLOP/s", "GB/s", "of the roof")
-"""Names of :attr:`KernelPoint.cells`."""
+RATES = (
+    Column("GFLOP/s", "operations_per_s", lambda rate: f"{rate / 1e9:.3g}" if rate else NONE),
+    Column("GB/s", "bytes_per_s", lambda rate: f"{rate / 1e9:.3g}"), Column("of the roof", "share_of_roof", percent),
+)  # fmt: skip
+"""The columns of :attr:`KernelPoint.document`."""
 
 
 @dataclass(frozen=True)
@@ -86,14 +89,13 @@ class KernelPoint:
         return self.bound_s / self.seconds
 
     @property
-    def cells(self) -> tuple[str, str, str]:
-        """Billions of operations and of bytes a second, and the share of the lowest roof: :data:`COLUMNS`."""
-        flops = f"{self.rate / 1e9:.3g}" if self.operations else "-"
-        return flops, f"{self.bytes_rate / 1e9:.3g}", percent(self.share)
+    def cells(self) -> tuple[str, ...]:
+        """The numbers of :attr:`document` as text."""
+        return tuple(column.cell(self.document) for column in RATES)
 
     @property
     def document(self) -> dict[str, float | None]:
-        """The numbers of :attr:`cells` for JSON, or null if a roof is unknown."""
+        """Operations and bytes a second, and the share of the lowest roof for JSON, or null if a roof is unknown."""
         return {"operations_per_s": self.rate, "bytes_per_s": self.bytes_rate, "share_of_roof": finite(self.share)}
 
     @property
@@ -141,23 +143,24 @@ def facts_with_roofs(model: FittedModel) -> DeviceFacts:
 
 def roofline_points(measurements: Measurements) -> tuple[KernelPoint, ...]:
     """Return each measured variant at its largest sizes. Raise a FactsError if a transfer's size is unknown."""
-    counts, facts = measurements.counts, measurements.facts
-    roofs = roof_values(facts) if facts is not None else {}
-    rows = sorted(measurements, key=lambda row: (row.kernel, values_text(row.variant), *volume(row.parameters)))
-    points = []
-    for (kernel, form), row in {(row.kernel, values_text(row.variant)): row for row in rows}.items():
-        coordinates = _coordinates(Case(counts[row.counts_hash], row.parameters, facts, "roofline"), roofs)
-        operations, moved, bound_s, bound = (values.item() for values in coordinates)
-        sizes = values_text(row.parameters)
-        points.append(KernelPoint(kernel, form, sizes, operations, moved, row.median, bound_s, BOUNDS[bound]))
+    counts, facts, points = measurements.counts, measurements.facts, list[KernelPoint]()
+    for (kernel, form), row in at_largest_sizes(measurements).items():
+        case = Case(counts[row.counts_hash], row.parameters, facts, "roofline")
+        points += _points(case, kernel, form, [row.parameters], [row.median])
     return tuple(points)
+
+
+def at_largest_sizes(measurements: Measurements) -> dict[tuple[str, str], Measurement]:
+    """Return the row of each kernel and variant (in words) with the largest product of sizes."""
+    rows = sorted(measurements, key=lambda row: (row.kernel, values_text(row.variant), *volume(row.parameters)))
+    return {(row.kernel, values_text(row.variant)): row for row in rows}
 
 
 def points_at(
     facts: DeviceFacts | None, counts: Mapping[str, KernelCounts], rankings: Sequence[Ranking]
 ) -> tuple[dict[str, KernelPoint], ...]:
     """Return the ranked and counted variants whose time is positive, by name, at each of several sizes."""
-    roofs, points = roof_values(facts) if facts else {}, tuple[dict[str, KernelPoint], ...]({} for _ in rankings)
+    points = tuple[dict[str, KernelPoint], ...]({} for _ in rankings)
     times: dict[str, dict[int, float]] = {}
     for index, ranking in enumerate(rankings):
         for variant in ranking:
@@ -165,28 +168,34 @@ def points_at(
                 times.setdefault(variant.name, {})[index] = variant.seconds
     try:
         for name, of_variant in times.items():
-            case = Case(counts[name], together([rankings[i].sizes for i in of_variant]), facts, "roofline")
-            coordinates = zip(*(np.ravel(values).tolist() for values in _coordinates(case, roofs)), strict=True)
-            for (i, seconds), (operations, moved, bound_s, bound) in zip(of_variant.items(), coordinates, strict=True):
-                sizes = values_text(rankings[i].sizes)
-                points[i][name] = KernelPoint(name, "", sizes, operations, moved, seconds, bound_s, BOUNDS[bound])
+            sizes = [rankings[i].sizes for i in of_variant]
+            case = Case(counts[name], together(sizes), facts, "roofline")
+            for i, point in zip(of_variant, _points(case, name, "", sizes, of_variant.values()), strict=True):
+                points[i][name] = point
     except FactsError:
         return tuple({} for _ in rankings)
     return points
 
 
-def _coordinates(case: Case, roofs: Mapping[str, float]) -> tuple[Any, Any, Any, Any]:
-    """Return operations, bytes, the least time [s], and the lowest roof in :data:`BOUNDS`, or NaN without a roof."""
+def _points(
+    case: Case, kernel: str, form: str, sizes: Sequence[Mapping[str, int]], times: Iterable[float]
+) -> list[KernelPoint]:
+    """Return the points of a kernel at the sizes of a case, for a time [s] at each size."""
+    roofs = roof_values(case.facts) if case.facts is not None else {}
     single, double = float_operations(case)
-    times = np.stack(np.broadcast_arrays(
+    by_roof = np.stack(np.broadcast_arrays(
         _time(single, roofs.get(PEAKS[0])) + _time(double, roofs.get(PEAKS[1])),
         _memory_time(case, roofs),
         _time(least_local_bytes(case), roofs.get(LOCAL)),
     ))  # fmt: skip
-    lowest = np.argmax(np.where(np.isnan(times), np.inf, times), axis=0)
-    least = np.take_along_axis(times, lowest[None], axis=0)[0]
-    operations, moved, least, lowest = np.broadcast_arrays(single + double, global_bytes(case), least, lowest)
-    return operations, moved, least, lowest
+    lowest = np.argmax(np.where(np.isnan(by_roof), np.inf, by_roof), axis=0)
+    least = np.take_along_axis(by_roof, lowest[None], axis=0)[0]
+    coordinates = np.broadcast_arrays(single + double, global_bytes(case), least, lowest)
+    return [
+        KernelPoint(kernel, form, values_text(at), operations, moved, seconds, bound_s, BOUNDS[bound])
+        for at, seconds, operations, moved, bound_s, bound
+        in zip(sizes, times, *(values.ravel().tolist() for values in coordinates), strict=True)
+    ]  # fmt: skip
 
 
 def _memory_time(case: Case, roofs: Mapping[str, float]) -> Any:

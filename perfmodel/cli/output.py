@@ -18,7 +18,7 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer import Option
 
-from perfmodel import display, documents, errors, measuring, predicting, progress, report
+from perfmodel import display, documents, errors, measuring, predicting, progress
 from perfmodel.cli.supervision import begin_result
 from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.errors import OptionError, PerfModelError, PerfModelWarning
@@ -243,6 +243,6 @@ def terms_text(variant: predicting.RankedVariant) -> str:
     """Return the nonzero terms of a prediction as a table, the largest first."""
     rows = [
         (f"  {term}", display.seconds_text(seconds), display.percent(share))
-        for term, seconds, share in report.sweeps.shares(variant) if seconds
+        for term, seconds, share in predicting.shares(variant.seconds, variant.terms) if seconds
     ]  # fmt: skip
     return display.columns_text(rows, width=table_width()) if rows else ""

@@ -339,7 +339,8 @@ def _draw(
         request.file.only(predictions.variants), request.asked.jobs or 1, request.model.fitted.subgroup_size,
         statistics=request.statistics,
     )  # fmt: skip
-    report.sizes.picture_sweep(report.sizes.panels_of(points, leads), picture, request.model.name)
+    figure = report.sizes.sweep_figure(report.sizes.panels_of(points, leads), request.model.name)
+    report.drawing.write_figure(figure, picture)
 
 
 def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:

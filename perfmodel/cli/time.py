@@ -106,7 +106,7 @@ def timed_table(points: Sequence[tuning.timing.TimedPoint]) -> Table:
     columns = [Column(name, name) for name in (*names, "variant")]
     columns.append(Column("measured", write=_time_cell))
     if any(variant.reached for variant in every):
-        columns += report.sweeps.RATES
+        columns += analyses.roofline.RATES
     if any(variant.predicted for variant in every):
         columns += [
             Column("predicted", "predicted_s", display.seconds_text),

@@ -1,13 +1,13 @@
 from . import crossovers, predictions, transfer
 from .crossovers import Lead, crossover, leads_of
 from .model import FittedModel, fit, load
-from .prediction import Anchor, Prediction
+from .prediction import Anchor, Prediction, shares
 from .predictions import Predicted, Predicting, Predictions, scatter_of
 from .ranking import RankedVariant, Ranking, rank, rankings, with_ties
 from .tables import table
 
 __all__ = [
     "Anchor", "FittedModel", "Lead", "Predicted", "Predicting", "Prediction", "Predictions", "RankedVariant", "Ranking",
-    "crossover", "crossovers", "fit", "leads_of", "load", "predictions", "rank", "rankings", "scatter_of", "table",
-    "transfer", "with_ties",
+    "crossover", "crossovers", "fit", "leads_of", "load", "predictions", "rank", "rankings", "scatter_of", "shares",
+    "table", "transfer", "with_ties",
 ]  # fmt: skip

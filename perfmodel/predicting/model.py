@@ -47,32 +47,17 @@ LEAST_SHARE = 1e-6  # least share of a quantity that a kernel has
 
 @dataclass(frozen=True)
 class FittedModel(FrozenValue):
-    """A model family with weights for one device. The model predicts by the family's expression and a kernel's counts.
+    """A model family with weights for one device. It predicts by the family's expression and a kernel's counts."""
 
-    Parameters
-    ----------
-    fitted, facts
-        The weights, and the facts of the device, for families that need them.
-    given
-        The family, if it is a user's own value that cannot be found by its name.
-    path
-        The weights file that the model was read from, or None for a new fit.
-    clock
-        The clock of the predictions (:meth:`by_clock`).
-    strict
-        As in :meth:`predict`. If false, `related` has the weights estimated from relatives, by name.
-    anchor
-        A run of the predicted kernel that scales the predictions (:meth:`anchored_by`).
-    """
-
-    fitted: FittedWeights
-    facts: DeviceFacts | None = field(default=None, compare=False)
-    given: Family | None = field(default=None, compare=False)
-    path: Path | None = field(default=None, compare=False)
-    clock: Clock = "host"
-    strict: bool = False
+    fitted: FittedWeights  #: The weights.
+    facts: DeviceFacts | None = field(default=None, compare=False)  #: Of the device, for families that need them.
+    given: Family | None = field(default=None, compare=False)  #: A user's own family, which has no known name.
+    path: Path | None = field(default=None, compare=False)  #: The weights file; None for a new fit.
+    clock: Clock = "host"  #: Of the predictions (:meth:`by_clock`).
+    strict: bool = False  #: As in :meth:`predict`.
+    #: Weights estimated from relatives, by name.
     related: Mapping[str, RelatedWeight] = field(default_factory=dict, compare=False, repr=False)
-    anchor: Anchor | None = None
+    anchor: Anchor | None = None  #: A run of the kernel that scales the predictions (:meth:`anchored_by`).
 
     def __repr__(self) -> str:
         return one_line(f"<FittedModel {self._title}>")
@@ -314,8 +299,7 @@ class FittedModel(FrozenValue):
 
     def _unmeasured(self, values: Mapping[str, Any]) -> tuple[str, ...]:
         is_free = self._is_free
-        free = [name for name in values if is_free(name)]
-        return tuple(sorted(name for name in free if np.any(values[name])))
+        return tuple(sorted(name for name, value in values.items() if is_free(name) and np.any(value)))
 
     @cached_property
     def _is_free(self) -> Callable[[str], bool]:

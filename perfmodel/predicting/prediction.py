@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,43 +21,42 @@ from perfmodel.store.measurement import Clock
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-LOCALITY_MATTERS = 1.05  # above this factor between the times with local and with random indices there is a caution
-TEST_MATTERS = 1.05  # the same, between the times with tests of data that are always and never true
+MATTERS = 1.05  # above this factor between times with local and random indices, or true and false tests: a caution
 ADDS_UP = 1e-6  # terms add up if the relative difference between their sum and the time is at most this
+
+
+class Share(NamedTuple):
+    """A term of a predicted time: the seconds of the term, and their share of the time [1]."""
+
+    term: str
+    seconds: float
+    share: float
+
+
+def shares(seconds: float, terms: Mapping[str, float]) -> tuple[Share, ...]:
+    """Return the terms of a time [s], the largest first. If the time is not above zero, shares are NaN."""
+    whole = seconds if seconds > 0 else math.nan
+    largest_first = sorted(terms.items(), key=lambda pair: -abs(pair[1]))
+    return tuple(Share(name, part, part / whole) for name, part in largest_first)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prediction:
-    """The predicted run time of a kernel.
+    """The predicted run time of a kernel. At arrays of sizes, times are float64 arrays of the shape of the sizes.
 
-    Parameters
-    ----------
-    seconds
-        Run time [s]: a float, or a float64 array of the shape of the sizes.
-    terms
-        Seconds of each term by its name, of the same shape. The terms are features if the family is a plain sum, and
-        otherwise parts of its expression. If the family is additive, terms add up to ``seconds``.
-    interval
-        Lower and upper bound [s] at the level, of the same shape, or None if the model has no intervals.
-    unmeasured
-        Features that were counted as free because no measurement exercised them and they have no relative.
-    cautions
-        Reasons not to trust the prediction (:mod:`perfmodel.fitting.cautions`).
-    kernel, sizes, level
-        Name of the kernel, its size parameters, and the probability with which the interval should contain the time.
-    clock
-        Clock of the time: the ``host``'s, with the launch, or the ``device``'s.
+    The terms are features if the family is a plain sum, and otherwise parts of its expression. If the family is
+    additive, terms add up to ``seconds``.
     """
 
-    seconds: Any
-    terms: Mapping[str, Any]
-    interval: tuple[Any, Any] | None = None
-    unmeasured: tuple[str, ...] = ()
-    cautions: tuple[Caution, ...] = ()
-    kernel: str = ""
-    sizes: Mapping[str, Any] = field(default_factory=dict)
-    level: float = 0.9
-    clock: Clock = "host"
+    seconds: Any  #: Run time [s].
+    terms: Mapping[str, Any]  #: Seconds of each term by its name.
+    interval: tuple[Any, Any] | None = None  #: Lower and upper bound [s] at the level; None without intervals.
+    unmeasured: tuple[str, ...] = ()  #: Features counted as free: never measured, and without a relative.
+    cautions: tuple[Caution, ...] = ()  #: Reasons not to trust the prediction (:mod:`perfmodel.fitting.cautions`).
+    kernel: str = ""  #: Name of the kernel.
+    sizes: Mapping[str, Any] = field(default_factory=dict)  #: Size parameters of the kernel.
+    level: float = 0.9  #: Probability with which the interval should contain the time.
+    clock: Clock = "host"  #: The ``host``'s, with the launch, or the ``device``'s.
 
     def by_device(self) -> Prediction:
         """Return the prediction by the device's clock: seconds and bounds without the launch."""
@@ -74,16 +74,11 @@ class Prediction:
 
     def averaged_with(self, local: Prediction, arrays: tuple[str, ...]) -> Prediction:
         """Return the geometric mean of this prediction and one with local indices. The interval covers both."""
-        longest, shortest = np.maximum(self.seconds, local.seconds), np.minimum(self.seconds, local.seconds)
-        if not np.all(shortest > 0):
+        if (factor := self._factor(local)) is None:
             return self
-        factor = float(np.max(longest / shortest))
         mean = {name: (value * local.terms[name]) ** 0.5 for name, value in self.terms.items()}
-        interval = self.interval
-        if interval is not None and local.interval is not None:
-            interval = union(interval, local.interval)
         cautions = self.cautions
-        if factor > LOCALITY_MATTERS:
+        if factor > MATTERS:
             spans = ", ".join(f"'{array}:span': 1000" for array in arrays)
             cautions += (
                 f"data index {', '.join(arrays)}, and the time differs by a factor of {factor:.1f} between contiguous "
@@ -91,23 +86,28 @@ class Prediction:
                 f"work-items as statistics {{{spans}}}",
             )
         seconds = (self.seconds * local.seconds) ** 0.5
-        return replace(self, seconds=seconds, terms=mean, interval=interval, cautions=cautions)
+        return replace(self, seconds=seconds, terms=mean, interval=self._union(local), cautions=cautions)
 
     def covering_false_tests(self, false: Prediction, tests: tuple[str, ...]) -> Prediction:
         """Return this prediction, for tests of data that are always true. The interval also covers false tests."""
-        longest, shortest = np.maximum(self.seconds, false.seconds), np.minimum(self.seconds, false.seconds)
-        if not np.all(shortest > 0):
+        if (factor := self._factor(false)) is None:
             return self
-        interval, cautions, factor = self.interval, self.cautions, float(np.max(longest / shortest))
-        if interval is not None and false.interval is not None:
-            interval = union(interval, false.interval)
-        if factor > TEST_MATTERS:
+        cautions = self.cautions
+        if factor > MATTERS:
             keys = ", ".join(f"{test!r}: 0.5" for test in tests)
             cautions += (
                 f"data decide {listed(tests)}, counted as always true; the time differs by a factor of {factor:.1f} if "
                 f"never true, and intervals cover both; give the probability as statistics {{{keys}}}",
             )
-        return replace(self, interval=interval, cautions=cautions)
+        return replace(self, interval=self._union(false), cautions=cautions)
+
+    def _factor(self, other: Prediction) -> float | None:
+        """Return the largest factor between two predictions, or None if a time is not above zero."""
+        longest, shortest = np.maximum(self.seconds, other.seconds), np.minimum(self.seconds, other.seconds)
+        return float(np.max(longest / shortest)) if np.all(shortest > 0) else None
+
+    def _union(self, other: Prediction) -> tuple[Any, Any] | None:
+        return union(self.interval, other.interval) if self.interval and other.interval else self.interval
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -163,9 +163,8 @@ class Prediction:
             return html_table(rows, self._title, notes, left=0)
         if not self.adds_up:
             notes.append("the terms overlap: they do not add up to the time")
-        shown = sorted(((name, value) for name, value in self.terms.items() if value), key=lambda pair: -abs(pair[1]))
-        shares = (percent(value / self.seconds if self.seconds > 0 else None) for _, value in shown)
-        cells = [(name, seconds_text(value), share) for (name, value), share in zip(shown, shares, strict=True)]
+        every = shares(self.seconds, self.terms)
+        cells = [(name, seconds_text(value), percent(share)) for name, value, share in every if value]
         return html_table([("term", "seconds", "share"), *cells], self._title, notes)
 
     def to_frame(self) -> DataFrame:

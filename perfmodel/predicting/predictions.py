@@ -171,9 +171,7 @@ class Predicting:
             for name, outcome in outcomes:
                 if isinstance(outcome, Predicted):
                     yield name, self._anchored(name, outcome)
-                elif isinstance(outcome, SizeError):
-                    raise outcome
-                elif isinstance(outcome, self.skipped):
+                elif isinstance(outcome, self.skipped) and not isinstance(outcome, SizeError):
                     yield name, outcome
                 else:
                     raise outcome

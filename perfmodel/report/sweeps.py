@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from perfmodel.analyses import roofline
-from perfmodel.analyses.roofline import KernelPoint
+from perfmodel.analyses.roofline import RATES, KernelPoint
 from perfmodel.display import NONE, Column, Table, columns_text, finite, interval_text, percent, seconds_text
 from perfmodel.fitting.cautions import FromRelative
 from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.crossovers import Lead
+from perfmodel.predicting.prediction import shares
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 
 MOST_NAMES, LONGEST = 8, 80
@@ -31,8 +31,7 @@ def ranking_text(
     """Return a row for each variant, with its rates if `points` has its roofline point."""
     table = list(Ranking(ranked).table)
     if points:
-        none = (NONE,) * len(roofline.COLUMNS)
-        rates = [roofline.COLUMNS, *(points[name].cells if name in points else none for name, *_ in table[1:])]
+        rates = Table(RATES, [_rates(points, name) for name, *_ in table[1:]]).rows
         table = [(*row[:-1], *cells, row[-1]) for row, cells in zip(table, rates, strict=True)]
     return columns_text(table, 1, width)
 
@@ -151,10 +150,6 @@ BROKEN = "breaks an assumption"
 
 KernelPoints: TypeAlias = Sequence[Mapping[str, KernelPoint]]
 """For each size the roofline points of the variants; empty if they are not known."""
-RATES = (
-    Column("GFLOP/s", "operations_per_s", lambda rate: f"{rate / 1e9:.3g}" if rate else NONE),
-    Column("GB/s", "bytes_per_s", lambda rate: f"{rate / 1e9:.3g}"), Column("of the roof", "share_of_roof", percent),
-)  # fmt: skip
 
 
 def interval_cell(record: Mapping[str, Any]) -> str:
@@ -229,7 +224,8 @@ def sweep_records(points: Sequence[Ranking], kernel_points: KernelPoints = ()) -
 def variant_document(variant: RankedVariant, point: KernelPoint | None = None) -> dict[str, Any]:
     """Return the prediction of a variant for JSON, with its rates if known. Infinite bounds become null."""
     taken = [caution.document() for caution in variant.cautions if isinstance(caution, FromRelative)]
-    terms = {term: {"seconds": seconds, "share": share} for term, seconds, share in shares(variant)}
+    parts = shares(variant.seconds, variant.terms)
+    terms = {term: {"seconds": seconds, "share": finite(share)} for term, seconds, share in parts}
     return {
         "variant": variant.name, "seconds": variant.seconds,
         "interval": variant.interval and [variant.interval[0], finite(variant.interval[1])],
@@ -238,12 +234,6 @@ def variant_document(variant: RankedVariant, point: KernelPoint | None = None) -
         **({} if variant.device_s is None else {"device_s": variant.device_s}),
         **({} if point is None else {**point.document, "roofline_s": finite(point.bound_s)}),
     }  # fmt: skip
-
-
-def shares(variant: RankedVariant) -> list[tuple[str, float, float | None]]:
-    """Return each term of a prediction with its seconds and its share of the total, the largest first."""
-    total, ordered = variant.seconds, sorted(variant.terms.items(), key=lambda pair: -abs(pair[1]))
-    return [(term, seconds, seconds / total if total > 0 else None) for term, seconds in ordered]
 
 
 def _rates(kernel_points: Mapping[str, KernelPoint], name: str) -> dict[str, float | None]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.analyses.roofline import COLUMNS as RATES, KernelPoint
+from perfmodel.analyses.roofline import RATES, KernelPoint
 from perfmodel.display import columns_text, data_frame, html_table, percent, seconds_text, values_text
 from perfmodel.documents import one_line
 from perfmodel.report.bounds import rates_text
@@ -95,8 +95,9 @@ class Tuned(FrozenValue):
     @property
     def table(self) -> list[tuple[str, ...]]:
         """A heading and a row of text for each variant that ran, the fastest first."""
-        none = ("-",) * len(RATES)
-        rows: list[tuple[str, ...]] = [("variant", "measured", "times the best", *RATES, "predicted", "tie")]
+        names = tuple(column.name for column in RATES)
+        none = ("-",) * len(names)
+        rows: list[tuple[str, ...]] = [("variant", "measured", "times the best", *names, "predicted", "tie")]
         tied = {variant.name for variant in self.tied} if len(self.tied) > 1 else set()
         ran = (variant for variant in self.tried if variant not in self.left_out)
         for variant in sorted(ran, key=lambda variant: (variant.seconds is None, variant.seconds or 0.0)):

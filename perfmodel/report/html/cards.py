@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 from perfmodel.analyses import balance, benefits
 from perfmodel.analyses.descriptions import term_label
-from perfmodel.analyses.report_data import KernelTerms, ReportData, Share
+from perfmodel.analyses.report_data import KernelTerms, ReportData
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.display import percent, rate_text, seconds_text
 from perfmodel.models import Family
+from perfmodel.predicting.prediction import Share
 from perfmodel.report.bounds import bound_texts
 from perfmodel.report.html.tables import worst
 from perfmodel.report.pictures import ROOFS
