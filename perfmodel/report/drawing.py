@@ -46,7 +46,7 @@ class Series:
     groups: Sequence[str] = ()  # the kernel of each point
     band: tuple[Sequence[float], Sequence[float]] | None = None  # bounds of an interval, along the axis of `across`
     across: bool = False  # whether the interval lies along the x axis
-    sizes: Sequence[float] = ()  # diameter of each marker [pixel]
+    sizes: Sequence[float] = ()  # diameter of each marker on a page [pixel]
     bars: bool = False  # whether each point is a horizontal bar that begins at `starts`, or at 0
     starts: Sequence[float] = ()
 
@@ -88,15 +88,6 @@ def empty_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def figure_bytes(figure: Figure, form: str = "png", dpi: int = 130, formulas: bool = False) -> bytes:
-    """Return a figure as a ``png`` or ``svg`` file. Unless `formulas` is true, dollar signs are text."""
-    if not formulas:
-        show_literally(figure)
-    stream = BytesIO()
-    figure.savefig(stream, format=form, dpi=dpi)
-    return stream.getvalue()
-
-
 def show_literally(drawn: Artist) -> None:
     """Show all texts as they are, without formulas between dollar signs, except the numbers of logarithmic axes."""
     from matplotlib.axis import Axis
@@ -116,9 +107,12 @@ def check_format(path: str | Path | None, formats: Sequence[str] = (".png", ".sv
         raise OptionError(f"'{path}' is not a picture file", f"let its name end in {' or '.join(formats)}")
 
 
-def write_figure(figure: Figure, path: str | Path, dpi: int = 130, formulas: bool = False) -> None:
-    """Write a figure as SVG if the name ends in ``.svg``, otherwise as PNG. See :func:`figure_bytes` for `formulas`."""
-    write_whole(path, figure_bytes(figure, "svg" if Path(path).suffix == ".svg" else "png", dpi, formulas))
+def write_figure(figure: Figure, path: str | Path, dpi: int = 130) -> None:
+    """Write a figure as SVG if the name ends in ``.svg``, otherwise as PNG. Dollar signs are text."""
+    show_literally(figure)
+    stream = BytesIO()
+    figure.savefig(stream, format="svg" if Path(path).suffix == ".svg" else "png", dpi=dpi)
+    write_whole(path, stream.getvalue())
 
 
 def axes_or_new(axes: Axes | None, width: float, height: float) -> Axes:
@@ -170,7 +164,6 @@ NAMED = {
     "yellow": YELLOW, "black": BLACK, "muted": "0.4",
 }  # fmt: skip
 """Colours by name; the report's style sheet has the same names."""
-PIXELS = 1.6  # of a page for each point of a picture
 RANGE = (0.05, 5.0)
 """Errors between which colours change, evenly on a logarithmic axis [1]."""
 
@@ -221,10 +214,6 @@ def _draw_series(axes: Axes, one: Series) -> None:
         starts = one.starts or [0.0] * len(one.x)
         lengths = [end - start for end, start in zip(one.x, starts, strict=True)]
         axes.barh(one.y, lengths, left=starts, label=one.label or "_hidden", color=colour, zorder=3)
-        return
-    if one.sizes:
-        areas = [(diameter / PIXELS) ** 2 for diameter in one.sizes]
-        axes.scatter(one.x, one.y, areas, c=colour, marker=one.marker, label=one.label or "_hidden", zorder=3)
         return
     look: dict[str, Any] = {"color": colour, "marker": one.marker, "linestyle": one.line or "none", "zorder": 3}
     if one.marker:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -118,11 +117,6 @@ def size_text(size: float) -> str:
         if size >= unit and size % unit == 0:
             return f"{size / unit:g}{name}"
     return f"{size:g}"
-
-
-def picture_sweep(panels: Sequence[Panel], path: str | Path, title: str) -> None:
-    """Write a picture of predicted times against sizes (:func:`sweep_figure`)."""
-    drawing.write_figure(sweep_figure(panels, title), path)
 
 
 def sweep_figure(panels: Sequence[Panel], title: str) -> Figure:

@@ -82,7 +82,6 @@ def _errors(data: ReportData) -> drawing.Grid | None:
 EXTRA = "report"
 HERE = Path(__file__).parent
 SCRIPTS = ("tabs.js", "plots.js")
-SHADES = ("blue", "vermilion", "green", "purple", "orange", "sky", "yellow")
 
 
 def report_page(data: ReportData, made: Mapping[str, str]) -> str:
@@ -112,7 +111,7 @@ def page(head: Head, data: Any, shown: SimpleNamespace) -> str:
     return _environment().get_template("page.html.j2").render(
         head=head, data=data, shown=shown, scripts=scripts, policy=policy(scripts),
         style=(HERE / "assets" / "report.css").read_text(encoding="utf-8"),
-        shades={name: getattr(drawing, name.upper()) for name in SHADES},
+        shades={name: drawing.NAMED[name] for name in cards.SHADES},
         figures=json_text({name: plot.specification for name, plot in plots.items()}),
     )  # fmt: skip
 
