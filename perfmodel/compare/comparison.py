@@ -24,12 +24,12 @@ COLUMNS = (
     "kernel", "group", "variant", "sizes", "measured_s", "predicted_s", "low_s", "high_s", "relative_error", "needs",
 )  # fmt: skip
 """Keys of :meth:`Comparison.record`."""
-SHOWN = (
-    Column("kernel", "kernel"), Column("variant", "variant"), Column("sizes", "sizes"),
+TIMES = (
     Column("measured", "measured_s", seconds_text),
-    Column("predicted", write=lambda case: _predicted_text(case["predicted_s"])),
+    Column("predicted", write=lambda case: "withheld" if (time := case["predicted_s"]) is None else seconds_text(time)),
     Column("error", "relative_error", percent),
-)  # fmt: skip
+)
+SHOWN = (Column("kernel", "kernel"), Column("variant", "variant"), Column("sizes", "sizes"), *TIMES)
 """Columns of a table of cases."""
 
 
@@ -154,13 +154,9 @@ def volume(parameters: Mapping[str, int]) -> tuple[int, str]:
     return math.prod(parameters.values()), values_text(parameters)
 
 
-def time_cells(row: Comparison) -> tuple[str, str, str]:
+def time_cells(row: Comparison) -> tuple[str, ...]:
     """Return the measured and the predicted time and the relative error as text."""
-    return seconds_text(row.measured), _predicted_text(row.predicted), percent(row.relative_error)
-
-
-def _predicted_text(seconds: float | None) -> str:
-    return "withheld" if seconds is None else seconds_text(seconds)
+    return tuple(column.cell(row.record()) for column in TIMES)
 
 
 def kernels(rows: Iterable[Comparison]) -> tuple[str, ...]:
@@ -173,7 +169,7 @@ MOST_CASES = 1000  # most cases that error_table lists
 
 def error_table(rows: Sequence[Comparison], width: int | None = None) -> str:
     """Return a table of times and geometric means of the error. Above :data:`MOST_CASES` cases, return only means."""
-    table = [("kernel", "sizes", "measured", "predicted", "error")]
+    table: list[tuple[str, ...]] = [("kernel", "sizes", "measured", "predicted", "error")]
     for kernel in kernels(rows):
         cases = Comparisons(row for row in rows if row.kernel == kernel)
         several = len({row.form for row in cases}) > 1

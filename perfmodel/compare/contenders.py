@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
@@ -25,7 +24,7 @@ from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.models import Family, families, find_family
 from perfmodel.progress import FailedStep, Progress, Silent, task as reported
 from perfmodel.store import Measurements
-from perfmodel.values import FrozenValue
+from perfmodel.values import FrozenValue, cached_method
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -62,16 +61,10 @@ class Contender(FrozenValue):
         """Return the evaluation by one protocol."""
         return next(evaluation for evaluation in self.evaluations if evaluation.protocol == protocol)
 
+    @cached_method
     def figures(self, protocol: str, kernel: str | None = None) -> Figures:
         """Return the figures of one kernel, or of all."""
-        if (protocol, kernel) not in self._figures:
-            rows = [row for row in self.by(protocol).rows if kernel in (None, row.kernel)]
-            self._figures[protocol, kernel] = summarise(rows)
-        return self._figures[protocol, kernel]
-
-    @cached_property
-    def _figures(self) -> dict[tuple[str, str | None], Figures]:
-        return {}
+        return summarise([row for row in self.by(protocol).rows if kernel in (None, row.kernel)])
 
     def __repr__(self) -> str:
         if self.problem:
@@ -100,11 +93,7 @@ class Contenders(tuple[Contender, ...]):
     def judged(self) -> tuple[Contender, ...]:
         """The fitted families in ascending order of their errors by the strictest protocol (B or groups)."""
         fitted = [contender for contender in self if contender.evaluations]
-
-        def error(contender: Contender) -> float:
-            return contender.figures("B" if "B" in contender.protocols else "groups").error
-
-        return tuple(sorted(fitted, key=error))
+        return tuple(sorted(fitted, key=lambda one: one.figures("B" if "B" in one.protocols else "groups").error))
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -140,16 +129,6 @@ def records(contenders: Iterable[Contender]) -> Iterator[dict[str, Any]]:
                     **{name: finite(getattr(figures, name)) for name in ("error", "factor", "regret", "top1", "tau")},
                     **{name: getattr(contender, name) for name in ("weights", "fit_s", "predict_s", "withheld")},
                 }  # fmt: skip
-
-
-def compare_families(
-    measured: Measurements, tests: Measurements | None, families: Iterable[Family], options: FitOptions | None = None,
-    samples: Measurements | None = None,
-) -> Iterator[Contender]:
-    """Fit families and judge each on all cases that it predicts. A family without a fit has a problem instead."""
-    for family in families:
-        fits = FamilyFits(measured, family, options or FitOptions(), tests, folds_of(tests), samples=samples)
-        yield contender_of(fits)
 
 
 def contender_of(fits: FamilyFits) -> Contender:

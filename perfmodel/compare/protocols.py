@@ -199,7 +199,3 @@ class Judged:
 
     model: FittedModel
     evaluations: tuple[Evaluation, ...]
-
-    def by(self, protocol: str) -> Evaluation:
-        """Return the evaluation by one protocol."""
-        return next(evaluation for evaluation in self.evaluations if evaluation.protocol == protocol)

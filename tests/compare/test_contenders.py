@@ -16,6 +16,7 @@ from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.family_fits import FamilyFits, Refits
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
+from tests.compare.test_contenders_side_by_side import NEEDY
 from tests.compare.test_protocols import MEASURED, TESTS
 from tests.standins import Rows
 
@@ -23,10 +24,6 @@ PLAIN = Family("plain", "by hand", ("launches", "work_groups", "op_*", "global_*
 WAITING = Family(
     "waiting", "by hand", sums={"busy": PLAIN.features},
     weights=(Weight("w_wait", "s", start=1e-6, fact="launch_s"),), expression="busy + w_wait", additive=False,
-)  # fmt: skip
-NEEDY = Family(
-    "needy", "by hand", quantities=lambda case: {"speed": case.fact("unheard_of")}, units={"speed": ""},
-    weights=(Weight("w_a", "s"),), expression="w_a * speed",
 )  # fmt: skip
 FOUND = DeviceFacts.from_mapping("stand-in", "none", "0", {"launch_s": Fact(2e-6, "s", "measured")})
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from perfmodel.compare.contenders import compare_families, families_table, on_common_cases
+from perfmodel.compare.contenders import contender_of, families_table, on_common_cases
+from perfmodel.compare.protocols import folds_of
+from perfmodel.fitting.family_fits import FamilyFits
+from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import Weight
 from perfmodel.store import Measurements
@@ -19,12 +22,16 @@ NEEDY = Family(
 )  # fmt: skip
 
 
+def judged(measured, tests, families):
+    return [contender_of(FamilyFits(measured, one, FitOptions(), tests, folds_of(tests))) for one in families]
+
+
 def contenders():
-    return on_common_cases(compare_families(MEASURED, TESTS, (EXACT, BLIND, NEEDY)))
+    return on_common_cases(judged(MEASURED, TESTS, (EXACT, BLIND, NEEDY)))
 
 
 def test_without_a_case_there_is_no_figure_and_the_fit_is_timed():
-    (found,) = compare_families(MEASURED, Measurements((), {}), (EXACT,))
+    (found,) = judged(MEASURED, Measurements((), {}), (EXACT,))
     assert ("", True) == (found.problem, found.predict_s > 0)
     for row in families_table([found]).splitlines()[1:5]:
         assert ["-"] * 5 == [cell for cell in row.split() if cell == "-"][:5], row

@@ -6,9 +6,9 @@ import csv
 import json
 from io import StringIO
 
-from perfmodel.compare.contenders import Contenders, compare_families, families_csv, families_document, families_table
+from perfmodel.compare.contenders import Contenders, families_csv, families_document, families_table
 from perfmodel.compare.protocols import RECORDED
-from tests.compare.test_contenders_side_by_side import contenders
+from tests.compare.test_contenders_side_by_side import contenders, judged
 from tests.compare.test_protocols import ADDED, RECORDS
 from tests.standins import Rows
 
@@ -52,7 +52,7 @@ def test_without_test_kernels_families_are_judged_by_kernels_left_out_next_to_a_
         def of_kernels(self, *names):
             return Stored(tuple(row for row in self.rows if row.kernel in names), self.counts)
 
-    found = Contenders(compare_families(Stored(RECORDS.rows, RECORDS.counts), None, (ADDED,)))
+    found = Contenders(judged(Stored(RECORDS.rows, RECORDS.counts), None, (ADDED,)))
     head, *rows = families_table(found).splitlines()
     added, random = rows[:3], rows[3:6]
     assert ["family", "by", "all", "factor", "-", "1", "regret", "top-1", "tau", "inside", "width"] == head.split()[:11]
