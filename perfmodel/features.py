@@ -20,7 +20,7 @@ Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performanc
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -194,44 +194,37 @@ def find_sources(counts: KernelCounts, classes: Classes = PLAIN) -> FeatureSourc
     """Return the counts from which a kernel's features are computed."""
     position = DistinctCounts()
     sums: dict[str, list[int]] = {}
-    for name, count in _settled(counts, classes):
+    varying: list[AccessCount] = []
+
+    def add(name: str, count: Count) -> None:
         sums.setdefault(name, []).append(position(count))
-    rows = (row for row in counts.access_table if row.space in GLOBAL and _settled_class(row) is None)
-    unclassified = tuple(_unclassified(counts, row, classes, position) for row in rows)
+
+    for operation in counts.operation_table:
+        add(operation_feature(operation.dtype, operation.kind), operation.count)
+    for row in counts.access_table:
+        if row.space == "local":
+            add(f"local_{row.direction}_{row.bits}{f'_{_class(row)}' if classes.local_strides else ''}", row.count)
+        elif row.space in GLOBAL and (settled := _class(row)) is not None:
+            add(f"global_{row.direction}_{row.bits}_{settled}", row.count)
+        elif row.space in GLOBAL:
+            varying.append(row)
+    add("barrier_local", counts.barriers(scope="local"))
+    add("work_groups", counts.work_groups())
+    add("launches", counts.launches())
+    unclassified = tuple(_unclassified(counts, row, classes, position) for row in varying)
     return FeatureSources(position.joint(), tuple((name, tuple(rows)) for name, rows in sums.items()), unclassified)
 
 
-def _settled(counts: KernelCounts, classes: Classes) -> Iterable[tuple[str, Count]]:
-    for operation in counts.operation_table:
-        yield operation_feature(operation.dtype, operation.kind), operation.count
-    for row in counts.access_table:
-        if row.space == "local":
-            yield f"local_{row.direction}_{row.bits}{_local_end(row) if classes.local_strides else ''}", row.count
-        elif row.space in GLOBAL:
-            settled = _settled_class(row)
-            if settled is not None:
-                yield f"global_{row.direction}_{row.bits}_{settled}", row.count
-    yield "barrier_local", counts.barriers(scope="local")
-    yield "work_groups", counts.work_groups()
-    yield "launches", counts.launches()
-
-
-def _local_end(row: AccessCount) -> str:
-    if row.indirect:
-        return "_indirect"
-    try:
-        return f"_{local_class(row.stride())}"
-    except SizeError:  # a function of the sizes
-        return "_varying"
-
-
-def _settled_class(row: AccessCount) -> str | None:
+def _class(row: AccessCount) -> str | None:
+    """Return the class of an access, or None for a global access whose class depends on the sizes."""
     if row.indirect:
         return "indirect"
     try:
         stride = row.stride()
     except SizeError:  # a function of the sizes
-        return None
+        return "varying" if row.space == "local" else None
+    if row.space == "local":
+        return local_class(stride)
     return stride_class(stride) if stride <= 1 else None
 
 

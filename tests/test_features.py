@@ -154,7 +154,6 @@ def test_a_wrong_size_is_named(name, sizes):
     with pytest.raises(SizeError) as caught:
         features.evaluate(by_column(), sizes)
     assert f"'{name}'" in str(caught.value)
-    assert f"'{name}'" in str(caught.value)
 
 
 @pytest.mark.parametrize(
