@@ -39,27 +39,15 @@ SHORT_S = 1e-4
 
 @dataclass(frozen=True)
 class Explained:
-    """A row of a recording with its prediction on a device.
-
-    Parameters
-    ----------
-    predicted : Prediction or None
-        The time of one call; by the device's clock if the weights have it. None with a `problem`.
-    point : KernelPoint or None
-        The median call below the roofs.
-    work_items : int
-        Work-items of the largest launch; 0 if unknown.
-    slower : float
-        How many times longer a call takes in the program, because the host's thread uses a core of the CPU too.
-    """
+    """A row of a recording with its prediction on a device."""
 
     row: Row
-    predicted: Prediction | None = None
-    point: KernelPoint | None = None
-    bound: str = ""
-    work_items: int = 0
-    slower: float = 1.0
-    problem: str = ""
+    predicted: Prediction | None = None  #: Of one call, by the device's clock if the weights have it.
+    point: KernelPoint | None = None  #: The median call below the roofs.
+    bound: str = ""  #: The largest term, in words.
+    work_items: int = 0  #: Of the largest launch; 0 if unknown.
+    slower: float = 1.0  #: How many times longer a call takes because the host's thread uses a core of the CPU too.
+    problem: str = ""  #: Why there is no prediction.
 
     @property
     def inside(self) -> bool | None:
@@ -104,12 +92,6 @@ class Explanation:
     problems: Mapping[int, str]  # why a device has no model
 
     @property
-    def predicted_share(self) -> float:
-        """Share of the kernels' time that has a prediction."""
-        whole = sum(each.row.total_s for each in self.kernels)
-        return sum(each.row.total_s for each in self.kernels if each.predicted) / whole if whole else 1.0
-
-    @property
     def seconds(self) -> float:
         """Predicted time of all calls of the kernels that have a prediction [s]."""
         return sum(each.row.calls * float(each.predicted.seconds) for each in self.kernels if each.predicted)
@@ -125,10 +107,9 @@ class Explanation:
 
         Errors in one program mostly have the same sign (docs/watch.md), so they are not combined as independent ones.
         """
-        known = [each for each in self.kernels if each.predicted]
-        if not known or any(each.predicted.interval is None for each in known if each.predicted):
+        bounds = [(each.row.calls, each.predicted.interval) for each in self.kernels if each.predicted]
+        if not bounds or any(pair is None for _, pair in bounds):
             return None
-        bounds = [(each.row.calls, each.predicted.interval) for each in known if each.predicted]
         low, high = (sum(calls * float(pair[end]) for calls, pair in bounds if pair) for end in (0, 1))
         return low, high
 
@@ -173,28 +154,25 @@ def explain(
     found: dict[int, Explained] = {}
     rows = recording.kernels
     for device, model in models.items():
-        here = {place: row for place, row in enumerate(rows) if row.device == device}
         points: dict[str, list[tuple[int, Row]]] = {}
-        counted: dict[str, Unit] = {}
-        for i, row in here.items():
-            if row.unit is not None and row.unit.program is not None:
+        variants: dict[str, Callable[[], KernelCounts]] = {}
+        for i, row in enumerate(rows):
+            if row.device == device and row.unit is not None and row.unit.program is not None:
                 label = f"{row.name} {row.unit.content[:8]}"  # statistics differ between sizes
-                counted[label] = row.unit
+                variants[label] = partial(_counts, label, row.unit, model.fitted.subgroup_size)
                 points.setdefault(label, []).append((i, row))
-        task = _Explaining(model, facts_with_roofs(model), points)
-        pool = Pool((1 if len(counted) <= FEW else -1) if jobs is None else jobs, progress)
-        variants = {label: partial(_counts, label, unit, model.fitted.subgroup_size) for label, unit in counted.items()}
+        clocked = model if model.fitted.launch_s is None else model.by_clock("device")  # as recorded times are
+        task = _Explaining(clocked, facts_with_roofs(model), points)
+        pool = Pool((1 if len(variants) <= FEW else -1) if jobs is None else jobs, progress)
         for label, outcome in pool.stream(task, variants, "counting and predicting"):
             if isinstance(outcome, PerfModelError):
                 found |= {i: Explained(row, problem=str(outcome)) for i, row in points[label]}
             else:
                 found |= outcome
-    every = tuple(found.get(place) or Explained(row, problem=_problem(row)) for place, row in enumerate(rows))
+    every = tuple(
+        found.get(i) or Explained(row, problem=row.unit.problem if row.unit else "") for i, row in enumerate(rows)
+    )
     return Explanation(recording, every, models, problems)
-
-
-def _problem(row: Row) -> str:
-    return row.unit.problem if row.unit is not None else ""
 
 
 def _counts(label: str, unit: Unit, subgroup_size: int) -> KernelCounts:
@@ -217,12 +195,14 @@ class _Explaining:
             sizes = _sizes(counts, row)
             groups = [int(launch.work_groups(**sizes)) for launch in counts.launch_table]
             items = max(map(mul, groups, (prod(launch.group_shape) for launch in counts.launch_table)))
-            predicted = by_best_clock(self.model).predict(counts, sizes, level=LEVEL)
+            predicted = self.model.predict(counts, sizes, level=LEVEL)
         except PerfModelError as error:
             return Explained(row, problem=str(error))
         point = points_of(self.roofs, {row.name: counts}, sizes, {row.name: row.median_s}).get(row.name)
         slower = slowed(self.roofs, max(groups), row.beside, float(predicted.seconds))
-        return Explained(row, predicted, point, bound_of(self.model, predicted), items, slower)
+        terms = predicted.terms
+        bound = term_label(self.model.family, max(terms, key=lambda name: float(terms[name]))) if terms else ""
+        return Explained(row, predicted, point, bound, items, slower)
 
 
 def slowed(facts: DeviceFacts, groups: int, beside: float, seconds: float) -> float:
@@ -246,21 +226,10 @@ def _sizes(counts: KernelCounts, row: Row) -> dict[str, int]:
     return {name: row.sizes[name] for name in counts.parameters}
 
 
-def by_best_clock(model: FittedModel) -> FittedModel:
-    """Return the model by the device's clock, as recorded times are; by the host's if its weights have only that."""
-    return model if model.fitted.launch_s is None else model.by_clock("device")
-
-
-def bound_of(model: FittedModel, predicted: Prediction) -> str:
-    """Return the largest term of a prediction, in words."""
-    terms = {name: float(seconds) for name, seconds in predicted.terms.items()}
-    return term_label(model.family, max(terms, key=lambda name: terms[name])) if terms else ""
-
-
 def _advice(explanation: Explanation) -> Iterator[str]:
     recording = explanation.recording
-    shares, device_s = recording.shares, recording.device_s
-    yield from _of_the_run(shares)
+    device_s, kernels_s = recording.device_s, recording.kernels_s
+    yield from _of_the_run(recording.shares)
     others = sum(row.total_s for row in recording.others if not row.transfer)
     if others > MUCH * device_s:
         yield (
@@ -268,11 +237,10 @@ def _advice(explanation: Explanation) -> Iterator[str]:
             "an array context that is lazy joins them with kernels"
         )
     overhead = explanation.launch_s
-    kernels_s = sum(each.row.total_s for each in explanation.kernels)
     if overhead > MUCH * kernels_s > 0:
-        launches = sum(launch.calls for row in recording.kernels for launch in row.launches)
+        share = percent(min(overhead / kernels_s, 1.0))
         yield (
-            f"the cost of {launches} launches is {percent(min(overhead / kernels_s, 1.0))} of the kernels' time; "
+            f"the cost of {recording.launches} launches is {share} of the kernels' time; "
             "larger sizes, or fewer and larger kernels, reduce this share"
         )
     short = sum(row.total_s for row in recording.kernels if row.median_s < SHORT_S and _unpinned(recording, row))

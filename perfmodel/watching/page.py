@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.analyses.roofline import facts_with_roofs, roof_values
-from perfmodel.display import interval_text, percent, seconds_text
+from perfmodel.display import percent, seconds_text
 from perfmodel.documents import shortened
 from perfmodel.report import pictures
 from perfmodel.report.drawing import Axis, Picture, Series
@@ -21,8 +21,8 @@ from perfmodel.report.html import figures, tables
 from perfmodel.report.html.page import Head, page
 from perfmodel.report.html.tables import PageTable, TableCell, table
 from perfmodel.watching.explained import LEVEL, Explained, Explanation
-from perfmodel.watching.recording import Process, Recording, Row
-from perfmodel.watching.tables import elsewhere_lines, notes, sizes_text
+from perfmodel.watching.recording import Process, Recording
+from perfmodel.watching.tables import COLUMNS, elsewhere_lines, kernel_table, notes, sizes_text
 from perfmodel.watching.writing import BUILD, OWN, WAIT
 
 TABS = {
@@ -50,27 +50,24 @@ def recording_page(explanation: Explanation, elsewhere: Mapping[str, Explanation
         roofline=figures.plot("roofline", bubbles(explanation)), kernels=_kernels_table(explanation),
         to_win=figures.plot("to-win", savings(explanation)), alone=figures.plot("alone", times_of_calls(explanation)),
         others=_others_table(recording), timeline=figures.plot("timeline", timeline(first)),
-        timeline_table=_parts_table(recording), statistics=_statistics(recording), notes=notes(explanation),
-        made=tables.made_table(made.items()), level=LEVEL,
+        statistics=_statistics(recording), notes=notes(explanation), made=tables.made_table(made.items()), level=LEVEL,
     )  # fmt: skip
     return page(Head("perfmodel watch", shlex.join(first.command), about), explanation, shown)
 
 
 def _figures(recording: Recording) -> list[tuple[str, str]]:
-    shares, kernels = recording.shares, recording.kernels
-    launches = sum(launch.calls for row in kernels for launch in row.launches)
+    shares = recording.shares
     return [
         (seconds_text(shares.total), "run time"), (percent(shares.device / shares.total), "device busy"),
-        (str(len({row.name for row in kernels})), "Loopy kernels"), (str(launches), "launches of them"),
-        (seconds_text(sum(row.total_s for row in kernels)), "their time"),
+        (str(len({row.name for row in recording.kernels})), "Loopy kernels"),
+        (str(recording.launches), "launches of them"), (seconds_text(recording.kernels_s), "their time"),
         (seconds_text(sum(row.total_s for row in recording.others)), "other commands of the device"),
     ]  # fmt: skip
 
 
 def _named_parts(recording: Recording) -> list[tuple[str, float]]:
     shares = recording.shares
-    kernels = sum(row.total_s for row in recording.kernels)
-    part = shares.device * kernels / recording.device_s if recording.device_s else 0.0
+    part = shares.device * recording.kernels_s / recording.device_s if recording.device_s else 0.0
     return [
         ("Loopy kernels", part), ("other commands of the device", shares.device - part),
         ("generating and building code", shares.builds), ("host alone", shares.host),
@@ -108,31 +105,31 @@ def bubbles(explanation: Explanation) -> Picture | None:
             share = each.row.total_s / explanation.recording.device_s
             diameters[name] = SMALLEST + (LARGEST - SMALLEST) * math.sqrt(share)
     picture = pictures.roofline(points, roofs, by_kernel=False) if points else None
-    if picture is None:
-        return None
-    series = (replace(one, sizes=[diameters[name] for name in one.groups]) for one in picture.series)
-    return replace(picture, series=tuple(series))
+    return picture and replace(picture, series=tuple(
+        replace(one, sizes=[diameters[name] for name in one.groups]) for one in picture.series
+    ))  # fmt: skip
 
 
 def savings(explanation: Explanation) -> Picture | None:
     """Describe what kernels would save at the least time; the one that saves most on top."""
-    known = [each for each in explanation.kernels if each.to_win_s]
-    shown = sorted(known, key=lambda each: each.to_win_s or 0.0)[-MOST:]
-    if not shown:
+    known = [(each.to_win_s, each) for each in explanation.kernels if each.to_win_s]
+    pairs = sorted(known, key=lambda pair: pair[0])[-MOST:]
+    if not pairs:
         return None
+    wins, shown = zip(*pairs, strict=True)
     texts = [
-        f"{each.row.name}, {sizes_text(each.row)}\n{seconds_text(each.to_win_s or 0.0)} of "
+        f"{each.row.name}, {sizes_text(each.row)}\n{seconds_text(win)} of "
         f"{seconds_text(each.row.total_s)} in {each.row.calls} calls\nlargest term: {each.bound}"
-        for each in shown
+        for win, each in pairs
     ]
-    totals = Series("time of all calls", [each.row.total_s for each in shown], range(len(shown)), "sky", bars=True)
-    wins = Series(
-        "saved at the roof and the cost of launches", [each.to_win_s or 0.0 for each in shown], range(len(shown)),
-        "vermilion", bars=True, texts=texts,
-    )
+    series = (
+        Series("time of all calls", [each.row.total_s for each in shown], range(len(shown)), "sky", bars=True),
+        Series("saved at the roof and the cost of launches", wins, range(len(shown)), "vermilion", bars=True,
+               texts=texts),
+    )  # fmt: skip
     return Picture(
         Axis("time", log=False, tick=seconds_text), Axis("", log=False, names=_names(shown)),
-        (totals, wins), f"What {len(shown)} kernels would save at the least time that the roofs allow.",
+        series, f"What {len(shown)} kernels would save at the least time that the roofs allow.",
     )
 
 
@@ -174,22 +171,13 @@ def _markers(
 
 
 def _kernels_table(explanation: Explanation) -> PageTable:
-    whole = explanation.recording.device_s
+    names = ("calls", "total", "share", "median", "alone", "predicted", "interval", "roof", "to win")
     rows = []
-    for each in explanation.kernels[: tables.MOST_ROWS]:
-        row, predicted = each.row, each.predicted
-        source = row.unit.source if row.unit else ""
-        bounds = interval_text(predicted.interval) if predicted and predicted.interval else "-"
-        rows.append((
-            TableCell(row.name, ", ".join(filter(None, (sizes_text(row), each.bound or each.problem))), source),
-            str(row.calls), seconds_text(row.total_s), percent(row.total_s / whole), seconds_text(row.median_s),
-            seconds_text(row.alone_s) if row.alone_s else "-",
-            seconds_text(float(predicted.seconds)) if predicted else "-", bounds,
-            percent(each.point.share) if each.point else "-",
-            seconds_text(each.to_win_s) if each.to_win_s is not None else "-",
-        ))  # fmt: skip
-    measured = ("kernel", "calls", "total", "share", "median", "alone")
-    head = (*measured, "predicted", f"{LEVEL:.0%} interval", "roof", "to win")
+    for record in kernel_table(explanation).records[: tables.MOST_ROWS]:
+        below = ", ".join(filter(None, (record["sizes_text"], record["bound"] or record["problem"])))
+        kernel = TableCell(record["kernel"], below, record["source"])
+        rows.append((kernel, *(COLUMNS[name].cell(record) for name in names)))
+    head = ("kernel", *(f"{LEVEL:.0%} interval" if name == "interval" else name for name in names))
     return table("Loopy kernels, the one with the longest total time first", head, rows, range(1, 10))
 
 
@@ -208,37 +196,34 @@ def _statistics(recording: Recording) -> PageTable:
 
 def timeline(process: Process) -> Picture | None:
     """Describe when the device and the host worked; intervals closer than a step are joined."""
-    start, end, kind = process.timeline.T * 1e-9 if len(process.timeline) else np.zeros((3, 0))
-    if not len(start):
+    if not len(process.timeline):
         return None
-    kind = process.timeline[:, 2]
+    start, end, _ = process.timeline.T * 1e-9
     whole = max(process.lasted_s, float(end.max()))
     totals: dict[str, float] = {}
     for row in process.rows:
         totals[row.name] = totals.get(row.name, 0.0) + row.total_s
     largest = sorted(totals, key=lambda name: -totals[name])[: len(COLOURS)]
-    colours = {**dict(zip(largest, COLOURS, strict=False)), "others": "sky", **dict(HOST.values())}
-    names = np.array([_label(process, int(k), largest) for k in kind])
+    host = dict(HOST.values())
+    colours = {**dict(zip(largest, COLOURS, strict=False)), "others": "sky", **host}
+    named = [_name(process, kind) for kind in process.timeline[:, 2].tolist()]
+    names = np.array([name if name in colours else "others" for name in named])
     series = []
     for name, colour in colours.items():
         chosen = names == name
         if chosen.any():
             low, high = _joined(start[chosen], end[chosen], whole / STEPS)
             texts = [f"{name}\n{seconds_text(b - a)} at {seconds_text(a)}" for a, b in zip(low, high, strict=True)]
-            lane = 0.0 if name in dict(HOST.values()) else 1.0
             series.append(Series(
-                name, high, [lane] * len(low), colour, bars=True, starts=low,
+                name, high, [float(name not in host)] * len(low), colour, bars=True, starts=low,
                 texts=texts if len(texts) <= MOST_TEXTS else (),
             ))  # fmt: skip
     across = Axis("time in the program [s]", log=False, limits=(0.0, whole))
     return Picture(across, Axis("", log=False, names=("host", "device")), tuple(series), "When device and host work.")
 
 
-def _label(process: Process, kind: int, largest: Sequence[str]) -> str:
-    if kind in HOST:
-        return HOST[kind][0]
-    name = process.rows[process.numbers[kind]].name
-    return name if name in largest else "others"
+def _name(process: Process, kind: int) -> str:
+    return HOST[kind][0] if kind in HOST else process.rows[kind].name
 
 
 def _joined(start: Any, end: Any, step: float) -> tuple[list[float], list[float]]:
@@ -262,13 +247,12 @@ def trace_events(recording: Recording) -> list[dict[str, Any]]:
         names = {"name": f"{process.host} {process.folder.name}"}
         events.append({"ph": "M", "pid": number, "name": "process_name", "args": names})
         for start, end, kind in process.timeline.tolist():
-            row: Row | None = process.rows[process.numbers[kind]] if kind >= 0 else None
-            name, lane = (row.name, f"device {row.device}") if row else (HOST[kind][0], "host")
-            arguments = {"sizes": dict(row.sizes)} if row and row.sizes else {}
-            events.append({
-                "ph": "X", "pid": number, "tid": lane, "name": name, "ts": start / 1e3, "dur": (end - start) / 1e3,
-                **({"args": arguments} if arguments else {}),
-            })  # fmt: skip
+            row = process.rows[kind] if kind >= 0 else None
+            event = {
+                "ph": "X", "pid": number, "tid": f"device {row.device}" if row else "host",
+                "name": _name(process, kind), "ts": start / 1e3, "dur": (end - start) / 1e3,
+            }  # fmt: skip
+            events.append(event | ({"args": {"sizes": dict(row.sizes)}} if row and row.sizes else {}))
     return events
 
 

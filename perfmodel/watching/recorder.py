@@ -14,7 +14,7 @@ import sys
 import threading
 from array import array as numbers
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter_ns
@@ -24,8 +24,7 @@ from typing import Any
 import pyopencl as cl
 from pyopencl import _cl  # the compiled module: programs and PyOpenCL itself call its functions
 
-from perfmodel.watching.replay import FirstCall
-from perfmodel.watching.units import Limits, Sizes, Unit
+from perfmodel.watching.units import FirstCall, Limits, Sizes, Unit
 from perfmodel.watching.writing import BUILD, OWN, WAIT, Writer
 
 MOST_PENDING = 1024
@@ -43,13 +42,8 @@ REPLAY_NS = 60_000_000_000
 COMPARED = 1000
 """Commands from which the difference of the clocks of host and device follows."""
 START, END, QUEUED = cl.profiling_info.START, cl.profiling_info.END, cl.profiling_info.QUEUED
-TRANSFERS = (
-    "_enqueue_read_buffer", "_enqueue_read_buffer_rect", "_enqueue_write_buffer", "_enqueue_write_buffer_rect",
-    "_enqueue_copy_buffer", "_enqueue_copy_buffer_rect", "_enqueue_fill_buffer", "_enqueue_svm_memcpy",
-    "_enqueue_svm_memfill", "_enqueue_svm_map", "_enqueue_svm_unmap", "_enqueue_svm_migrate_mem",
-    "_enqueue_read_image", "_enqueue_write_image", "_enqueue_copy_image", "_enqueue_copy_image_to_buffer",
-    "_enqueue_copy_buffer_to_image",
-)  # fmt: skip
+NO_TRANSFERS = ("_enqueue_barrier", "_enqueue_marker", "_enqueue_wait")
+"""Beginnings of the names of commands that neither copy nor fill."""
 
 
 @dataclass
@@ -120,7 +114,7 @@ class Recorder:
         self.unsaved = self.unwritten = False  # whether something was read after the last `save`, and the last write
         self.process = os.getpid()
         self.ending = threading.Event()
-        self._undo: list[tuple[Any, str, Any]] = []
+        self._undo = ExitStack()  # puts the functions back
         self._infos: dict[int, Any] = {}
         self._closed = False  # no command is recorded any more
         self.ended = self.last = 0  # the last command of a device
@@ -134,8 +128,8 @@ class Recorder:
         self._put(cl.CommandQueue, "finish", self._timed(cl.CommandQueue.finish, WAIT))
         self._put(cl, "CommandQueue", _with_profiling(cl.CommandQueue))
         self._put_both("enqueue_nd_range_kernel", self._launching(_cl.enqueue_nd_range_kernel))
-        for name in TRANSFERS:
-            if hasattr(_cl, name):
+        for name in dir(_cl):
+            if name.startswith("_enqueue_") and not name.startswith(NO_TRANSFERS):
                 self._put_both(name, self._transferring(name.removeprefix("_enqueue_"), getattr(_cl, name)))
         for owner, name in ((cl.Event, "wait"), (_cl, "wait_for_events")):
             self._put(owner, name, self._timed(getattr(owner, name), WAIT))
@@ -145,7 +139,7 @@ class Recorder:
             self._put(os, name, self._leaving(getattr(os, name), self.save))
 
     def _put(self, owner: Any, name: str, new: Any) -> None:
-        self._undo.append((owner, name, getattr(owner, name)))
+        self._undo.callback(setattr, owner, name, getattr(owner, name))
         setattr(owner, name, new)
 
     def _put_both(self, name: str, new: Any) -> None:
@@ -155,9 +149,7 @@ class Recorder:
 
     def _put_back(self) -> None:
         self._closed = True
-        for owner, name, old in reversed(self._undo):
-            owner.__setitem__(name, old) if isinstance(owner, dict) else setattr(owner, name, old)
-        self._undo.clear()
+        self._undo.close()
 
     def _launching(self, launch: Callable[..., Any]) -> Callable[..., Any]:
         here, add = self.here, self._add
@@ -266,7 +258,7 @@ class Recorder:
         unit = Unit.of(len(self.units), executor, dtypes, host)
         self.units.append(unit)
         scope[name] = self._watched(unit, host)
-        self._undo.append((scope, name, host))
+        self._undo.callback(scope.__setitem__, name, host)
         self._span(now, perf_counter_ns(), OWN)
 
     def _watched(self, unit: Unit, host: Callable[..., Any]) -> Callable[..., Any]:
@@ -310,21 +302,16 @@ class Recorder:
 
     # {{{ events
 
-    def flush(self, wait: bool = False) -> None:
+    def flush(self, wait: bool = False, programs: bool = True) -> None:
         """Read the events that are complete, and write the rows if they were not written for a while."""
         with self._alone(wait) as alone:
             if alone:
-                before = perf_counter_ns()
                 self._read_events(wait)
-                if wait or before - self.flushed > self.between:
-                    self._write(programs=True)
-                self._span(before, perf_counter_ns(), OWN)
-
-    def _write(self, programs: bool) -> None:
-        self.unwritten = False
-        self.writer.write(self, programs=programs)
-        self.flushed = perf_counter_ns()
-        self.between = min(2 * self.between, FLUSH_NS)
+                if wait or perf_counter_ns() - self.flushed > self.between:
+                    self.unwritten = False
+                    self.writer.write(self, programs=programs)
+                    self.flushed = perf_counter_ns()
+                    self.between = min(2 * self.between, FLUSH_NS)
 
     def _write_often(self) -> None:
         """Write the rows from a thread while the program enqueues nothing, so that little is lost if it is killed.
@@ -332,13 +319,8 @@ class Recorder:
         While it enqueues commands, its own thread writes: two busy threads would wait for each other.
         """
         while not self.ending.wait(0.5e-9 * self.between):
-            before = perf_counter_ns()
-            if (self.pending or self.unwritten) and before - self.flushed > 1.5 * self.between:
-                with self._alone() as alone:
-                    if alone:
-                        self._read_events(wait=False)
-                        self._write(programs=False)
-                        self._span(before, perf_counter_ns(), OWN)
+            if (self.pending or self.unwritten) and perf_counter_ns() - self.flushed > 1.5 * self.between:
+                self.flush(programs=False)
 
     def save(self) -> None:
         """Write everything now, as if the recording ended."""
@@ -346,24 +328,24 @@ class Recorder:
             return
         with self._alone(wait=True):
             if self.pending or self.unsaved:
-                before = perf_counter_ns()
                 try:
                     self._read_events(wait=True)
                     self.writer.finish(self)
                     self.unsaved = False
                 except Exception as error:  # the program goes on
                     _say_failure(error)
-                self._span(before, perf_counter_ns(), OWN)
 
     @contextmanager
-    def _alone(self, wait: bool = False) -> Iterator[bool]:
+    def _alone(self, wait: bool) -> Iterator[bool]:
         """Keep other threads from reading events and writing; the value is False if one of them does it already."""
         if not self.lock.acquire(blocking=wait):
             yield False
             return
+        before = perf_counter_ns()
         try:
             yield True
         finally:
+            self._span(before, perf_counter_ns(), OWN)
             self.lock.release()
 
     def _read_events(self, wait: bool) -> None:
@@ -402,8 +384,10 @@ class Recorder:
             self.unprofiled += 1
             start, end = before, after
         else:
-            if self.compared < COMPARED:
-                self._compare_clocks(before - event.get_profiling_info(QUEUED))
+            if self.compared < COMPARED:  # each command gives a difference that is a little too small
+                late = before - event.get_profiling_info(QUEUED)
+                self.offset = late if self.compared == 0 else max(self.offset, late)
+                self.compared += 1
             start = event.get_profiling_info(START) + self.offset
             end = event.get_profiling_info(END) + self.offset
         name, time = kernel if isinstance(kernel, str) else self._name(kernel), end - start
@@ -421,11 +405,6 @@ class Recorder:
         if end > self.last:
             self.last = end
         return row, time
-
-    def _compare_clocks(self, late: int) -> None:
-        """Raise the difference of the clocks of host and device to that of a command, which is a little too small."""
-        self.offset = late if self.compared == 0 else max(self.offset, late)
-        self.compared += 1
 
     def _row(self, *key: Any) -> Times:
         row = self.rows.get(key)
@@ -455,21 +434,20 @@ class Recorder:
             self.ended = max(self.ended, self.last)
             if self.replays:
                 self._replay()
-            if self.rows or self.units:
-                self.writer.finish(self)
+            self.writer.finish(self)
         except Exception as error:  # the program's own end must not change
             _say_failure(error)
 
     def _replay(self) -> None:
         """Run each unit alone, the one with the longest total time first."""
         began = perf_counter_ns()
-        for key, row in sorted(self.rows.items(), key=lambda item: -item[1].total):
-            first = self.units[key[0]].first.get(key[1]) if key[0] is not None else None
-            if first is not None and perf_counter_ns() - began < REPLAY_NS:
+        for (number, sizes, *_), row in sorted(self.rows.items(), key=lambda item: -item[1].total):
+            unit = None if number is None else self.units[number]
+            if unit is not None and sizes in unit.first and perf_counter_ns() - began < REPLAY_NS:
                 try:
-                    row.alone = first.run(self.units[key[0]].data.get(key[1]))
+                    row.alone = unit.first[sizes].run(unit.data.get(sizes))
                 except Exception as error:  # the recording is complete without it
-                    self.units[key[0]].notes.append(f"it was not run alone: {type(error).__name__}: {error}")
+                    unit.notes.append(f"it was not run alone: {type(error).__name__}: {error}")
 
     def abandon(self) -> None:
         """Stop recording in a process that was forked: the parent records its own commands."""

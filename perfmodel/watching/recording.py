@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -80,41 +81,24 @@ class _Row(_Document):
 
 @dataclass(frozen=True)
 class Unit(FrozenValue):
-    """A compiled Loopy unit.
-
-    Parameters
-    ----------
-    name : str
-        The program's name of the kernel; if several kernels have one name, all but the first have a number behind it.
-    key : str
-        A hash of the kernel, equal for equal kernels of several processes.
-    content : str
-        A hash of the counted program: the kernel with its statistics at some sizes.
-    program : Path or None
-        File with the program that is counted; None if there is none.
-    problem : str
-        Why there is none; empty if there is one.
-    statistics : mapping of str to float
-        Statistics of the data, from copied arrays.
-    made, source
-        How often the program compiled it, and the line that called it first.
-    """
+    """A compiled Loopy unit. If several kernels have one name, all but the first have a number behind it."""
 
     name: str
-    key: str
-    content: str
-    program: Path | None = None
-    problem: str = ""
-    statistics: Mapping[str, float] = field(default_factory=dict)
-    made: int = 1
-    source: str = ""
+    key: str  #: A hash of the kernel, equal for equal kernels of several processes.
+    content: str  #: A hash of the counted program: the kernel with its statistics at some sizes.
+    program: Path | None = None  #: File with the program that is counted.
+    problem: str = ""  #: Why there is no such file.
+    statistics: Mapping[str, float] = field(default_factory=dict)  #: Of the data, from copied arrays.
+    made: int = 1  #: How often the program compiled it.
+    source: str = ""  #: The line of the program that called it first.
     notes: tuple[str, ...] = ()
 
     def counted(self, subgroup_size: int) -> KernelCounts:
         """Count the unit, or take its counts from the cache; any error of counting is raised."""
         if self.program is None:
             raise StoreError(f"the recording has no program of {self.name}: {self.problem}")
-        prepared = Prepared.from_json(json_document(_content(self.program)))
+        with _naming(self.program):
+            prepared = Prepared.from_json(json_document(read_file(self.program)))
         key = key_of_text(self.content, subgroup_size)
         return remembered(key, lambda: prepared.counted(subgroup_size), KernelCounts)
 
@@ -184,19 +168,19 @@ class Process(FrozenValue):
     lasted_s: float
     unprofiled: int  # commands that were timed by the host's clock
     rows: tuple[Row, ...]
-    numbers: Mapping[int, int] = field(repr=False)  # place in `rows` by the number of the timeline
-    #: intervals [ns], of shape (intervals, 3): start, end, and a row's number or a kind of the host's work
+    #: intervals [ns], of shape (intervals, 3): start, end, and a row's position or a kind of the host's work
     timeline: NDArray[np.int64] = field(repr=False, compare=False)
 
     @cached_property
     def shares(self) -> Shares:
         """How the run time divides."""
         start, end, kind = self.timeline.T
-        end = np.minimum(end, int(self.lasted_s / NS))
+        start, end = np.maximum(start, 0), np.minimum(end, int(self.lasted_s / NS))
         together, covered = np.zeros(len(kind), bool), [0.0]
         for part in (kind >= 0, kind == BUILD, kind == OWN, kind == WAIT):
             together |= part
-            covered.append(NS * _length(start[together], end[together]))
+            _, lengths = _apart(start[together], end[together])
+            covered.append(NS * int(lengths.sum()))
         device, builds, recording, waits = np.diff(covered).tolist()
         return Shares(device, builds, recording, waits, max(self.lasted_s - covered[-1], 0.0))
 
@@ -222,14 +206,19 @@ class Recording(FrozenValue):
         return tuple(row for row in self.rows if row.unit is None)
 
     @property
-    def lasted_s(self) -> float:
-        """The longest run time of a process [s]."""
-        return max(process.lasted_s for process in self.processes)
-
-    @property
     def device_s(self) -> float:
         """Time of all commands of devices [s]."""
         return sum(row.total_s for row in self.rows)
+
+    @property
+    def kernels_s(self) -> float:
+        """Time of Loopy's units [s]."""
+        return sum(row.total_s for row in self.kernels)
+
+    @property
+    def launches(self) -> int:
+        """Number of launches by Loopy's units."""
+        return sum(launch.calls for row in self.kernels for launch in row.launches)
 
     @property
     def shares(self) -> Shares:
@@ -300,8 +289,7 @@ class _Part:
         about = self.about
         return Process(
             self.folder, about.command, about.host, about.started, about.environment, about.finished,
-            NS * about.lasted_ns, about.unprofiled, rows, {row.number: place for place, row in enumerate(self.rows)},
-            timeline,
+            NS * about.lasted_ns, about.unprofiled, rows, timeline,
         )  # fmt: skip
 
     def _unit_of(self, row: _Row, named: Mapping[str, Unit]) -> Unit | None:
@@ -313,7 +301,8 @@ class _Part:
             return named[found.content]
         other = next((unit for (number, _), unit in self.units.items() if number == row.unit), None)
         if other is None:
-            raise _damaged(self.folder / ROWS, DocumentError(f"has a kernel that {UNITS} lacks"))
+            with _naming(self.folder / ROWS):
+                raise DocumentError(f"has a kernel that {UNITS} lacks")
         name = next(unit.name for unit in named.values() if unit.key == other.key)
         problem = "the recording has no program of it at these sizes"
         return Unit(name, other.key, f"{other.content} {at}", problem=problem)
@@ -324,7 +313,10 @@ _NO_PROGRAM = _Program(sizes={}, problem="the program was killed before the reco
 
 def _unit(folder: Path, unit: _Unit, program: _Program) -> Unit:
     path = folder / program.program if program.program else None
-    content = _content(path) if path else f"{folder} {unit.name} {program.sizes}".encode()
+    content = f"{folder} {unit.name} {program.sizes}".encode()
+    if path is not None:
+        with _naming(path):
+            content = read_file(path)
     found = hashlib.sha256(content).hexdigest()
     return Unit(
         unit.name, unit.key, found, path, program.problem, program.statistics, unit.made, unit.source, unit.notes
@@ -351,48 +343,44 @@ def _named(units: Sequence[Unit]) -> dict[str, Unit]:
     return found
 
 
-def _merged(rows: Iterator[Row]) -> tuple[Row, ...]:
+def _merged(rows: Iterable[Row]) -> tuple[Row, ...]:
     """Join the rows of several processes that have equal units, sizes and devices."""
     alike: dict[Any, list[Row]] = {}
     for row in rows:
         content = row.unit and row.unit.content
         alike.setdefault((row.name, row.transfer, content, row.device, tuple(row.sizes.items())), []).append(row)
-    joined = []
-    for same in alike.values():
-        first = same[0]
-        launches = tuple(
-            Launch(parts[0].kernel, sum(part.calls for part in parts), sum(part.total_s for part in parts))
-            for parts in zip(*(row.launches for row in same), strict=False)
+    joined = [
+        replace(
+            same[0], calls=sum(row.calls for row in same), total_s=sum(row.total_s for row in same),
+            fastest_s=min(row.fastest_s for row in same), times_s=tuple(time for row in same for time in row.times_s),
+            launches=tuple(
+                Launch(parts[0].kernel, sum(part.calls for part in parts), sum(part.total_s for part in parts))
+                for parts in zip(*(row.launches for row in same), strict=False)
+            ),
+            alone_s=min((row.alone_s for row in same if row.alone_s is not None), default=None),
+            beside=min(row.beside for row in same),
         )
-        joined.append(Row(
-            first.name, first.device, sum(row.calls for row in same), sum(row.total_s for row in same), first.first_s,
-            min(row.fastest_s for row in same), tuple(time for row in same for time in row.times_s), first.unit,
-            first.sizes, launches, first.transfer,
-            min((row.alone_s for row in same if row.alone_s is not None), default=None),
-            min(row.beside for row in same),
-        ))  # fmt: skip
+        for same in alike.values()
+    ]  # fmt: skip
     return tuple(sorted((row for row in joined if row.calls), key=lambda row: -row.total_s))
 
 
 def _timeline(folder: Path) -> NDArray[np.int64]:
     path = folder / TIMELINE
-    try:
-        text = path.read_text(encoding="ascii")
-        lines = [line.split(",") for line in text[: text.rfind("\n") + 1].splitlines()]
-        return np.array(lines, np.int64).reshape(-1, 3)
-    except FileNotFoundError:
-        return np.zeros((0, 3), np.int64)
-    except (OSError, ValueError) as error:
-        raise _damaged(path, DocumentError(f"cannot be read ({error})")) from error
+    with _naming(path):
+        try:
+            text = path.read_text(encoding="ascii") if path.exists() else ""
+            lines = [line.split(",") for line in text[: text.rfind("\n") + 1].splitlines()]
+            return np.array(lines, np.int64).reshape(-1, 3)
+        except (OSError, ValueError) as error:
+            raise DocumentError(f"cannot be read ({error})") from error
 
 
 def _beside(timeline: NDArray[np.int64]) -> dict[int, float]:
     """Return, for the number of each row, the share of its time in which the host did not wait."""
-    start, end, kind = timeline[np.argsort(timeline[:, 0], kind="stable")].T
+    start, end, kind = timeline.T
     waits, commands = kind == WAIT, kind >= 0
-    begins, ends = start[waits], np.maximum.accumulate(end[waits])
-    begins = np.maximum(begins, np.concatenate([begins[:1], ends[:-1]]))  # nested waits count once
-    lengths = np.maximum(ends - begins, 0)
+    begins, lengths = _apart(start[waits], end[waits])
     before = np.concatenate([[0], np.cumsum(lengths)])
 
     def waited(time: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -406,28 +394,23 @@ def _beside(timeline: NDArray[np.int64]) -> dict[int, float]:
     return {row: float(free_s[row] / all_s[row]) for row in np.flatnonzero(all_s).tolist()}
 
 
-def _length(start: NDArray[np.int64], end: NDArray[np.int64]) -> int:
-    """Return the length of a union of intervals."""
+def _apart(start: NDArray[np.int64], end: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the union of intervals as intervals that do not overlap, in order: their beginnings and lengths."""
     order = np.argsort(start, kind="stable")
-    start, end = start[order], end[order]
-    before = np.concatenate([[0], np.maximum.accumulate(end)[:-1]]) if len(end) else end
-    return int(np.maximum(end - np.maximum(start, before), 0).sum())
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return read_file(path)
-    except DocumentError as error:
-        raise _damaged(path, error) from error
+    begins, ends = start[order], np.maximum.accumulate(end[order])
+    begins = np.maximum(begins, np.concatenate([begins[:1], ends[:-1]]))
+    return begins, np.maximum(ends - begins, 0)
 
 
 def _value(kind: Any, path: Path, schema: Schema | None = None) -> Any:
-    content = _content(path)
+    with _naming(path):
+        return value_of(kind, read_file(path), schema)
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
     try:
-        return value_of(kind, content, schema)
+        yield
     except DocumentError as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: Path, error: DocumentError) -> StoreError:
-    return StoreError(f"file '{path}' of the recording {error.problem}", error.advice or "record the program again")
+        problem = f"file '{path}' of the recording {error.problem}"
+        raise StoreError(problem, error.advice or "record the program again") from error

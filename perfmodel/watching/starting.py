@@ -49,14 +49,6 @@ class _AfterImport:
         return spec
 
 
-def _when_imported(actions: dict[str, Callable[[], None]]) -> None:
-    """Call each function once its module is imported: now, or later."""
-    for name in [name for name in actions if name in sys.modules]:
-        actions.pop(name)()
-    if actions:
-        sys.meta_path.insert(0, _AfterImport(actions))
-
-
 def watch_this_process(folder: str) -> None:
     """Record this process, from its import of PyOpenCL to its end, and each process that it forks."""
 
@@ -73,7 +65,10 @@ def watch_this_process(folder: str) -> None:
         if LOOPY in sys.modules:
             _running[0].attach_loopy()
 
-    _when_imported({OPENCL: start, LOOPY: lambda: _running[0].attach_loopy(), QUEUES: _save_before_results})
+    actions = {OPENCL: start, LOOPY: lambda: _running[0].attach_loopy(), QUEUES: _save_before_results}
+    for name in [name for name in actions if name in sys.modules]:
+        actions.pop(name)()
+    sys.meta_path.insert(0, _AfterImport(actions))
 
 
 def _save_before_results() -> None:

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from perfmodel.calibration.recommended import verdict_of
-from perfmodel.display import Column, Table, finite, percent, seconds_text, values_text
+from perfmodel.display import Column, Table, finite, interval_text, percent, seconds_text, values_text
 from perfmodel.documents import shortened
 from perfmodel.report.sweeps import interval_cell
 from perfmodel.watching.explained import LEVEL, Explained, Explanation
@@ -24,42 +24,36 @@ LONGEST = 40  # characters of a row's sizes
 _STRIDE = re.compile(r"_stride\d+$")  # an argument that Loopy adds for an array of unknown layout
 
 
-def _share(value: float) -> str:
-    return percent(value)
-
-
-_MEASURED = (
-    Column("kernel", "kernel"), Column("sizes", "sizes_text"), Column("calls", "calls"),
-    Column("total", "total_s", seconds_text), Column("share", "share", _share),
+COLUMNS = {column.name: column for column in (
+    Column("kernel", "kernel"), Column("device", "device"), Column("sizes", "sizes_text"), Column("calls", "calls"),
+    Column("total", "total_s", seconds_text), Column("share", "share", percent),
     Column("fastest", "fastest_s", seconds_text), Column("median", "median_s", seconds_text),
-)  # fmt: skip
-_PREDICTED = (
-    Column("predicted", "predicted_s", seconds_text), Column("interval", write=interval_cell), Column("", "mark"),
-    Column("roof", "share_of_roof", _share), Column("to win", "to_win_s", seconds_text),
-    Column("largest term", "bound"),
-)  # fmt: skip
+    Column("alone", "alone_s", seconds_text), Column("predicted", "predicted_s", seconds_text),
+    Column("with host", "beside_s", seconds_text), Column("interval", write=interval_cell), Column("", "mark"),
+    Column("roof", "share_of_roof", percent), Column("to win", "to_win_s", seconds_text),
+    Column("largest term", "bound"), Column("called from", "source"),
+)}  # fmt: skip
+_MEASURED = ("kernel", "sizes", "calls", "total", "share", "fastest", "median")
+_PREDICTED = ("predicted", "interval", "", "roof", "to win", "largest term")
 
 
 def measured_table(recording: Recording) -> Table:
     """Return the measured times of all kernels and other commands."""
     whole = recording.device_s
-    return Table(_MEASURED, [_measured(row, whole) for row in recording.rows if row.total_s >= SMALL * whole], 2)
+    records = [_measured(row, whole) for row in recording.rows if row.total_s >= SMALL * whole]
+    return Table([COLUMNS[name] for name in _MEASURED], records, 2)
 
 
 def kernel_table(explanation: Explanation, whole: bool = True) -> Table:
     """Return a record for each kernel at each size; rows with a tiny share are left out unless it is `whole`."""
     every, total = explanation.kernels, explanation.recording.device_s
     shown = [each for each in every if whole or each.row.total_s >= SMALL * total]
-    columns = [*_MEASURED]
-    if any(each.row.alone_s is not None for each in shown):
-        columns.append(Column("alone", "alone_s", seconds_text))
-    if any(each.predicted for each in shown):
-        columns += _PREDICTED
-    if any(each.slower > NOTABLE for each in shown):
-        columns.insert(columns.index(_PREDICTED[0]) + 1, Column("with host", "beside_s", seconds_text))
-    columns.append(Column("called from", "source"))
-    if len(explanation.recording.devices) > 1:
-        columns.insert(1, Column("device", "device"))
+    known = {
+        "device": len(explanation.recording.devices) > 1, "alone": any(each.row.alone_s is not None for each in shown),
+        "with host": any(each.slower > NOTABLE for each in shown),
+        **dict.fromkeys(_PREDICTED, any(each.predicted for each in shown)),
+    }  # fmt: skip
+    columns = [column for name, column in COLUMNS.items() if known.get(name, True)]
     return Table(columns, [_record(each, explanation) for each in shown], 2)
 
 
@@ -111,9 +105,7 @@ def lines(explanation: Explanation, elsewhere: Mapping[str, Explanation], width:
 
 
 def _head(recording: Recording) -> list[str]:
-    shares, kernels = recording.shares, recording.kernels
-    units = len({row.name for row in kernels})
-    launches = sum(launch.calls for row in kernels for launch in row.launches)
+    shares, units = recording.shares, len({row.name for row in recording.kernels})
     processes = f" in {len(recording.processes)} processes" if len(recording.processes) > 1 else ""
     parts = (
         ("device busy", shares.device), ("host alone", shares.host), ("builds", shares.builds),
@@ -122,16 +114,13 @@ def _head(recording: Recording) -> list[str]:
     devices = ", ".join(device.name for device in recording.devices)
     ended = [process for process in recording.processes if not process.finished]
     return [
-        f"{_several(units, 'Loopy kernel')}, {_several(launches, 'launch')}{processes} on {devices}",
+        f"{units} Loopy kernel{'s' * (units != 1)}, {recording.launches} launch{'es' * (recording.launches != 1)}"
+        f"{processes} on {devices}",
         f"{seconds_text(shares.total)}: " + ", ".join(
             f"{name} {seconds_text(seconds)} ({percent(seconds / shares.total)})" for name, seconds in parts
         ),
         *(["the program was killed, or still runs: the last seconds are missing"] if ended else []),
     ]  # fmt: skip
-
-
-def _several(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "es" if what.endswith("ch") else "s")
 
 
 def _others(recording: Recording) -> list[str]:
@@ -149,15 +138,12 @@ def elsewhere_lines(name: str, other: Explanation) -> list[str]:
     known = [each for each in other.kernels if each.predicted]
     if not known:
         return [f"on {name}: no kernel can be predicted: {next((each.problem for each in other.kernels), 'none ran')}"]
-    total = sum(each.row.calls * float(each.predicted.seconds) for each in known if each.predicted)
-    launch = other.launch_s
-    measured = sum(each.row.total_s for each in known)
-    interval = other.interval
-    bounds = f" ({seconds_text(interval[0])} to {seconds_text(interval[1])} at {LEVEL:.0%})" if interval else ""
-    missing = len(other.kernels) - len(known)
+    measured, missing = sum(each.row.total_s for each in known), len(other.kernels) - len(known)
+    bounds = f" ({interval_text(other.interval)} at {LEVEL:.0%})" if other.interval else ""
     text = [
-        f"on {name}: {seconds_text(total)}{bounds} for the kernels, {seconds_text(measured)} here; "
-        f"{seconds_text(launch)} of it for launches" + (f"; {missing} rows have no prediction" if missing else "")
+        f"on {name}: {seconds_text(other.seconds)}{bounds} for the kernels, {seconds_text(measured)} here; "
+        f"{seconds_text(other.launch_s)} of it for launches"
+        + (f"; {missing} rows have no prediction" if missing else "")
     ]
     single = [each.row.name for each in known if each.work_items == 1]
     if single:
@@ -188,9 +174,9 @@ def notes(explanation: Explanation) -> list[str]:
             f"{names}: at most {FEW} calls, and first calls also wait for new memory; --replay runs each kernel again"
         )
     found += _grouped((each.problem, each.row.name) for each in explanation.kernels if each.problem)
-    cautions = ((text, each.row.name) for each in explanation.kernels if each.predicted
-                for text in each.predicted.warnings)  # fmt: skip
-    found += _grouped(cautions)
+    found += _grouped(
+        (text, each.row.name) for each in explanation.kernels if each.predicted for text in each.predicted.warnings
+    )
     for unit in recording.units:
         if unit.notes:
             more = f" (and {len(unit.notes) - 1} more)" if len(unit.notes) > 1 else ""

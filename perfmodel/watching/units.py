@@ -1,29 +1,38 @@
-"""A compiled Loopy unit of a running program: its calls, and copies of arrays from which statistics follow."""
+"""A compiled Loopy unit of a running program: its calls, copies of arrays for statistics, and runs of it alone."""
 
 from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
+from time import perf_counter
 from types import FrameType
 from typing import Any
 
 import loopy as lp
 import numpy as np
+import pyopencl as cl
+from pyopencl import _cl
+from pyopencl.tools import ImmediateAllocator
 
 from perfmodel.counts.cache import key_of
 from perfmodel.counts.counting import Prepared
 from perfmodel.counts.reading.domains import size_parameters
 from perfmodel.counts.reading.observed import CallData, data_needed
 from perfmodel.counts.reading.values import Options
-from perfmodel.watching.replay import FirstCall
 
 Sizes = tuple[Any, ...]
 MIB = 2**20
 
-
+OWN = ("wait_for", "allocator")
+"""Arguments of host functions that are not the kernel's."""
+RUNS, LONGEST_S = 12, 0.5
+"""Most runs of a unit, and the time after which no further run begins [s]; two runs are always made."""
 LIBRARIES = frozenset({"perfmodel", "loopy", "pyopencl", "arraycontext", "pytato", "pytools", "functools"})
 """Packages whose lines do not say where a program calls a kernel."""
 
@@ -47,47 +56,82 @@ class Limits:
     left: int = 256 * MIB
 
 
-@dataclass(eq=False)
-class Unit:
-    """One compiled unit.
+@dataclass(frozen=True)
+class FirstCall:
+    """What is needed to call a unit's host function again.
 
-    Attributes
-    ----------
-    number : int
-        Its position among the units of the recording.
-    executor, dtypes
-        Loopy's executor, and the types of the arguments for which it compiled the unit.
-    parameters, places : tuple
-        Names of the size parameters, and their positions among the arguments of the host function.
-    scalars : tuple of (str, int)
-        All scalar arguments of the host function, which include the offsets of arrays: names and positions.
-    arrays : tuple of (str, int, numpy.dtype)
-        The arrays from which statistics may follow: names, positions and types.
-    kinds : tuple of (str, numpy.dtype)
-        Names and types of all arguments of the host function.
-    first : dict
-        The first call with some sizes, for runs of the unit alone.
-    calls : dict
-        Number of calls by the values of the parameters; () is for sizes beyond the limit.
-    made : int
-        How often the program compiled an equal unit.
-    source : str
-        The line that called it first, outside of the libraries below, as ``grudge/op.py:345 (local_grad)``.
+    ``arguments`` has the size of each buffer [B] in a tuple of one number, and other arguments as they are. The names
+    and types of arguments are in ``kinds``, by position.
     """
 
-    number: int
-    executor: Any
-    dtypes: Any
-    parameters: tuple[str, ...] = ()
-    places: tuple[int, ...] = ()
-    scalars: tuple[tuple[str, int], ...] = ()
-    arrays: tuple[tuple[str, int, Any], ...] = ()
-    kinds: tuple[tuple[str, Any], ...] = ()
-    calls: dict[Sizes, int] = field(default_factory=dict)
+    host: Callable[..., Any]
+    kernels: Any
+    context: Any
+    device: Any
+    arguments: tuple[Any, ...]
+    kinds: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def of(
+        cls, host: Callable[..., Any], kernels: Any, queue: Any, given: tuple[Any, ...], kinds: Any
+    ) -> FirstCall | None:
+        """Return the call with these arguments; None if one is neither memory nor a number."""
+        arguments: list[Any] = []
+        for argument, (name, _) in zip(given, kinds, strict=False):
+            if name in OWN:
+                arguments.append(None)
+            elif isinstance(argument, cl.MemoryObjectHolder):
+                arguments.append((argument.size,))
+            elif argument is None or isinstance(argument, (int, float, complex, np.generic)):
+                arguments.append(argument)
+            else:
+                return None
+        return cls(host, kernels, queue.context, queue.device, tuple(arguments), tuple(kinds))
+
+    def run(self, data: CallData | None) -> list[int]:
+        """Return the device's times of several calls [ns]; arrays of `data` are filled with it, others with ones."""
+        profiling = cl.command_queue_properties.PROFILING_ENABLE
+        queue = cl.CommandQueue(self.context, self.device, profiling)
+        own = {"wait_for": None, "allocator": ImmediateAllocator(queue)}
+        arguments = {}
+        with ExitStack() as stack:
+            for argument, (name, dtype) in zip_longest(self.arguments, self.kinds):  # the last ones were given by name
+                arguments[name] = own.get(name, argument)
+                if isinstance(argument, tuple):
+                    arguments[name] = buffer = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, argument[0])
+                    stack.callback(buffer.release)
+                    _fill(queue, buffer, argument[0], dtype, data.arrays.get(name) if data else None)
+            queue.finish()
+            return self._times(queue, arguments)
+
+    def _times(self, queue: Any, arguments: dict[str, Any]) -> list[int]:
+        times: list[int] = []
+        began = perf_counter()
+        while len(times) < 2 or (len(times) < RUNS and perf_counter() - began < LONGEST_S):
+            with _launched() as events:
+                self.host(self.kernels, queue, **arguments)
+                queue.finish()
+            times.append(sum(event.profile.end - event.profile.start for event in events))
+        return times[1:] if len(times) > 2 else times
+
+
+@dataclass(eq=False)
+class Unit:
+    """One compiled unit. Positions are those among the arguments of its host function."""
+
+    number: int  # its position among the units of the recording
+    executor: Any  # Loopy's
+    dtypes: Any  # of the arguments for which the executor compiled the unit
+    parameters: tuple[str, ...] = ()  # names of the sizes
+    places: tuple[int, ...] = ()  # positions of the sizes
+    scalars: tuple[tuple[str, int], ...] = ()  # all scalar arguments, with the offsets of arrays: names and positions
+    arrays: tuple[tuple[str, int, Any], ...] = ()  # from which statistics may follow: names, positions and types
+    kinds: tuple[tuple[str, Any], ...] = ()  # names and types of all arguments
+    calls: dict[Sizes, int] = field(default_factory=dict)  # number by sizes; () is for sizes beyond the limit
     data: dict[Sizes, CallData] = field(default_factory=dict)  # of the first call with some sizes
-    first: dict[Sizes, FirstCall] = field(default_factory=dict)
-    made: int = 1
-    source: str = ""
+    first: dict[Sizes, FirstCall] = field(default_factory=dict)  # call with some sizes, for runs of the unit alone
+    made: int = 1  # how often the program compiled an equal unit
+    source: str = ""  # the line that called it first (:func:`caller`), as ``grudge/op.py:345 (local_grad)``
     notes: list[str] = field(default_factory=list)
 
     @classmethod
@@ -131,8 +175,6 @@ class Unit:
 
     def copy_arrays(self, sizes: Sizes, queue: Any, given: tuple[Any, ...], limits: Limits) -> None:
         """Copy the arrays of statistics from the device, those that fit the limits."""
-        import pyopencl as cl
-
         kept: dict[str, Any] = {}
         self.data[sizes] = CallData({name: given[place] for name, place in self.scalars}, kept)
         for name, place, dtype in self.arrays:
@@ -153,3 +195,34 @@ class Unit:
     def prepared(self, sizes: Sizes) -> Prepared:
         """Return what counts need, with the statistics at some sizes."""
         return Prepared.of(lambda: self.scheduled, {}, {}, Options(), self.data.get(sizes))
+
+
+def _fill(queue: Any, buffer: Any, octets: int, dtype: Any, content: Any) -> None:
+    if content is not None:
+        cl.enqueue_copy(queue, buffer, content)
+        return
+    one = np.ones((), dtype) if dtype is not None and dtype.kind in "fciu" else np.zeros((), np.uint8)
+    whole = octets - octets % one.itemsize
+    if whole:
+        cl.enqueue_fill_buffer(queue, buffer, one, 0, whole)
+
+
+@contextmanager
+def _launched() -> Iterator[list[Any]]:
+    """Collect the events of launches."""
+    events: list[Any] = []
+    old = _cl.enqueue_nd_range_kernel
+
+    def launch(*given: Any, **named: Any) -> Any:
+        event = old(*given, **named)
+        events.append(event)
+        return event
+
+    modules: list[Any] = [module for module in (_cl, cl) if hasattr(module, "enqueue_nd_range_kernel")]
+    for module in modules:
+        module.enqueue_nd_range_kernel = launch
+    try:
+        yield events
+    finally:
+        for module in modules:
+            module.enqueue_nd_range_kernel = old

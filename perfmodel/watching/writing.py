@@ -48,6 +48,8 @@ class Writer:
 
     def write(self, recorder: Any, finished: bool = False, programs: bool = True) -> None:
         """Write the rows, the new part of the timeline, and a program if there is time and it may be read now."""
+        from perfmodel.opencl.device import identity_of  # here: readers of recordings import this module too
+
         if not recorder.rows and not recorder.units:
             return
         (self.folder / PROGRAMS).mkdir(parents=True, exist_ok=True)
@@ -60,7 +62,7 @@ class Writer:
         about = {
             **self.about, "finished": finished, "unprofiled": recorder.unprofiled,
             "lasted_ns": (recorder.ended or perf_counter_ns()) - recorder.started,
-            "devices": [_device(handle) for handle in list(recorder.devices.values())],
+            "devices": [identity_of(handle).to_json() for handle in list(recorder.devices.values())],
         }  # fmt: skip
         files = {ABOUT: about, ROWS: rows}
         for name in files if (self.folder / ROWS).exists() else reversed(files):  # a folder with ABOUT is a recording
@@ -136,9 +138,3 @@ def _row(key: tuple[Any, ...], times: Any, recorder: Any) -> dict[str, Any]:
     parameters = recorder.units[number].parameters
     launches = [[name, *numbers] for (_, name), numbers in times.launches.items()]
     return {**row, "unit": number, "sizes": dict(zip(parameters, map(int, what), strict=False)), "launches": launches}
-
-
-def _device(handle: Any) -> dict[str, Any]:
-    from perfmodel.opencl.device import identity_of
-
-    return identity_of(handle).to_json()

@@ -170,6 +170,17 @@ def test_a_queue_without_profiling_is_timed_by_the_host(tmp_path: Path) -> None:
     assert row.total_s > 0
 
 
+def run_app(tmp_path: Path, code: str, status: int = 0) -> Recording:
+    """The recording of a program that ends with this status."""
+    (tmp_path / "app.py").write_text(code)
+    path = tmp_path / "recording"
+    path.mkdir()
+    variables = environment(path) | {"PYTHONPATH": os.pathsep.join([environment(path)["PYTHONPATH"], *sys.path])}
+    done = subprocess.run([sys.executable, "app.py"], cwd=tmp_path, env=variables, capture_output=True, text=True)
+    assert status == done.returncode, done.stderr
+    return read_recording(path)
+
+
 ENDS = {
     "raises": ("run(1)\nraise ValueError('bad')", 1), "leaves": ("run(1)\nsys.stdout.flush()\nos._exit(3)", 3),
     "forks": ("run(1)\nif os.fork() == 0:\n    os._exit(0)\nos.wait()", 0),
@@ -182,13 +193,7 @@ ENDS = {
 @pytest.mark.parametrize("end", ENDS)
 def test_a_recording_is_readable_however_the_program_ends(end: str, tmp_path: Path) -> None:
     code, status = ENDS[end]
-    (tmp_path / "app.py").write_text(f"{SPMV}\n{code}\n")
-    path = tmp_path / "recording"
-    path.mkdir()
-    variables = environment(path) | {"PYTHONPATH": os.pathsep.join([environment(path)["PYTHONPATH"], *sys.path])}
-    done = subprocess.run([sys.executable, "app.py"], cwd=tmp_path, env=variables, capture_output=True, text=True)
-    assert status == done.returncode, done.stderr
-    recording = read_recording(path)
+    recording = run_app(tmp_path, f"{SPMV}\n{code}\n", status)
     assert (status >= 0) == recording.processes[0].finished
     assert {"spmv", "two_launches"} == {row.name for row in recording.kernels}
     assert 1 == len(recording.processes)
@@ -197,7 +202,7 @@ def test_a_recording_is_readable_however_the_program_ends(end: str, tmp_path: Pa
 @pytest.mark.parametrize("how", ["spawn", "fork"])
 def test_processes_of_a_pool_lose_nothing_when_it_terminates_them(how: str, tmp_path: Path) -> None:
     (tmp_path / "parts.py").write_text(SPMV)
-    (tmp_path / "app.py").write_text(f"""
+    recording = run_app(tmp_path, f"""
 import multiprocessing, pyopencl
 
 def run(times):
@@ -208,12 +213,6 @@ if __name__ == "__main__":
     with multiprocessing.get_context("{how}").Pool(2) as pool:
         pool.map(run, (1, 2, 3), chunksize=1)
 """)
-    path = tmp_path / "recording"
-    path.mkdir()
-    variables = environment(path) | {"PYTHONPATH": os.pathsep.join([environment(path)["PYTHONPATH"], *sys.path])}
-    done = subprocess.run([sys.executable, "app.py"], cwd=tmp_path, env=variables, capture_output=True, text=True)
-    assert 0 == done.returncode, done.stderr
-    recording = read_recording(path)
     for name in ("spmv", "two_launches"):
         assert 6 * len(SIZES) == sum(row.calls for row in recording.kernels if row.name == name)
     assert all(unit.program is not None for unit in recording.units)
@@ -221,13 +220,7 @@ if __name__ == "__main__":
 
 def test_a_program_that_another_replaces_in_its_process_is_recorded_too(tmp_path: Path) -> None:
     end = "if len(sys.argv) == 1:\n    run(2)\n    os.execl(sys.executable, sys.executable, 'app.py', 'again')\nrun(3)"
-    (tmp_path / "app.py").write_text(f"{SPMV}\n{end}\n")
-    path = tmp_path / "recording"
-    path.mkdir()
-    variables = environment(path) | {"PYTHONPATH": os.pathsep.join([environment(path)["PYTHONPATH"], *sys.path])}
-    done = subprocess.run([sys.executable, "app.py"], cwd=tmp_path, env=variables, capture_output=True, text=True)
-    assert 0 == done.returncode, done.stderr
-    recording = read_recording(path)
+    recording = run_app(tmp_path, f"{SPMV}\n{end}\n")
     assert 2 == len(recording.processes)
     assert {5} == {row.calls for row in recording.kernels}
 
