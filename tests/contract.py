@@ -107,7 +107,7 @@ def kernels() -> Rows:
     might be waited for, and rows of such kernels do not determine a division's latency and its own time.
     """
     rows, counts = [], {}
-    campaign = Campaign("contract", variants=2, from_all=True)
+    campaign = Campaign("contract", variants=2)
     for kernel in discover(Path(__file__).parents[1] / "measurement_kernels"):
         ladder = kernel.sizes
         ends = [kernel.variants[i] for i in even_indices(len(kernel.variants), 2)]

@@ -204,19 +204,13 @@ def sampling(campaign: Campaign) -> tuple[Campaign, tuple[KernelClass, ...]]:
     return chosen, shipped[::3] if quick else shipped
 
 
-def chosen_classes(
-    kernels: tuple[KernelClass, ...], names: Sequence[str] = (), tags: Sequence[str] = ()
-) -> tuple[KernelClass, ...]:
-    """Return the classes whose name or tag is in `names` and that have one of `tags`. An empty list selects all."""
+def chosen_classes(kernels: tuple[KernelClass, ...], names: Sequence[str]) -> tuple[KernelClass, ...]:
+    """Return the classes whose name or tag is in `names`, or all classes if `names` is empty."""
     known, labels = {kernel.name for kernel in kernels}, {tag for kernel in kernels for tag in kernel.tags}
     if unknown := set(names) - known - labels:
         allowed = f"choose of {', '.join(sorted(known))}, or of the tags {', '.join(sorted(labels))}"
         raise OptionError(f"no kernel class is called '{min(unknown)}' or has such a tag", allowed)
-    if tags and not labels & set(tags):
-        allowed = f"choose of {', '.join(sorted(labels))}"
-        raise OptionError(f"no kernel class has the tag {' or '.join(tags)}", allowed)
-    named = [k for k in kernels if not names or {k.name, *k.tags} & set(names)]
-    return tuple(k for k in named if not tags or set(tags) & set(k.tags))
+    return tuple(k for k in kernels if not names or {k.name, *k.tags} & set(names))
 
 
 def missing_features(

@@ -56,13 +56,11 @@ def measure_command(
     campaign = choice.chosen_campaign(asked.quick, asked.full, asked.budget)
     if wanted and not (asked.quick or asked.full):
         campaign = replace(lacking.FEW, budget_s=asked.budget)
-    if classes or wanted:
-        campaign = replace(campaign, tags=())
     samples = classes == [TAG] and not asked.kernels and wanted is None
     if samples:
         campaign, kernels = choice.sampling(campaign)
     else:
-        kernels = choice.chosen_classes(choice.discovered(asked.kernels), classes or (), campaign.tags)
+        kernels = choice.chosen_classes(choice.discovered(asked.kernels), classes or ())
     measuring.pin_threads()
     target = find(asked.device)
     path = store or Path("fitted_weights") / target.slug

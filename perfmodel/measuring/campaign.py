@@ -21,9 +21,7 @@ class Campaign:
     """Settings of a campaign: its variants, their sizes, and the number of runs."""
 
     name: str  #: Its name in reports.
-    tags: tuple[str, ...] = ()  #: Only classes with one of these tags are measured; all of them if empty.
-    variants: int | None = None  #: Number of variants of each class; None for all.
-    from_all: bool = False  #: Take them from all over the class's list, its ends first; else the first ones.
+    variants: int | None = None  #: Number of variants of each class, evenly from its list; None for all.
     shapes: int = 3  #: Work-group shapes of each variant (paper: 3).
     rungs: int | None = None  #: Rungs of each size ladder; None for as many as its class has.
     points: int | None = None  #: Parameter sets of each rung; None for all.
@@ -44,11 +42,6 @@ class Campaign:
     wait_s: float = 3600.0  #: How long to wait for another campaign on the device to end [s].
     seed: int = 20170405  #: Seed of the order of configurations and of the arrays' contents.
 
-    def chosen(self, kernel_classes: Iterable[KernelClass]) -> tuple[KernelClass, ...]:
-        """Return the classes that the campaign measures."""
-        wanted = set(self.tags)
-        return tuple(kernel for kernel in kernel_classes if not wanted or wanted & set(kernel.tags))
-
     def variants_of(self, kernel: KernelClass, max_work_group_size: int) -> tuple[Variant, ...]:
         """Return the variants of a class to measure on a device with this limit [work-items]."""
         return kernel.with_variants(self._taken(kernel)).variants_on(max_work_group_size, self.shapes)
@@ -64,9 +57,9 @@ class Campaign:
         return replace(kernel, variants=tuple(others.values()), sizes=sizes)
 
     def _taken(self, kernel: KernelClass) -> tuple[Variant, ...]:
-        if self.from_all and self.variants:
-            return tuple(kernel.variants[i] for i in even_indices(len(kernel.variants), self.variants))
-        return kernel.variants[: self.variants]
+        if self.variants is None:
+            return kernel.variants
+        return tuple(kernel.variants[i] for i in even_indices(len(kernel.variants), self.variants))
 
     @property
     def enough(self) -> tuple[float, int]:
@@ -99,7 +92,7 @@ SHORT_S = 0.02  # the longest run of short campaigns [s]
 #: Every class with three variants from all over its list, in one shape, at three sizes, in two visits: about 35
 #: seconds on two cores. docs/lab/choosing.md explains the choice.
 QUICK = Campaign(
-    "quick", variants=3, from_all=True, shapes=1, rungs=3, longest_s=SHORT_S, visits=2, most_visits=3, apart_s=2.0,
+    "quick", variants=3, shapes=1, rungs=3, longest_s=SHORT_S, visits=2, most_visits=3, apart_s=2.0,
     enough_s=0.25,
 )  # fmt: skip
 

@@ -64,7 +64,7 @@ def name_of(subject: Subject) -> VariantName:
 def subjects_of(kernels: Iterable[KernelClass], campaign: Campaign, device: Device) -> list[Subject]:
     """Return the variants that a campaign measures on a device."""
     most = int(device.facts.value("max_work_group_size"))
-    return [subject for team in teams(campaign.chosen(kernels), campaign, most) for subject in team]
+    return [subject for team in teams(kernels, campaign, most) for subject in team]
 
 
 def make_kernels(

@@ -42,7 +42,7 @@ def measure(
     Parameters
     ----------
     kernel_classes
-        The classes to measure. The campaign may select some of these by tag.
+        The classes to measure.
     device
         The device, or an index, name or platform (:func:`perfmodel.opencl.find`).
     store
@@ -59,13 +59,12 @@ def measure(
     for kernel in kernel_classes:
         require(isinstance(kernel, KernelClass), "measure: kernel_classes", kernel, "kernel classes")
     device = find(device) if device is None or isinstance(device, str) else device
-    kernels = campaign.chosen(kernel_classes)
     progress, path = progress or Silent(), Path(store)
     stored.prepare(path, device.facts)
     stored.read(path)  # before waiting for the device, so that an unreadable store is reported at once
     with locked(device.facts, progress, campaign.wait_s):
-        _measure_all(Bench(device, campaign), kernels, path, progress, made)
-    names = [kernel.name for kernel in kernels]
+        _measure_all(Bench(device, campaign), kernel_classes, path, progress, made)
+    names = [kernel.name for kernel in kernel_classes]
     return stored.read(path).of_device(device.name, device.facts.platform).of_kernels(*names)
 
 
@@ -226,7 +225,7 @@ def plan_configurations(
         if (known := made.get(name_of(subject))) is not None:
             known.give(subject, session.timekeeper)
     path = sizes.plan_path(session.path)
-    plans = {**sizes.read_plans(path, by="alike"), **sizes.read_plans(path)}
+    plans = sizes.read_plans(path)
     configurations: list[Configuration] = []
     with task(session.progress, "choosing sizes", len(waiting)):
         while waiting and not enough(configurations):

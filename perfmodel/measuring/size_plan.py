@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Literal, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from perfmodel.documents import Schema, value_of
 from perfmodel.errors import DocumentError
@@ -155,10 +155,10 @@ def plan_key(bench: Bench, team: Team, hashes: Sequence[str] = ()) -> str:
     return canonical([[facts.name, facts.platform, facts.driver], members, bench.campaign.sizing])
 
 
-def read_plans(path: Path, by: Literal["key", "alike"] = "key") -> dict[str, Plan]:
-    """Return the plans in a file, by one of their keys. Damaged lines are left out, and their sizes searched again."""
+def read_plans(path: Path) -> dict[str, Plan]:
+    """Return the plans in a file by their keys. Damaged lines are left out, and their sizes searched again."""
     plans = read_lines(path, _read_plan, needed=False)[0] if path.is_file() else ()
-    return {getattr(plan, by): plan for _, plan in plans}
+    return {key: plan for _, plan in plans for key in (plan.alike, plan.key) if key}
 
 
 def append_plan(path: Path, key: str, plan: Plan, alike: str = "") -> None:

@@ -77,7 +77,7 @@ def measure_twice(
         path = Path(folder)
         store.prepare(path, device.facts)
         session = Session.started(Bench(device, campaign), path, progress)
-        planned, _ = plan_configurations(session, campaign.chosen(kernel_classes), lambda found: len(found) >= 2 * most)
+        planned, _ = plan_configurations(session, kernel_classes, lambda found: len(found) >= 2 * most)
         sample = in_turn(ordered(planned, campaign), lambda c: c.name[0])[:most]
         again = ordered(sample, replace(campaign, seed=campaign.seed + 1))
         first, second = (_measured(session, path / name, order) for name, order in (("1", sample), ("2", again)))

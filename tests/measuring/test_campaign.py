@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import replace
 from types import SimpleNamespace
 
 from perfmodel.kernels import KernelClass, Ladder
-from perfmodel.measuring import DEFAULT, FULL, QUICK, Campaign
+from perfmodel.measuring import FULL, QUICK, Campaign
 from perfmodel.measuring.campaign import Configuration, even_indices, in_turn, ordered
 
 
@@ -19,28 +18,16 @@ def kernel(name="k", tags=("paper",), variants=({"a": 1}, {"a": 2}, {"a": 3}), d
     )  # fmt: skip
 
 
-def test_tags_choose_classes_and_no_tags_choose_all():
-    kernels = (kernel("a"), kernel("b", tags=("memory", "local")), kernel("c", tags=()))
-    assert ["a"] == [k.name for k in Campaign("test", tags=("paper",)).chosen(kernels)]
-    assert ["a", "b"] == [k.name for k in Campaign("test", tags=("local", "paper")).chosen(kernels)]
-    for campaign in (QUICK, DEFAULT):
-        assert ["a", "b", "c"] == [k.name for k in campaign.chosen(kernels)]
-
-
-def test_variants_are_the_first_ones_in_so_many_shapes():
-    found = Campaign("test", variants=2, shapes=1).variants_of(kernel(), 4096)
-    assert ({"a": 1, "work_group": (256,)}, {"a": 2, "work_group": (256,)}) == found
-    assert 9 == len(FULL.variants_of(kernel(), 4096))
-    assert ({"a": 1},) == Campaign("test", variants=1).variants_of(kernel(dimensions=0), 4096)
-
-
 def test_a_few_variants_are_taken_from_all_over_the_list_its_ends_first():
     seven = kernel(variants=tuple({"a": i} for i in range(7)), dimensions=0)
     for wanted, expected in ((1, [0]), (2, [0, 6]), (3, [0, 6, 3]), (4, [0, 6, 2, 4]), (9, [0, 6, 1, 2, 3, 4, 5])):
-        found = Campaign("test", variants=wanted, from_all=True).variants_of(seven, 4096)
+        found = Campaign("test", variants=wanted).variants_of(seven, 4096)
         assert expected == [variant["a"] for variant in found]
-    assert FULL.variants_of(seven, 4096) == replace(FULL, from_all=True).variants_of(seven, 4096)
+    assert seven.variants == FULL.variants_of(seven, 4096)
     assert ({},) == QUICK.variants_of(kernel(variants=({},), dimensions=0), 4096)
+    found = Campaign("test", variants=2, shapes=1).variants_of(kernel(), 4096)
+    assert ({"a": 1, "work_group": (256,)}, {"a": 3, "work_group": (256,)}) == found
+    assert 9 == len(FULL.variants_of(kernel(), 4096))
 
 
 def test_runs_of_a_visit_that_is_cut_short():

@@ -69,9 +69,9 @@ def test_a_campaign_of_few_variants_covers_what_others_do_alone():
     kernel = replace(
         SCALE, variants=tuple({"factor": i} for i in range(6)), covers=lambda factor, **_: names[factor],
     )  # fmt: skip
-    brief = Campaign("c", variants=2, from_all=True, shapes=1).covering(kernel)
+    brief = Campaign("c", variants=2, shapes=1).covering(kernel)
     assert [{"factor": 1}, {"factor": 3}] == list(brief.variants)
     assert 1 == brief.sizes.rungs
     assert () == Campaign("c").covering(kernel).variants
-    found = teams([kernel], Campaign("c", variants=2, from_all=True, shapes=1), 256)
+    found = teams([kernel], Campaign("c", variants=2, shapes=1), 256)
     assert [(0, 3), (5, 3), (1, 1), (3, 1)] == [(t[0].variant["factor"], t[0].kernel.sizes.rungs) for t in found]

@@ -15,7 +15,7 @@ from tests.recorded import INTEL, POCL
 pytestmark = pytest.mark.nightly  # research code, and long
 
 MEASURED = sorted(name for name, study in studies().items() if study.kernels)
-FEW = replace(QUICK_STUDY, variants=2, from_all=True, rungs=1, visits=1, most_visits=1, apart_s=0.0, longest_s=0.02)
+FEW = replace(QUICK_STUDY, variants=2, rungs=1, visits=1, most_visits=1, apart_s=0.0, longest_s=0.02)
 
 
 def test_the_list_names_every_experiment_with_its_paper(capsys):
