@@ -8,9 +8,8 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -59,16 +58,10 @@ class Design:
     labels: tuple[str, ...]
     subgroup_size: int
     row_weights: Floats
-    known: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-    private: Floats = field(default_factory=lambda: np.zeros(0))
-    fitted_times: Floats = field(default_factory=lambda: np.zeros(0))
-    launch_s: float | None = None
-
-    def __post_init__(self) -> None:
-        if not len(self.private):
-            object.__setattr__(self, "private", np.zeros(len(self.times)))
-        if not len(self.fitted_times):
-            object.__setattr__(self, "fitted_times", self.times)
+    known: Mapping[str, float]
+    private: Floats
+    fitted_times: Floats
+    launch_s: float | None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -153,10 +146,8 @@ def build_design(
     if family.resources:  # a kernel of n rows counts as sqrt(n) rows
         of_kernel = Counter(row.kernel for row in rows)
         weights = weights / np.sqrt([of_kernel[row.kernel] for row in rows])
-    on_device = np.zeros(0)
-    if asked.clock == "device":
-        on_device = np.array([row.seconds_by("device") for row in rows], dtype=np.float64)
-    launch_s = launch_of(times, on_device)
+    on_device = np.array([row.seconds_by("device") for row in rows], dtype=np.float64)
+    launch_s = launch_of(times, on_device) if asked.clock == "device" else None
     return Design(
         model, matrix.reshape(len(rows), len(model.features)), times, labels,
         subgroup_size=max((row.subgroup_size for row in evaluated), default=0), row_weights=weights, known=known,

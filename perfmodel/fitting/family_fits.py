@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -126,50 +126,6 @@ def _flags(count: int, rows: Rows | None) -> Flags:
 SOURCE = "chosen by cross-validation over groups of measured kernels"
 
 
-def with_chosen_facts(
-    measurements: Measurements, family: Family, options: FitOptions | None = None, folds: int | None = None,
-    evaluate: Evaluate = evaluate_rows, samples: Measurements | None = None
-) -> Measurements:  # fmt: skip
-    """Return measurements whose facts include those that the family chooses (:attr:`Family.choices`).
-
-    Facts are chosen one after the other, in the family's order. Facts that are not chosen yet have their first
-    candidate. The function takes the candidate with the smallest error of kernels. For the error, a fit without the
-    group of a row predicts the row (in `folds` folds). The fit to all rows predicts `samples`. Known facts are kept.
-    """
-    facts = measurements.facts
-    choices = {key: values for key, values in family.choices.items() if facts is None or key not in facts}
-    groups = dealt([row.group for row in measurements], folds) if choices else []
-    if not groups:
-        return measurements
-    chosen = {key: values[0] for key, values in choices.items()}
-    losses: dict[tuple[FactValue, ...], float] = {}
-
-    def loss(candidate: Mapping[str, FactValue]) -> float:
-        key = tuple(candidate.values())
-        if key not in losses:
-            known = with_facts(measurements, candidate)
-            table = build_design(known, family, options, evaluate)
-            if samples:
-                others = build_design(samples.with_facts(known.facts), family, options, evaluate)
-                table = table.stacked(others, family)
-            losses[key] = _loss(table, [*known, *(samples or ())], family, options, groups)
-        return losses[key]
-
-    if len(set(groups)) > 1:
-        for key, values in choices.items():
-            chosen[key] = min(values, key=lambda value: loss({**chosen, key: value}))
-    return with_facts(measurements, chosen)
-
-
-def _loss(
-    table: Design, rows: Sequence[Measurement], family: Family, options: FitOptions | None, groups: list[int | None]
-) -> float:
-    count = len(groups)
-    unseen = Refits(table, family, options).left_out([*groups, *[SAMPLES] * (len(rows) - count)], np.arange(count))
-    error = error_of_kernels(log_errors(unseen, table.times), [row.kernel for row in rows], count)
-    return np.inf if math.isnan(error) else error
-
-
 def log_errors(unseen: Unseen, times: Floats) -> Floats:
     r"""Return :math:`|\log(t/p)|` of rows, shape (n_rows,). If a prediction is withheld or not positive, it is NaN."""
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -216,8 +172,38 @@ class FamilyFits(FrozenValue):
 
     @cached_property
     def known(self) -> Measurements:
-        """The measured rows, with the facts of the device that the fit of the family chooses."""
-        return with_chosen_facts(self.measured, self.family, self.options, self.folds, self.evaluate, self.samples)
+        """The measured rows, whose facts include those that the family chooses (:attr:`Family.choices`).
+
+        Facts are chosen one after the other, in the family's order. Facts that are not chosen yet have their first
+        candidate. The candidate with the smallest error of kernels is taken. For the error, a fit without the group of
+        a row predicts the row (in `folds` folds). The fit to all rows predicts samples. Known facts are kept.
+        """
+        facts = self.measured.facts
+        choices = {key: values for key, values in self.family.choices.items() if facts is None or key not in facts}
+        groups = dealt([row.group for row in self.measured], self.folds) if choices else []
+        if not groups:
+            return self.measured
+        chosen = {key: values[0] for key, values in choices.items()}
+
+        @cache
+        def loss(*values: FactValue) -> float:
+            return self._loss(with_facts(self.measured, dict(zip(choices, values, strict=True))), groups)
+
+        if len(set(groups)) > 1:
+            for key, values in choices.items():
+                chosen[key] = min(values, key=lambda value: loss(*{**chosen, key: value}.values()))
+        return with_facts(self.measured, chosen)
+
+    def _loss(self, known: Measurements, groups: list[int | None]) -> float:
+        table, rows, count = build_design(known, self.family, self.options, self.evaluate), [*known], len(groups)
+        if self.samples:
+            others = self.samples.with_facts(known.facts)
+            table = table.stacked(build_design(others, self.family, self.options, self.evaluate), self.family)
+            rows += self.samples
+        folds = [*groups, *[SAMPLES] * (len(rows) - count)]
+        unseen = Refits(table, self.family, self.options).left_out(folds, np.arange(count))
+        error = error_of_kernels(log_errors(unseen, table.times), [row.kernel for row in rows], count)
+        return np.inf if math.isnan(error) else error
 
     @cached_property
     def design(self) -> Design:
@@ -344,11 +330,7 @@ class FamilyFits(FrozenValue):
         return {name: float(support[i]) for name, i in self._columns.items()}
 
 
-def fit_weights(
-    measurements: Measurements, family: str | Family, options: FitOptions | None = None, table: Design | None = None
-) -> FittedWeights:
-    """Fit a family to the measurements of one device, or to their design `table`. The result has no intervals."""
+def fit_weights(measurements: Measurements, family: str | Family, options: FitOptions | None = None) -> FittedWeights:
+    """Fit a family to the measurements of one device. The result has no intervals."""
     fits = FamilyFits(measurements, find_family(family), options or FitOptions())
-    if table is not None:
-        return fitted_weights(measurements, fits.family, fits.options, table)
     return fitted_weights(fits.known, fits.family, fits.options, fits.design)

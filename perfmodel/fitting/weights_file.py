@@ -182,12 +182,11 @@ def family_of(fitted: FittedWeights, path: str | Path = "") -> Family:
     return Family.from_expression(fitted.definition.removeprefix(EXPRESSION), fitted.family, weights=units)
 
 
-def read_weights(path: str | Path, device: str | None = None, family: Family | None = None) -> FittedWeights:
+def read_weights(path: str | Path, family: Family | None = None) -> FittedWeights:
     """Read a weights file and check it against its family.
 
-    Give `family` if the family cannot be found by its name, or is in a Python file. With `device`, the weights must
-    belong to the device of that name. Raise a WeightsError if the file is not a weights file, or has another schema,
-    family, version or device.
+    Give `family` if the family cannot be found by its name, or is in a Python file. Raise a WeightsError if the file is
+    not a weights file, or has another schema, family or version.
     """
     fitted = _read(path)
     if problem := _bad_names(fitted):
@@ -202,8 +201,6 @@ def read_weights(path: str | Path, device: str | None = None, family: Family | N
     for name, weight in fitted.weights.items():
         if problem := _bad_weight(family, name, weight):
             raise _bad_file(path, f"has '{name}' {problem}")
-    if device is not None and device != fitted.device:
-        raise _bad_file(path, f"belongs to the device '{fitted.device}', not to '{device}'")
     return fitted
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.fitting.family_fits import SOURCE, with_chosen_facts
+from perfmodel.fitting.family_fits import SOURCE, FamilyFits
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from perfmodel.quantities.case import Case
@@ -47,7 +47,7 @@ def measured(pace: float, sharpness: float):
 
 @pytest.mark.parametrize(("pace", "sharpness"), [(0.5, 5.0), (1.5, 1.0), (1.0, 2.0)])
 def test_the_candidate_that_made_the_times_is_chosen(pace: float, sharpness: float) -> None:
-    found = with_chosen_facts(measured(pace, sharpness), FAMILY).facts
+    found = FamilyFits(measured(pace, sharpness), FAMILY).known.facts
     assert (pace, sharpness) == (found.value("pace"), found.value("resource_sharpness"))
     assert SOURCE == found.fact("pace").source
     assert 4 == found.value("compute_units")
@@ -56,7 +56,7 @@ def test_the_candidate_that_made_the_times_is_chosen(pace: float, sharpness: flo
 def test_what_is_known_is_not_chosen() -> None:
     rows = measured(0.5, 2.0)
     caught = replace(rows, facts=KNOWN.updated({"pace": Fact(1.5, "", "by hand")}))
-    found = with_chosen_facts(caught, FAMILY).facts
+    found = FamilyFits(caught, FAMILY).known.facts
     assert (1.5, "by hand") == (found.value("pace"), found.fact("pace").source)
     assert "resource_sharpness" in found
 
@@ -64,5 +64,5 @@ def test_what_is_known_is_not_chosen() -> None:
 def test_one_group_cannot_be_left_out_and_the_first_candidates_are_taken() -> None:
     rows = measured(1.5, 5.0)
     single = replace(rows, rows=tuple(replace(row, group="one") for row in rows.rows))
-    found = with_chosen_facts(single, FAMILY).facts
+    found = FamilyFits(single, FAMILY).known.facts
     assert (0.5, 1.0) == (found.value("pace"), found.value("resource_sharpness"))

@@ -11,7 +11,7 @@ import pytest
 from perfmodel.compare import evaluate
 from perfmodel.facts import Fact
 from perfmodel.fitting import FamilyFits
-from perfmodel.fitting.family_fits import error_of_kernels, with_chosen_facts
+from perfmodel.fitting.family_fits import error_of_kernels
 from perfmodel.models import find_family
 from perfmodel.predicting.model import fit
 from perfmodel.quantities.case import Case
@@ -88,4 +88,4 @@ def test_facts_that_no_group_tells_are_chosen_by_samples(pace):
     assert len(alike) > 5
     caught = KNOWN.updated({"resource_sharpness": Fact(2.0, "", "given")})
     few = replace(truth, rows=tuple(replace(row, group=f"g{i % 2}") for i, row in enumerate(alike)), facts=caught)
-    assert pace == with_chosen_facts(few, CHOOSING, samples=truth).facts.value("pace")
+    assert pace == FamilyFits(few, CHOOSING, samples=truth).known.facts.value("pace")

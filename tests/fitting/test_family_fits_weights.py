@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from perfmodel.fitting import build_design, fit_weights
-from perfmodel.models import find_family
 from perfmodel.predicting.model import fit, load
 from tests.standins import Access, Counts, Operation, Row, Rows, count
 
@@ -68,12 +66,6 @@ def test_planted_weights_are_recovered_with_their_units():
     assert 1e-3 == pytest.approx(model.fitted.residuals.geometric_mean)  # the floor
     assert model.fitted.residuals.largest < 1e-9
     assert () == model.notes
-
-
-def test_a_design_that_is_made_already():
-    rows, name = measurements(), "stevens_kloeckner_2016"
-    table = build_design(rows, find_family(name))
-    assert fit_weights(rows, name) == fit_weights(rows, name, table=table)
 
 
 def test_confounded_features_are_named():

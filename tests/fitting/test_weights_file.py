@@ -75,12 +75,6 @@ def rewrite(path, change):
     path.write_text(json.dumps(document))
 
 
-def test_another_device(path):
-    assert "stand-in" == read_weights(path, device="stand-in").device
-    with pytest.raises(WeightsError, match="belongs to the device 'stand-in', not to 'Fury'"):
-        read_weights(path, device="Fury")
-
-
 def renamed(document):
     document["weights"]["launch"] = document["weights"].pop("launches")
 

@@ -13,7 +13,8 @@ TOY = Family("toy", "nowhere", ("a", "b", "c"))
 
 def rows(names, matrix, times, labels) -> Design:
     """A design of the toy with equal weights of its rows."""
-    return Design(bind(TOY, names), matrix, times, tuple(labels), 16, np.ones(len(times)))
+    equal = np.ones(len(times))
+    return Design(bind(TOY, names), matrix, times, tuple(labels), 16, equal, {}, 0 * equal, times, None)
 
 
 def table() -> Design:
