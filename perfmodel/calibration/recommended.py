@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -202,11 +202,8 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
     try:
         used = device_in_use(device)
     except (NoDeviceError, UnknownNameError) as error:
-        named = [] if device is None else _weights_named(device, name)
-        if len(named) == 1:
-            return named[0]
-        if named:
-            raise _several(device, named) from None
+        if device is not None and (named := _weights_named(device, name)):
+            return named
         if device in published_devices():
             by_facts = f"predict by its published facts: perfmodel predict --facts {device} (pm.transferred)"
             raise _no_weights(f"there are no weights of '{device}', so {by_facts}") from None
@@ -216,13 +213,20 @@ def find_weights(device: str | None = None, family: str | Family | None = None) 
     return weights_of(used, name)
 
 
-def _weights_named(device: str | None, family: str | None) -> list[FoundWeights]:
-    wanted, found = f"-{'-'.join((device or '').lower().split())}-", []
+def _weights_named(device: str, family: str | None) -> FoundWeights | None:
+    """Return the weights whose folder or device has these words, or None. Raise NoWeightsError for several."""
+    wanted = f"-{'-'.join(device.lower().split())}-"
+    named = [each for each in _all_weights(family) if wanted in f"-{each.folder.name}- -{each.device.slug}-"]
+    if len(named) > 1:
+        known = (f"{shown(found.folder)} ({_names(found.device)})" for found in named)
+        raise _missing(f"{len(named)} devices match '{device}', so give more words of one", known)
+    return named[0] if named else None
+
+
+def _all_weights(family: str | None) -> Iterator[FoundWeights]:
     for origin, folder, facts in fitted_devices():
-        path, names = recommended_weights(folder, family), f"-{folder.name}- -{facts.slug}-"
-        if path is not None and (device is None or wanted in names):
-            found.append(FoundWeights(path, facts, origin))
-    return found
+        if (path := recommended_weights(folder, family)) is not None:
+            yield FoundWeights(path, facts, origin)
 
 
 def weights_of(used: DeviceFacts, family: str | None = None) -> FoundWeights:
@@ -265,11 +269,11 @@ def weights_like(device: str | None, facts: DeviceFacts, family: str | None = No
     """
     name = None if family is None else find_family(family).name
     if device is not None:
-        if len(named := _weights_named(device, name)) == 1:
-            return named[0]
-        raise _several(device, named) if named else _no_weights(f"no device matches '{device}'")
+        if named := _weights_named(device, name):
+            return named
+        raise _no_weights(f"no device matches '{device}'")
     kind = _type_of(facts) or "gpu"
-    models = [(found, read_model(found.path, family)) for found in _weights_named(None, name)]
+    models = [(found, read_model(found.path, family)) for found in _all_weights(name)]
     alike = [(model.fitted.rows, found) for found, model in models if _type_of(model.facts) == kind]
     if not alike:
         raise _no_weights(f"there are no weights of a {kind}")
@@ -288,11 +292,6 @@ def _missing(problem: str, known: Iterable[str]) -> NoWeightsError:
 
 def _no_weights(problem: str) -> NoWeightsError:
     return _missing(problem, (f"{shown(folder)} ({_names(facts)})" for _, folder, facts in fitted_devices()))
-
-
-def _several(device: str | None, named: Sequence[FoundWeights]) -> NoWeightsError:
-    known = (f"{shown(found.folder)} ({_names(found.device)})" for found in named)
-    return _missing(f"{len(named)} devices match '{device}', so give more words of one", known)
 
 
 def _type_of(facts: DeviceFacts | None) -> str:

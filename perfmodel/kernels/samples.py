@@ -77,8 +77,9 @@ def sample_class(document: Mapping[str, Any]) -> KernelClass:
     """Return the kernel class of a sample, which is its own group and has no reference output."""
     kept = KeptKernel(document)
     return KernelClass(
-        name=document["name"], group=document["name"], build=partial(_same, kept),
-        sizes=Ladder(partial(_grown, document["sizes"], document["grow"]), start=0), reference=_unchecked,
+        name=document["name"], group=document["name"], build=lambda **_: kept,
+        sizes=Ladder(partial(_grown, document["sizes"], document["grow"]), start=0),
+        reference=lambda arguments, **_: {},
         contents={name: partial(_pointers, reach) for name, reach in document["near"].items()}, tags=(TAG,),
     )
 
@@ -88,20 +89,12 @@ def samples(path: Path) -> tuple[KernelClass, ...]:
     return tuple(sample_class(json.loads(line)) for line in lzma.decompress(path.read_bytes()).splitlines())
 
 
-def _same(kept: KeptKernel) -> Any:
-    return kept
-
-
 def _grown(smallest: Parameters, grow: list[str], rung: int) -> tuple[Parameters, ...]:
     """Return the sizes of a rung. Each rung doubles the next :data:`RUNG` size parameters in turn."""
     sizes = dict(smallest)
     for step in range(RUNG * rung):
         sizes[grow[step % len(grow)]] *= 2
     return (sizes,)
-
-
-def _unchecked(arguments: Mapping[str, Any], **variant: Any) -> Mapping[str, Any]:
-    return {}
 
 
 def _pointers(reach: int, generator: np.random.Generator, shape: tuple[int, ...]) -> Any:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -16,7 +16,6 @@ from loopy import TranslationUnit
 
 from perfmodel import store
 from perfmodel.analyses.roofline import facts_with_roofs, points_of
-from perfmodel.counts import KernelCounts
 from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.documents import require
 from perfmodel.errors import PerfModelError, PredictionError, TrialError, TuningError
@@ -171,20 +170,6 @@ def _named(
     return variants, None
 
 
-@dataclass(frozen=True, eq=False)
-class _Counts(Mapping[str, KernelCounts]):
-    trials: Trials
-
-    def __getitem__(self, name: str) -> KernelCounts:
-        return self.trials.count(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.trials.variants)
-
-    def __len__(self) -> int:
-        return len(self.trials.variants)
-
-
 @dataclass(eq=False)
 class Tuning:
     """A tuning in progress. Each variant that can be predicted has the index of its name in `names`.
@@ -219,7 +204,9 @@ class Tuning:
             jobs=None if jobs == 1 else jobs,
         )  # fmt: skip
         failures: list[Exception] = []
-        variants = _Counts(self.trials) if jobs == 1 else self.trials.variants
+        variants: Mapping[str, Variant] = self.trials.variants
+        if jobs == 1:  # the trials keep the counts
+            variants = {name: partial(self.trials.count, name) for name in variants}
         with closing(asked.stream(variants, self.at)) as outcomes:
             for name, outcome in outcomes:
                 if isinstance(outcome, PredictionError):  # the variant runs without a valid prediction
