@@ -12,9 +12,10 @@ from pathlib import Path
 
 from perfmodel.compare.contenders import contenders, families_csv, families_table
 from perfmodel.errors import PerfModelError
-from perfmodel.fitting.device_folder import measured_folders, simulated_folders
+from perfmodel.fitting.device_folder import is_simulated, measured_folders
 from perfmodel.io import write_whole
 from perfmodel.report import pictures
+from perfmodel.store import TESTS_FILE
 from scripts.lab.pages import families_page
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,7 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     try:
         folders = measured_folders(ROOT / "fitted_weights", tuple(options.device))
-        simulated_found = [] if options.device else simulated_folders(ROOT / "fitted_weights")
+        tested = [] if options.device else sorted((ROOT / "fitted_weights").glob(f"*/{TESTS_FILE}"))
+        simulated_found = [path.parent for path in tested if is_simulated(path.parent)]
         every = [contenders(folder, tuple(options.family)) for folder in (*folders, *simulated_found)]
         found, simulated = every[: len(folders)], every[len(folders) :]
         print("\n\n".join(map(families_table, [*found, *simulated])))

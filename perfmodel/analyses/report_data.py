@@ -25,7 +25,7 @@ from perfmodel.compare.figures import Verdict, judge
 from perfmodel.display import values_text
 from perfmodel.errors import FactsError, PerfModelError, PredictionError, UnmeasuredFeatureError
 from perfmodel.fitting.cautions import Caution
-from perfmodel.fitting.device_folder import samples_of, tests_of
+from perfmodel.fitting.device_folder import part_of
 from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.models import Family
@@ -109,11 +109,10 @@ def report_data(
     measured = store.read(folder)
     if measured.device != model.device:
         raise other_device(folder, f"'{measured.device}'", f"'{model.device}'")
-    samples = samples_of(folder, measured)
+    samples = part_of(folder, measured, store.SAMPLES_FILE)
     measured = with_measured_facts(measured, samples=samples)
-    compared, judged_on = measured, FITTED
-    if (folder / store.TESTS_FILE).is_file():
-        compared, judged_on = tests_of(folder, measured, store.TESTS_FILE), TESTS
+    tests = part_of(folder, measured, store.TESTS_FILE)
+    compared, judged_on = (measured, FITTED) if tests is None else (tests, TESTS)
     advance("kernels")
     rows = compare(model, compared, level)
     figures = summarise(rows)

@@ -23,7 +23,7 @@ from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact
 from perfmodel.facts.doubts import contradictions, disturbed_probes
 from perfmodel.fitting import FamilyFits, FitOptions
 from perfmodel.fitting.design import Evaluate, evaluate_rows
-from perfmodel.fitting.device_folder import measured_folder, recorded_folder, samples_of, tests_of, with_given_facts
+from perfmodel.fitting.device_folder import part_of, recorded_folder, with_given_facts
 from perfmodel.fitting.evaluated import evaluated_in_processes
 from perfmodel.fitting.throughput import save_roofs
 from perfmodel.io import write_whole
@@ -36,7 +36,7 @@ from perfmodel.models import Family, families
 from perfmodel.opencl import Device
 from perfmodel.predicting.model import FittedModel, fit, fitted_model
 from perfmodel.progress import FailedStep, Phase, Phases, Progress, Silent, task
-from perfmodel.store.files import read_probes
+from perfmodel.store.files import no_store, read_probes
 from perfmodel.store.measurement import LOADED
 from perfmodel.values import FrozenValue
 
@@ -124,19 +124,32 @@ def fit_device(
     linear model is fitted again without negative weights. `given` facts, by key, replace the known facts of the device.
     """
     bar, target = progress or Silent(), out or folder
-    measured, tests = recorded_folder(folder, measured_facts=False, given=given)
-    samples = samples_of(folder, measured)
+    measured, tests, samples = recorded_folder(folder, given)
     wanted = {name: family for name, family in families().items() if not names or name in names}
     parts = [part for part in (measured, tests, samples) if part is not None]
     evaluate: Evaluate = evaluated_in_processes(parts, tuple(wanted.values()), bar) or evaluate_rows
+    models, problems, options, folds = dict[str, FittedModel](), dict[str, str](), FitOptions(), folds_of(tests)
+    fits = {
+        name: FamilyFits(measured, family, options, tests, folds, evaluate, samples=samples)
+        for name, family in wanted.items()
+    }
+
+    def fit_one(name: str, report: Callable[[str], None]) -> None:
+        try:
+            models[name] = fitted_model(fits[name])
+        except PerfModelError as error:
+            problems[name] = " ".join(str(error).split())
+            report(FailedStep(name, problems[name]))
+        else:
+            models[name].save(target / f"{name}.json")
+            report(name)
+
     with task(bar, "fitting families", len(wanted)):
-        models, problems, fits = _fit_families(measured, tests, samples, wanted, target, bar.advance, evaluate)
+        for name in wanted:
+            fit_one(name, bar.advance)
         if CORE in models and not _possible(measured, models):  # a linear model with weights >= 0 is better than none
-            linear = {CORE: wanted[CORE]}
-            again, _, fits_again = _fit_families(
-                measured, tests, samples, linear, target, bar.report, evaluate, FitOptions(nonnegative=True)
-            )
-            models, fits = {**models, **again}, {**fits, **fits_again}
+            fits[CORE] = replace(fits[CORE], options=FitOptions(nonnegative=True))
+            fit_one(CORE, bar.report)
     rivals = contenders(folder, tuple(wanted), progress=bar, made=fits)
     possible = tuple(_possible(measured, models))
     chosen = recommended(fits[name] for name in possible)
@@ -172,31 +185,9 @@ def _possible(measured: store.Measurements, models: Mapping[str, FittedModel]) -
     return [name for name in candidates(measured.facts) if name in models and not models[name].below_zero]
 
 
-def _fit_families(
-    measured: store.Measurements, tests: store.Measurements | None, samples: store.Measurements | None,
-    wanted: Mapping[str, Family], target: Path, advance: Callable[[str], None], evaluate: Evaluate,
-    options: FitOptions | None = None,
-) -> tuple[dict[str, FittedModel], dict[str, str], dict[str, FamilyFits]]:
-    """Fit and save families. Return the models, the problems of families that cannot be fitted, and the fits."""
-    models, problems, fits = {}, {}, {}
-    for name, family in wanted.items():
-        given = options or FitOptions()
-        fits[name] = FamilyFits(measured, family, given, tests, folds_of(tests), evaluate, samples=samples)
-        try:
-            models[name] = fitted_model(fits[name])
-        except PerfModelError as error:
-            problems[name] = " ".join(str(error).split())
-            advance(FailedStep(name, problems[name]))
-        else:
-            models[name].save(target / f"{name}.json")
-            advance(name)
-    return models, problems, fits
-
-
 def fit_family(
-    source: Path, family: Family, options: FitOptions | None = None, given: Mapping[str, Fact] | None = None,
-    driver: str | None = None,
-) -> FittedModel:  # fmt: skip
+    source: Path, family: Family, given: Mapping[str, Fact] | None = None, driver: str | None = None
+) -> FittedModel:
     """Fit one family to measurements in a folder, or in its ``.jsonl`` file.
 
     Intervals also use the measured test kernels and samples, if the folder holds any. `given` facts are fixed instead
@@ -210,8 +201,8 @@ def fit_family(
         measured = measured.of_driver(driver)
     measured = with_given_facts(measured, given)
     folder = source if source.is_dir() else source.parent
-    tests = tests_of(folder, measured, store.TESTS_FILE) if (folder / store.TESTS_FILE).is_file() else None
-    return fit(measured, family, options=options, others=tests, samples=samples_of(folder, measured))
+    tests, samples = (part_of(folder, measured, file) for file in (store.TESTS_FILE, store.SAMPLES_FILE))
+    return fit(measured, family, others=tests, samples=samples)
 
 
 def judge_family(
@@ -219,9 +210,9 @@ def judge_family(
     tests: str = store.TESTS_FILE,
 ) -> Judged:  # fmt: skip
     """Fit one family to a device's folder and judge it by protocols on the kernels measured into its file `tests`."""
-    read_folder = recorded_folder if set(protocols or ()) <= set(TESTLESS) else measured_folder
-    measured, tested = read_folder(folder, False, None, tests)
-    samples = samples_of(folder, measured)
+    measured, tested, samples = recorded_folder(folder, tests=tests)
+    if tested is None and not set(protocols or ()) <= set(TESTLESS):
+        raise no_store(folder / tests)
     fits = FamilyFits(measured, family, FitOptions(), tested, folds_of(tested), samples=samples)
     return Judged(fitted_model(fits), evaluate_fits(fits, level, protocols))
 

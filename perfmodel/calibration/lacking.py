@@ -18,7 +18,7 @@ from perfmodel.compare.protocols import folds_of
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import PerfModelError, SizeError, UnknownNameError
 from perfmodel.fitting import FamilyFits
-from perfmodel.fitting.device_folder import recorded_folder, samples_of
+from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.kernels import KernelClass, Ladder, Variant
 from perfmodel.measuring.campaign import QUICK, Campaign
 from perfmodel.models import families
@@ -172,8 +172,8 @@ def _best_row(
 
 def refitted(folder: Path, names: Iterable[str]) -> dict[str, FittedModel]:
     """Fit families again to all records of a folder, with the facts of earlier fits. Write the weights."""
-    measured, tests = recorded_folder(folder, measured_facts=False)
-    samples, models = samples_of(folder, measured), {}
+    measured, tests, samples = recorded_folder(folder)
+    models = {}
     for name in names:
         before = load(folder / f"{name}.json")
         known, facts = measured, before.facts

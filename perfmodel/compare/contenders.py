@@ -17,7 +17,7 @@ from perfmodel.display import columns_text, csv_text, data_frame, finite, html_t
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.design import evaluate_rows, fit_to_design
-from perfmodel.fitting.device_folder import recorded_folder, samples_of
+from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.throughput import takes_regression, with_measured_facts
 from perfmodel.fitting.weights_file import FitOptions
@@ -184,8 +184,7 @@ def contenders(
     """
     chosen, options = [find_family(name) for name in names or families()], FitOptions(fit_facts=True)
     first, bar = next(iter(made.values()), None), progress or Silent()
-    plain, tests = (first.measured, first.tests) if first else recorded_folder(folder, False)
-    samples = first.samples if first else samples_of(folder, plain)
+    plain, tests, samples = (first.measured, first.tests, first.samples) if first else recorded_folder(folder)
 
     def fits_of(family: Family, known: Measurements) -> FamilyFits:
         checked, sampled = (rows and rows.with_facts(known.facts) for rows in (tests, samples))

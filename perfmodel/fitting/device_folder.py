@@ -10,35 +10,31 @@ from perfmodel.errors import OptionError
 from perfmodel.facts import FACTS_FILE, Fact, read_device, read_facts
 from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.store import SAMPLES_FILE, TESTS_FILE, Measurements
-from perfmodel.store.files import DEVICE_FILE, other_device
+from perfmodel.store.files import DEVICE_FILE, no_store, other_device
 
 
-def measured_folder(
-    folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
-) -> tuple[Measurements, Measurements]:
-    """Return the measurements of measurement kernels in a folder, and of test kernels from its file `tests`.
+def measured_folder(folder: Path) -> tuple[Measurements, Measurements]:
+    """Return the measurements of measurement kernels in a folder, and of test kernels.
 
-    With `measured_facts`, the function adds facts that follow from the measurements. The `given` facts replace known
-    ones.
+    Both have the facts that follow from the measurements. Raise a StoreError if the folder has no test kernels.
     """
-    measured = _measured(folder, measured_facts, given)
-    return measured, tests_of(folder, measured, tests)
+    measured = store.read(folder)
+    measured = with_measured_facts(measured, samples=part_of(folder, measured, SAMPLES_FILE))
+    tests = part_of(folder, measured, TESTS_FILE)
+    if tests is None:
+        raise no_store(folder / TESTS_FILE)
+    return measured, tests
 
 
 def recorded_folder(
-    folder: Path, measured_facts: bool = True, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
-) -> tuple[Measurements, Measurements | None]:
-    """Return the result of :func:`measured_folder`, but None in place of test kernels if the folder has none."""
-    if (folder / tests).is_file():
-        return measured_folder(folder, measured_facts, given, tests)
-    return _measured(folder, measured_facts, given), None
+    folder: Path, given: Mapping[str, Fact] | None = None, tests: str = TESTS_FILE
+) -> tuple[Measurements, Measurements | None, Measurements | None]:
+    """Return the measurements of measurement kernels in a folder, of test kernels in its file `tests`, and of samples.
 
-
-def _measured(folder: Path, measured_facts: bool, given: Mapping[str, Fact] | None) -> Measurements:
-    measured = store.read(folder)
-    if measured_facts:
-        measured = with_measured_facts(measured, samples=samples_of(folder, measured))
-    return with_given_facts(measured, given)
+    The `given` facts replace known ones. Without its file, a part is None.
+    """
+    measured = with_given_facts(store.read(folder), given)
+    return measured, part_of(folder, measured, tests), part_of(folder, measured, SAMPLES_FILE)
 
 
 def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -> Measurements:
@@ -46,17 +42,15 @@ def with_given_facts(measured: Measurements, given: Mapping[str, Fact] | None) -
     return measured.with_facts(measured.known_facts.updated(given)) if given else measured
 
 
-def tests_of(folder: Path, measured: Measurements, file: str) -> Measurements:
-    """Return the test kernels in a file of the folder, perhaps none, with the facts of the measurements."""
-    tests = store.read(folder / file)
-    if tests.rows and tests.device != measured.device:
-        raise other_device(folder / file, f"'{tests.device}'", f"'{measured.device}'")
-    return tests.with_facts(measured.facts)
-
-
-def samples_of(folder: Path, measured: Measurements) -> Measurements | None:
-    """Return the samples of a folder, with the facts of the measurements. Without samples return None."""
-    return tests_of(folder, measured, SAMPLES_FILE) if (folder / SAMPLES_FILE).is_file() else None
+def part_of(folder: Path, measured: Measurements, file: str) -> Measurements | None:
+    """Return the measurements in a file of the folder, with the facts of `measured`, or None without this file."""
+    path = folder / file
+    if not path.is_file():
+        return None
+    part = store.read(path)
+    if part.rows and part.device != measured.device:
+        raise other_device(path, f"'{part.device}'", f"'{measured.device}'")
+    return part.with_facts(measured.facts)
 
 
 def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
@@ -82,11 +76,6 @@ def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
 def recorded_folders(root: Path) -> list[Path]:
     """Return the folders below `root` of devices whose times others recorded."""
     return [path.parent for path in sorted(root.glob(f"*/{DEVICE_FILE}")) if read_device(path).recorded]
-
-
-def simulated_folders(root: Path) -> list[Path]:
-    """Return the folders below `root` that hold simulated times of test kernels."""
-    return [path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}")) if is_simulated(path.parent)]
 
 
 def is_simulated(folder: Path) -> bool:

@@ -76,7 +76,7 @@ def einsum_tables(folder: Path) -> Iterator[tuple[str, Table]]:
 
     The terms of a prediction are the seconds that rest on each weight.
     """
-    measured = recorded_folder(folder, measured_facts=False)[0]
+    measured = recorded_folder(folder)[0]
     known = measured.with_facts(load(folder / f"{FAMILY}.json").facts)  # with the facts that the fit chose
     fits = FamilyFits(known, find_family(FAMILY), FitOptions(), None, FOLDS)
     unseen = fits.predict_without_group()

@@ -13,7 +13,7 @@ from perfmodel.compare.contenders import Contender, Contenders, contenders
 from perfmodel.display import percent
 from perfmodel.documents import json_text
 from perfmodel.facts import read_device
-from perfmodel.fitting.device_folder import measured_folder
+from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.fitting.throughput import BANDWIDTH_BOUND, LATENCY_BOUND, ONE_MULTIPLICITY, Throughput, throughput
 from perfmodel.fitting.weights_file import read_weights
 from perfmodel.io import write_whole
@@ -21,7 +21,7 @@ from perfmodel.measuring.size_plan import plan_path, read_plans
 from perfmodel.predicting.model import facts_beside
 from perfmodel.predicting.relatives import RELATIVES_FILE, known_weights
 from perfmodel.store import Key, canonical
-from perfmodel.store.files import DEVICE_FILE, PROBES_FILE, read_probes
+from perfmodel.store.files import DEVICE_FILE, PROBES_FILE, no_store, read_probes
 from scripts.lab.markdown import below_marker, drawn_between, markdown_table
 from scripts.lab.probe_pictures import picture_probes
 from scripts.lab.shares import Shares, picture_shares, shares, shares_page, shares_text
@@ -44,7 +44,9 @@ def draw_choice(folders: Iterable[Path], picture: Path, page: Path, draws: int =
 
 
 def _device_shares(folder: Path, draws: int) -> Shares:
-    measured, tests = measured_folder(folder, measured_facts=False)
+    measured, tests, _ = recorded_folder(folder)
+    if tests is None:
+        raise no_store(folder / store.TESTS_FILE)
     return shares(measured, tests, trial_seconds(folder), draws=draws)
 
 

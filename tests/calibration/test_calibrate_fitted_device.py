@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from perfmodel.calibration import calibrate
-from perfmodel.calibration.calibrate import CORE, files_of_all, fit_device, fit_family
+from perfmodel.calibration.calibrate import CORE, files_of_all, fit_device
 from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.compare import compare, summarise
-from perfmodel.fitting import FitOptions
-from perfmodel.models import families, find_family
+from perfmodel.fitting.device_folder import recorded_folder
+from perfmodel.models import families
 from perfmodel.predicting.model import fit, load
 from perfmodel.progress import Silent
 from perfmodel.store import read
@@ -89,7 +89,8 @@ def test_samples_stand_beside_the_test_kernels_in_the_verdict(tmp_path):
     assert "random samples" not in plain.text
     assert plain.models[CORE].weights == found.models[CORE].weights
     assert plain.models[CORE].fitted.conformal != found.models[CORE].fitted.conformal
-    family = fit_family(tmp_path / "device", find_family(CORE), FitOptions(nonnegative=True))
+    measured, tests, samples = recorded_folder(tmp_path / "device")
+    family = fit(measured, CORE, nonnegative=True, others=tests, samples=samples)
     assert found.models[CORE].fitted.conformal == family.fitted.conformal
 
 

@@ -12,9 +12,10 @@ from typer.testing import CliRunner
 from perfmodel.calibration import calibrate
 from perfmodel.cli import application
 from perfmodel.counts import count
-from perfmodel.fitting import FitOptions
+from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.kernels import load_file
 from perfmodel.models import families
+from perfmodel.predicting.model import fit
 from perfmodel.store import Measurement, append
 from tests.cli.documents import document
 from tests.recorded import DEVICES, INTEL
@@ -90,7 +91,8 @@ def test_all_families_with_a_verdict(folder, tmp_path, two_families, request):
     assert (out / "verdict.txt").read_text() in result.stdout
     assert "verdict: usable" in result.stdout
     assert f"wrote {out}" in result.stdout
-    alone = calibrate.fit_family(folder, families()[CORE], FitOptions(nonnegative=True))
+    measured, tests, samples = recorded_folder(folder)
+    alone = fit(measured, CORE, nonnegative=True, others=tests, samples=samples)
     alone.save(tmp_path / "alone.json")
     assert (tmp_path / "alone.json").read_text() == (out / f"{CORE}.json").read_text()
 

@@ -37,7 +37,7 @@ class Folder(Rows):
 def given(monkeypatch):
     """Planted measurements instead of a folder; of facts only that of a launch can be measured."""
     measured, tests = (Folder(rows.rows, rows.counts) for rows in (MEASURED, TESTS))
-    monkeypatch.setattr(module, "recorded_folder", lambda folder, measured_facts: (measured, tests))
+    monkeypatch.setattr(module, "recorded_folder", lambda folder: (measured, tests, None))
     monkeypatch.setattr(module, "with_measured_facts", lambda rows, family: rows.with_facts(FOUND))
     known = {family.name: family for family in (PLAIN, WAITING, NEEDY)}
     monkeypatch.setattr(module, "families", lambda: known)
@@ -63,7 +63,7 @@ def test_a_family_that_does_not_exist(tmp_path):
 
 
 def test_fits_that_are_made_are_used(given, monkeypatch):
-    measured, tests = module.recorded_folder(Path("d"), measured_facts=False)
+    measured, tests, _ = module.recorded_folder(Path("d"))
     made = {name: FamilyFits(measured, family, tests=tests) for name, family in module.families().items()}
     alone = contenders(Path("d"))
     for fits in made.values():

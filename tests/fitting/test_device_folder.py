@@ -11,7 +11,6 @@ import pytest
 
 from perfmodel.errors import OptionError, StoreError
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.fitting import device_folder
 from perfmodel.fitting.device_folder import (
     is_simulated,
     measured_folder,
@@ -19,10 +18,9 @@ from perfmodel.fitting.device_folder import (
     recorded_folder,
     recorded_folders,
     refuse_mixture,
-    simulated_folders,
     with_given_facts,
 )  # fmt: skip
-from perfmodel.store import TESTS_FILE, read
+from perfmodel.store import read
 
 DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
 
@@ -56,7 +54,7 @@ def simulated(root: Path) -> Path:
 
 def test_a_simulated_device_is_apart(root: Path, simulated: Path) -> None:
     assert [root / name for name in ("other", "pocl-one", "pocl-two")] == measured_folders(root)
-    assert [simulated] == measured_folders(root, ("sim",)) == simulated_folders(root)
+    assert [simulated] == measured_folders(root, ("sim",))
     assert (True, False) == (is_simulated(simulated), is_simulated(root / "other"))
 
 
@@ -89,7 +87,7 @@ def test_both_kinds_of_kernels_with_the_same_facts() -> None:
     assert "nbody" not in {row.kernel for row in measured.rows}
     assert measured.facts is not None
     assert measured.facts == tests.facts
-    plain, _ = measured_folder(DATA, measured_facts=False)
+    plain, *_ = recorded_folder(DATA)
     assert read(DATA).facts == plain.facts
     assert plain.rows == measured.rows
 
@@ -101,14 +99,14 @@ def test_test_kernels_of_another_device(tmp_path: Path) -> None:
     (folder / "test.jsonl").write_text(text.replace('"device": "', '"device": "another '))
     with pytest.raises(StoreError, match="another"):
         measured_folder(folder)
-    (folder / "test.jsonl").unlink()
-    with pytest.raises(StoreError):
-        device_folder.tests_of(folder, read(folder), TESTS_FILE)
+    with pytest.raises(StoreError, match="another"):
+        recorded_folder(folder)
 
 
 def test_facts_that_are_given_replace_what_is_known() -> None:
     given = {"compute_units": Fact(7, "", "a guess")}
-    measured, tests = measured_folder(DATA, measured_facts=False, given=given)
+    measured, tests, _ = recorded_folder(DATA, given)
+    assert tests is not None
     row = measured.rows[0]
     assert DeviceFacts.from_mapping(row.device, row.platform, row.driver, given) == measured.facts == tests.facts
     clock = {"clock_mhz": Fact(900, "MHz", "told")}
@@ -121,8 +119,8 @@ def test_facts_that_are_given_replace_what_is_known() -> None:
 def test_a_folder_without_test_kernels(tmp_path: Path) -> None:
     for name in ("measurements.jsonl", "counts.jsonl"):
         shutil.copy(DATA / name, tmp_path)
-    measured, tests = recorded_folder(tmp_path, measured_facts=False)
-    assert (len(tuple(read(DATA))), None) == (len(tuple(measured)), tests)
-    with pytest.raises(StoreError):
-        measured_folder(tmp_path, measured_facts=False)
+    measured, tests, samples = recorded_folder(tmp_path)
+    assert (len(tuple(read(DATA))), None, None) == (len(tuple(measured)), tests, samples)
+    with pytest.raises(StoreError, match=r"no measurements at '.*test\.jsonl'"):
+        measured_folder(tmp_path)
     assert recorded_folder(DATA)[1] is not None

@@ -96,7 +96,7 @@ def judge(folder: Path, name: str, evaluated: Evaluated) -> Contender:
 
 @cache
 def _measured(folder: Path) -> Measurements:
-    return recorded_folder(folder, measured_facts=False)[0]
+    return recorded_folder(folder)[0]
 
 
 def _read_once(folder: Path) -> None:

@@ -53,6 +53,6 @@ class ScoredDevice:
 
 def read_scored(folder: Path) -> ScoredDevice:
     """Read a device's folder; see :func:`perfmodel.fitting.device_folder.recorded_folder` for errors."""
-    plain, tests = recorded_folder(folder, measured_facts=False)
+    plain, tests, _ = recorded_folder(folder)
     known, recorded = with_measured_facts(plain), bool(plain.known_facts.recorded)
     return ScoredDevice(folder.name, plain, known, Measurements((), {}) if tests is None else tests, recorded)

@@ -24,7 +24,7 @@ PAGE = (ROOT / "docs" / "lab" / "experiments" / "linear.md").read_text(encoding=
 
 @pytest.fixture(scope="module")
 def simulated():
-    return recorded_folder(SIMULATED, measured_facts=False)
+    return recorded_folder(SIMULATED)[:2]
 
 
 def test_the_protocol_is_30_runs_without_the_first_four(simulated):

@@ -30,7 +30,7 @@ def test_errors_are_judged_on_gpus_only():
 
 
 def row(kernel="empty", times=(9.0, 9.0, 9.0, 9.0, 1.0, 1.02), launch=0.1, **parameters):
-    sample = recorded_folder(SIMULATED, measured_facts=False)[0].rows[0]
+    sample = recorded_folder(SIMULATED)[0].rows[0]
     return sample.model_copy(update={
         "kernel": kernel, "samples_s": times, "dropped": 2, "launch_overhead_s": launch,
         "variant": {"work_group": [16]}, "parameters": parameters or {"m": 2, "n": 2},
