@@ -190,7 +190,7 @@ def _unmeasured(
     rows: Sequence[Comparison], withheld: Mapping[str, Exception]
 ) -> Mapping[str, tuple[str, ...]]:
     needs: dict[str, dict[str, None]] = {}
-    asked = [*((row.kernel, row.needs) for row in rows)]
+    asked = [(row.kernel, row.needs) for row in rows]
     asked += [(name, error.features) for name, error in withheld.items() if isinstance(error, UnmeasuredFeatureError)]
     for kernel, features in asked:
         for feature in features:

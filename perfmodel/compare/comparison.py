@@ -123,8 +123,7 @@ class Comparisons(tuple[Comparison, ...]):
     def to_frame(self) -> DataFrame:
         """Return a pandas table with a row for each case: :data:`COLUMNS`, and sizes as ``parameters.<name>``."""
         names = sorted({name for row in self for name in row.parameters})
-        sizes = [{f"parameters.{name}": row.parameters.get(name) for name in names} for row in self]
-        rows = ({**row.record(), **at} for row, at in zip(self, sizes, strict=True))
+        rows = ({**row.record(), **{f"parameters.{name}": row.parameters.get(name) for name in names}} for row in self)
         return data_frame(rows, [*COLUMNS, *(f"parameters.{name}" for name in names)])
 
 

@@ -103,11 +103,7 @@ def choices(rows: Iterable[Comparison]) -> tuple[Choice, ...]:
         if row.predicted is not None and row.ranked:
             job = row.kernel, tuple(sorted(row.parameters.items()))
             jobs.setdefault(job, []).append((row.measured, row.predicted))
-    return tuple(
-        Choice(tuple(measured for measured, _ in job), tuple(predicted for _, predicted in job))
-        for job in jobs.values()
-        if len(job) > 1
-    )
+    return tuple(Choice(*zip(*job, strict=True)) for job in jobs.values() if len(job) > 1)
 
 
 def summarise(rows: Sequence[Comparison]) -> Figures:

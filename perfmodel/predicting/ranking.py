@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 ROUNDING = 1e-12  # largest relative difference of equal times
-# columns of Ranking.to_frame, before the terms
 COLUMNS = ("variant", "seconds", "low_s", "high_s", "fastest", "tied", "to_measure", "unmeasured")
+"""Keys of :meth:`RankedVariant.record`, before the terms."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,6 +66,13 @@ class RankedVariant:
     def warnings(self) -> tuple[str, ...]:
         """The cautions as text, one sentence each."""
         return tuple(map(str, self.cautions))
+
+    def record(self) -> dict[str, Any]:
+        """Return the variant as a record of :data:`COLUMNS` and, for each term, ``term.<name>`` [s]."""
+        of_ties = (self.fastest, self.tied, self.to_measure)
+        values = (self.name, self.seconds, *(self.interval or (None, None)), *of_ties, " ".join(self.unmeasured))
+        terms = {f"term.{name}": seconds for name, seconds in self.terms.items()}
+        return {**dict(zip(COLUMNS, values, strict=True)), **terms}
 
     def __repr__(self) -> str:
         interval = f" ({interval_text(self.interval)})" if self.interval else ""
@@ -119,14 +126,7 @@ class Ranking(tuple[RankedVariant, ...]):
 
     def to_frame(self) -> DataFrame:
         """Return a pandas table with a row for each variant. Times are in seconds, and each term is ``term.<name>``."""
-        rows = []
-        for variant in self:
-            values = (
-                variant.name, variant.seconds, *(variant.interval or (None, None)), variant.fastest, variant.tied,
-                variant.to_measure, " ".join(variant.unmeasured),
-            )  # fmt: skip
-            row: dict[str, Any] = dict(zip(COLUMNS, values, strict=True))
-            rows.append(row | {f"term.{name}": value for name, value in variant.terms.items()})
+        rows = [variant.record() for variant in self]
         return data_frame(rows, list(dict.fromkeys(name for row in rows for name in row)) or list(COLUMNS))
 
 

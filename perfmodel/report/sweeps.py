@@ -14,7 +14,7 @@ from perfmodel.fitting.cautions import FromRelative
 from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.prediction import shares
-from perfmodel.predicting.ranking import RankedVariant, Ranking
+from perfmodel.predicting.ranking import COLUMNS, RankedVariant, Ranking
 
 MOST_NAMES, LONGEST = 8, 80
 """Names of variants in a sentence, and their total length [characters]."""
@@ -166,18 +166,14 @@ def sweep_table(
     """
     names = tuple(points[0].sizes)
     terms = dict.fromkeys(term for point in points for variant in point for term in variant.terms)
-    keys = ("seconds", "low_s", "high_s", "fastest", "tied", "to_measure")
     rates = tuple(column.key for column in RATES) if any(kernel_points) else ()
-    empty = dict.fromkeys((*names, "variant", "place", *keys, "problem", *rates, *(f"term.{term}" for term in terms)))
+    of_variant = ("variant", "place", *COLUMNS[1:-1])  # features that were never measured are in notes
+    empty = dict.fromkeys((*names, *of_variant, "problem", *rates, *(f"term.{term}" for term in terms)))
     records: list[dict[str, Any]] = []
     for point, here in zip(points, kernel_points or [{}] * len(points), strict=True):
         for rank, variant in enumerate(point, 1):
-            low, high = variant.interval or (None, None)
-            values = (variant.seconds, low, high, variant.fastest, variant.tied, variant.to_measure)
-            records.append({
-                **empty, **point.sizes, "variant": variant.name, "place": rank, **dict(zip(keys, values, strict=True)),
-                **_rates(here, variant.name), **{f"term.{term}": seconds for term, seconds in variant.terms.items()},
-            })  # fmt: skip
+            known = {**point.sizes, "place": rank, **variant.record(), **_rates(here, variant.name)}
+            records.append({key: known.get(key) for key in empty})
         records += [{**empty, **point.sizes, "variant": name, "problem": BROKEN} for name in point.broken]
     records += [{**empty, "variant": name, "problem": problem} for name, problem in withheld.items()]
     several = len(_variants(points)) > 1
