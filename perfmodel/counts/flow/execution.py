@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
-from itertools import chain, islice
-from operator import itemgetter
+from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -21,7 +20,6 @@ from perfmodel.counts.program.program import SHARED, Cell, Index, OpKind, Read, 
 
 Offset = tuple[bool, int]  # whether a loop's value is known; the value, or its distance from the first iteration walked
 LATEST, ACCESSED, FENCE = "latest", "accessed", "fence"
-MANY = 16  # a variable with at least so many cells is searched by the first index
 KEPT = 20_000  # longer paths that a walk caches
 
 
@@ -90,21 +88,16 @@ def without_names(cell: Cell, names: frozenset[str]) -> Cell:
 
 def _renamed(cells: Cells, names: frozenset[str]) -> Cells:
     """Return cells :func:`without_names`. Cells that get the same name are merged."""
-    if len(cells) == 1 and () in cells:
+    if not names or (len(cells) == 1 and () in cells):
         return dict(cells)
     result: Cells = {}
     for cell, value in cells.items():
-        _add(result, without_names(cell, names), value)
+        name = without_names(cell, names)
+        result[name] = result[name].merged(value) if name in result else value
     return result
 
 
-def _add(cells: Cells, cell: Cell, value: CellValue) -> None:
-    cells[cell] = cells[cell].merged(value) if cell in cells else value
-
-
 Snapshot = Mapping[str, Cells]
-#: Cells by the inames, and then by the constant, of their first index; each with its position in the variable's cells.
-Groups = dict[tuple[tuple[str, int], ...] | None, dict[int, list[tuple[int, Cell, CellValue]]]]
 
 
 @dataclass
@@ -119,11 +112,6 @@ class State:
     cells: dict[str, Cells] = field(default_factory=dict)
     paths: dict[str, Path] = field(default_factory=dict)
     ambiguous: set[str] = field(default_factory=set)  # variables whose cells may be equal under different names
-    _named: dict[str, set[Cell]] = field(default_factory=dict)  # the cells that depend on an iname
-    # results since the last store to a variable
-    _reads: dict[str, dict[Cell, list[CellValue]]] = field(default_factory=dict)
-    _longest: dict[str, dict[Cell, Path]] = field(default_factory=dict)
-    _by_first: dict[str, Groups] = field(default_factory=dict)
 
     def path(self, name: str) -> Path:
         return self.paths.get(name, START)
@@ -143,59 +131,21 @@ class State:
             return []
         if variable not in self.ambiguous and is_fixed(cell) and len(cell) == len(next(iter(cells))):
             return [cells[cell]] if cell in cells else []
-        reads = self._reads.setdefault(variable, {})
-        if cell not in reads:
-            reads[cell] = [value for stored, value in self._candidates(variable, cell) if may_be_equal(cell, stored)]
-        return reads[cell]
-
-    def _candidates(self, variable: str, cell: Cell) -> Iterable[tuple[Cell, CellValue]]:
-        """Return a variable's cells in the order of the stores. Of many cells, return only those that may match."""
-        cells = self.cells[variable]
-        if len(cells) < MANY or not cell or cell[0] is None:
-            return cells.items()
-        if variable not in self._by_first:
-            groups = self._by_first[variable] = {}
-            for position, (stored, value) in enumerate(cells.items()):
-                constant, names = (stored[0] if stored else None) or (0, None)
-                groups.setdefault(names, {}).setdefault(constant, []).append((position, stored, value))
-        constant, names = cell[0]
-        candidates = []
-        for stored_names, by_constant in self._by_first[variable].items():
-            for group in [by_constant.get(constant, [])] if stored_names == names else by_constant.values():
-                candidates += group
-        return [(stored, value) for _, stored, value in sorted(candidates, key=itemgetter(0))]
-
-    def longest(self, variable: str, cell: Cell) -> Path:
-        longest = self._longest.setdefault(variable, {})
-        if cell not in longest:
-            longest[cell] = reduce(longer, [value.path for value in self.read(variable, cell)], START)
-        return longest[cell]
-
-    def replace(self, variable: str, cells: Cells) -> None:
-        self.cells[variable] = cells
-        self._named.pop(variable, None)
-        self._forget_reads(variable)
+        return [value for stored, value in cells.items() if may_be_equal(cell, stored)]
 
     def write(self, variable: str, cell: Cell, value: CellValue, certain: bool) -> None:
         """Store a value. If the cell or the store itself is uncertain, the old value may remain too."""
         cells = self.cells.setdefault(variable, {})
         if (cell and not is_fixed(cell)) or (cells and len(cell) != len(next(iter(cells)))):
             self.ambiguous.add(variable)
-            if has_names(cell) and variable in self._named:
-                self._named[variable].add(cell)
-        self._forget_reads(variable)
         if cell in cells and (None in cell or not certain):
             value = cells[cell].merged(value)
         cells[cell] = value
 
-    def _forget_reads(self, variable: str) -> None:
-        for kept in (self._reads, self._longest, self._by_first):
-            kept.pop(variable, None)
-
     def forget_names(self, variables: frozenset[str], names: frozenset[str]) -> None:
         """Make each index of some variables' cells unknown if the index depends on any of the inames ``names``."""
         for variable in self.cells.keys() & variables:
-            self.replace(variable, _renamed(self.cells[variable], names))
+            self.cells[variable] = _renamed(self.cells[variable], names)
 
     def cap_store_times(self, variables: Iterable[str], latest: int) -> None:
         """Cap the store times of some variables, because a loop or one of its iterations ends."""
@@ -203,30 +153,10 @@ class State:
             late = [cell for cell, value in cells.items() if value.latest > latest]
             if late:
                 self.cells[variable] = {**cells, **{cell: cells[cell].capped(latest) for cell in late}}
-                self._forget_reads(variable)
 
     def snapshot(self, variables: Iterable[str], names: frozenset[str] = frozenset()) -> Snapshot:
         """Return the current values of some variables. An index that depends on any of the names becomes unknown."""
-        if not names:
-            return {variable: dict(cells) for variable, cells in self._of(variables)}
-        return {variable: self._without_names(variable, cells, names) for variable, cells in self._of(variables)}
-
-    def _without_names(self, variable: str, cells: Cells, names: frozenset[str]) -> Cells:
-        # often only the cells that were stored last depend on the names; the others are then skipped
-        if variable not in self._named:
-            self._named[variable] = {cell for cell in cells if cell and has_names(cell)}
-        changed = {cell for cell in self._named[variable] if without_names(cell, names) != cell}
-        if not changed:
-            return dict(cells)
-        last = list(islice(reversed(cells), len(changed)))
-        if not changed.issuperset(last):
-            return _renamed(cells, names)
-        result = dict(cells)
-        for cell in last:
-            del result[cell]
-        for cell in reversed(last):
-            _add(result, without_names(cell, names), cells[cell])
-        return result
+        return {variable: _renamed(cells, names) for variable, cells in self._of(variables)}
 
     def _of(self, variables: Iterable[str]) -> list[tuple[str, Cells]]:
         return [(variable, self.cells[variable]) for variable in variables if variable in self.cells]
@@ -299,13 +229,6 @@ class Position:
     offsets: dict[str, Offset] = field(default_factory=dict)  # the value of each open loop in this iteration
     runs: int = 1  # how often the walk executes the current body
     launched: bool = False  # whether it is inside a launch
-    _cells: dict[Cell, Cell] = field(default_factory=dict)
-
-    def cell(self, cell: Cell) -> Cell:
-        """Return a cell at this iteration of the open loops."""
-        if cell not in self._cells:
-            self._cells[cell] = at_iteration(cell, self.offsets)
-        return self._cells[cell]
 
     def iteration(self, loop: str, offset: Offset, runs: int) -> Position:
         """Return the position in one iteration of a loop. The loop's body is executed ``runs`` times in total."""
@@ -337,9 +260,8 @@ def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | N
     waits = rules.fenced or rules.in_order
     start, end = fence if waits else START, NO_OPERATIONS
     for variable, cell, tail, load, named in rules.operands(step):
-        path = START
-        if variable in state.cells:
-            path = state.longest(variable, at.cell(cell) if named else cell)
+        stored = state.read(variable, at_iteration(cell, at.offsets) if named else cell)
+        path = reduce(longer, [value.path for value in stored], START)
         if waits or load:
             path = longer(fence, path)
         if load and costlier(path, state.path(ACCESSED), load.cost):
@@ -348,7 +270,7 @@ def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | N
             start, end = path, tail
     if arcs is not None:
         for reading in step.reads:
-            _record_arcs(step, reading, state.read(reading.variable, at.cell(reading.cell)), at, arcs)
+            _record_arcs(step, reading, state.read(reading.variable, at_iteration(reading.cell, at.offsets)), at, arcs)
     result = rules.plus(start, end)
     state.raise_path(LATEST, result)
     time = -1 if arcs is None else 2 * len(at.loops)
@@ -379,5 +301,5 @@ def _write(
         path = rules.plus(longer(state.path(FENCE), path), rules.tail(((writing.space, "store"),)))
         state.raise_path(ACCESSED, path)
         state.raise_path(LATEST, path)
-    sources = {step.name: time} if time >= 0 else {}
-    state.write(writing.variable, at.cell(writing.cell), CellValue(path, sources, time), not step.guarded)
+    cell, sources = at_iteration(writing.cell, at.offsets), {step.name: time} if time >= 0 else {}
+    state.write(writing.variable, cell, CellValue(path, sources, time), not step.guarded)

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.execution import LATEST, Arc, Rules
 from perfmodel.counts.flow.paths import Term
-from perfmodel.counts.flow.trips import EFFORTS, MOST_EXECUTIONS, Trips, is_short
+from perfmodel.counts.flow.trips import EFFORTS, MOST_EXECUTIONS, Trips, iterations
 from perfmodel.counts.flow.walk import LongWalkError, Walk
 from perfmodel.counts.program import program
 from perfmodel.counts.program.program import SHARED, Dataflow, OpKind
@@ -129,9 +129,7 @@ class Flow(FrozenValue):
     @cached_property
     def work(self) -> Chain:
         """All operations of a work-item, if each loop makes the most trips that any work-item makes."""
-        terms = Counter[Term]()
-        self._add_work(self.cardinalities.program.schedule, terms, runs=1, launched=False)
-        return self._chain(terms)
+        return self._chain(self._work(self.cardinalities.program.schedule, launched=False))
 
     @cached_property
     def before_access(self) -> Chain:
@@ -140,7 +138,12 @@ class Flow(FrozenValue):
         If a launch has no such access, all its operations count. The operations of the statement with the access count
         only if the statement loads nothing: a compiler moves a load up, and a store comes last.
         """
-        return self._chain(self._before_access(self.cardinalities.program.schedule, launched=False)[0])
+        terms = Counter[Term]()
+        for node, loops in program.nodes_in(self.cardinalities.program.schedule):
+            if isinstance(node, program.DeviceKernel):
+                before = self._before_access(node.body)
+                terms.update({(operation, (*loops, *nest)): amount for (operation, nest), amount in before.items()})
+        return self._chain(terms)
 
     @cached_property
     def between_barriers(self) -> Chain:
@@ -173,8 +176,8 @@ class Flow(FrozenValue):
         """The variables that loops carry from iteration to iteration."""
         carried = {(arc.carried, arc.variable) for arc in self.dependences}
         return tuple(
-            Recurrence(growth.loop, growth.variable, tuple(sorted(growth.terms)), chains)
-            for growth, chains in self._by_operations.growths.items() if (growth.loop, growth.variable) in carried
+            Recurrence(loop, variable, tuple(sorted(terms)), chains)
+            for (loop, variable, terms), chains in self._by_operations.growths.items() if (loop, variable) in carried
         )
 
     def _walk(self, rules: Rules, with_arcs: bool = False) -> Walk:
@@ -201,57 +204,45 @@ class Flow(FrozenValue):
             counts[operation] = counts[operation] + part if operation in counts else part
         return Chain(tuple(ChainRow(*operation, count) for operation, count in counts.items()))
 
-    def _add_work(self, nodes: tuple[program.Node, ...], terms: Counter[Term], runs: int, launched: bool) -> None:
+    def _work(self, nodes: tuple[program.Node, ...], runs: int = 1, launched: bool = True) -> Counter[Term]:
+        """Return all operations with their loop nests. A loop of few, constant trips multiplies amounts instead."""
+        terms = Counter[Term]()
         for node in nodes:
             if isinstance(node, program.Run):
                 step = self.dataflow.by_name.get(node.instruction)
-                for operation, amount in () if step is None else step.operations:
-                    terms[operation, ()] += amount
+                for where, kind, amount in () if step is None else step.operations:
+                    terms[(where, kind), ()] += amount
             elif isinstance(node, program.Wait):
                 if launched:
                     terms[(node.scope, "barrier"), ()] += 1
             elif isinstance(node, program.DeviceKernel):
-                self._add_work(node.body, terms, runs, launched=True)
+                terms.update(self._work(node.body, runs))
             else:
-                self._add_loop(node, terms, runs, launched)
+                short, times = iterations(self._trips.span(node.iname), runs, node.iname in self.dataflow.unrolled)
+                for (operation, nest), amount in self._work(node.body, runs * times, launched).items():
+                    if short:
+                        terms[operation, nest] += amount * times
+                    else:
+                        terms[operation, (node.iname, *nest)] += amount
+        return terms
 
-    def _add_loop(self, node: program.Loop, terms: Counter[Term], runs: int, launched: bool) -> None:
-        """Add a loop's operations, times the trips if these are few and constant, or with the loop in their nest."""
-        body, span = Counter[Term](), self._trips.span(node.iname)
-        short = is_short(span, runs, node.iname in self.dataflow.unrolled)
-        times = span.trips if short and span is not None else EFFORTS[0].followed
-        self._add_work(node.body, body, runs * times, launched)
-        for (operation, nest), amount in body.items():
-            if short:
-                terms[operation, nest] += amount * times
-            else:
-                terms[operation, (node.iname, *nest)] += amount
-
-    def _before_access(self, nodes: tuple[program.Node, ...], launched: bool) -> tuple[Counter[Term], bool]:
-        """Return the operations of sibling nodes before the access, and whether one of the nodes has the access."""
+    def _before_access(self, nodes: tuple[program.Node, ...]) -> Counter[Term]:
+        """Return the operations of sibling nodes before the first access in them."""
         terms = Counter[Term]()
         for node in nodes:
-            accesses, added = False, Counter[Term]()
-            if isinstance(node, program.DeviceKernel):
-                added = self._before_access(node.body, launched=True)[0]
-            elif isinstance(node, program.Loop) and not launched:
-                inside = self._before_access(node.body, launched=False)[0]
-                added.update({(operation, (node.iname, *nest)): amount for (operation, nest), amount in inside.items()})
-            elif isinstance(node, program.Loop) and self._has_access(node):
-                added, accesses = self._before_access(node.body, launched=True)
+            if not self._has_access(node):
+                terms.update(self._work((node,)))
+            elif isinstance(node, program.Loop):
+                terms.update(self._before_access(node.body))
+                break
             else:
-                accesses = self._has_access(node)
-                self._add_work((node,), added, runs=1, launched=launched)
-                if accesses:
-                    loads = (GLOBAL_LOAD, ()) in added
-                    left = {} if loads else {term: n for term, n in added.items() if term[0] != ("global", "store")}
-                    added = Counter(left)
-            terms.update(added)
-            if accesses:
-                return terms, True
-        return terms, False
+                added = self._work((node,))
+                if (GLOBAL_LOAD, ()) not in added:
+                    terms.update({term: amount for term, amount in added.items() if term[0] != ("global", "store")})
+                break
+        return terms
 
     def _has_access(self, node: program.Node) -> bool:
         steps = (self.dataflow.by_name.get(name) for name in program.instructions_in(node))
-        kinds = (kind for step in steps if step for kind, _ in step.operations)
-        return any(where == "global" and kind != "barrier" for where, kind in kinds)
+        kinds = (kind for step in steps if step for where, kind, _ in step.operations if where == "global")
+        return any(kind != "barrier" for kind in kinds)

@@ -7,15 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property, reduce
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 import islpy as isl
 
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.points.cardinality import Cardinality, product
-from perfmodel.counts.points.factors import variable
 from perfmodel.counts.points.set_counter import BudgetSpentError, limited
-from perfmodel.counts.program.program import DeviceKernel, Domain, Loop, Node
+from perfmodel.counts.program.program import Domain, Loop, nodes_in
 from perfmodel.counts.quasipoly.count import Count
 
 SET, PARAM, IN, OUT = isl.dim_type.set, isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
@@ -50,9 +49,11 @@ class Span:
     trips: int
 
 
-def is_short(span: Span | None, runs: int, unrolled: bool, effort: Effort = EFFORTS[0]) -> TypeGuard[Span]:
-    """Return whether a walk executes every iteration of a loop. The loop itself is executed ``runs`` times."""
-    return span is not None and (unrolled or span.trips <= effort.followed or runs * span.trips <= effort.short)
+def iterations(span: Span | None, runs: int, unrolled: bool, effort: Effort = EFFORTS[0]) -> tuple[bool, int]:
+    """Return whether a walk executes every iteration of a loop, and how many it executes, each of ``runs`` times."""
+    if span is not None and (unrolled or span.trips <= effort.followed or runs * span.trips <= effort.short):
+        return True, span.trips
+    return False, effort.followed
 
 
 class Trips:
@@ -65,8 +66,8 @@ class Trips:
     def __init__(self, cardinalities: Cardinalities) -> None:
         self.cardinalities, self.program = cardinalities, cardinalities.program
         self.sizes = self._sizes()
-        self.around: dict[str, LoopNest] = {}
-        self._record_loops(self.program.schedule, ())
+        loops = nodes_in(self.program.schedule)
+        self.around: dict[str, LoopNest] = {node.iname: around for node, around in loops if isinstance(node, Loop)}
         self.count = cache(self._count)
         self.value = cache(self._value)
         self.span = cache(self._span)
@@ -86,14 +87,6 @@ class Trips:
             large.get_dim_name(PARAM, index): point.get_coordinate_val(PARAM, index).to_python()
             for index in range(large.dim(PARAM))
         }
-
-    def _record_loops(self, nodes: tuple[Node, ...], loops: LoopNest) -> None:
-        for node in nodes:
-            if isinstance(node, Loop):
-                self.around[node.iname] = loops
-                self._record_loops(node.body, (*loops, node.iname))
-            elif isinstance(node, DeviceKernel):
-                self._record_loops(node.body, loops)
 
     def _value(self, nest: LoopNest) -> int | Fraction:
         return self.count(nest)(**self.sizes)
@@ -141,7 +134,7 @@ class Trips:
             return factor * Count.constant(1, "chain")
         points, other_dims = _union(domains, known, frozenset(self.around.get(known[-1], ())))
         alone = points.project_out(SET, len(known), other_dims)
-        if not other_dims or self._uncoupled(points, len(known)) or _one_runs_all(points, alone, len(known)):
+        if _one_runs_all(points, alone, len(known)):
             number = self.cardinalities.size(alone)
         else:
             number = self._most(points, len(known))
@@ -157,14 +150,6 @@ class Trips:
         with suppress(BudgetSpentError), limited(self.cardinalities.operations):
             return Cardinality(_longest(points, dims), dims == 1)
         return Cardinality(_bound(points, dims), False)
-
-    def _uncoupled(self, points: isl.Set, dims: int) -> bool:
-        """Return whether no condition couples a first dimension with another dimension."""
-        whole = self.cardinalities.sets.factored(points)
-        nest = {variable(k) for k in range(dims)}
-        return whole is not None and all(
-            nest.isdisjoint(factor.variables) or nest.issuperset(factor.variables) for factor in whole.factors
-        )
 
 
 def _union(domains: list[Domain], nest: LoopNest, around: frozenset[str]) -> tuple[isl.Set, int]:

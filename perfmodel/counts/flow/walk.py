@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from perfmodel.counts.flow import execution
-from perfmodel.counts.flow.execution import KEPT, LATEST, Arcs, Cells, Position, Rules, Snapshot, State
-from perfmodel.counts.flow.paths import START, Choices, Cost, Path, Prefix, Term, UnknownPrefixError, costlier
-from perfmodel.counts.flow.trips import EFFORTS, Effort, Span, Trips, is_short
+from perfmodel.counts.flow.execution import LATEST, Arcs, Cells, Position, Rules, Snapshot, State
+from perfmodel.counts.flow.paths import START, Choices, Path, Prefix, Term, UnknownPrefixError, costlier
+from perfmodel.counts.flow.trips import EFFORTS, Effort, Trips, iterations
 from perfmodel.counts.program import program
 from perfmodel.counts.program.program import SHARED, Dataflow
 
@@ -42,13 +42,8 @@ class LongWalkError(Exception):
         self.share = share
 
 
-@dataclass(frozen=True)
-class Growth:
-    """What one iteration of a loop adds to the path to a cell of a variable."""
-
-    loop: str
-    variable: str
-    terms: frozenset[tuple[Term, int]]
+#: A loop, a variable, and what one iteration of the loop adds to the path to a cell of the variable.
+Growth = tuple[str, str, frozenset[tuple[Term, int]]]
 
 
 @dataclass(frozen=True)
@@ -77,14 +72,22 @@ class Walk:
     _most_share: float = math.inf  # of the planned executions of statements
     _executed: int = 0
     _covered: int = 0  # planned executions that were done, or replaced by a kept effect
-    _term_costs: dict[Term, Cost] = field(default_factory=dict)
     _bodies: dict[int, Body] = field(default_factory=dict)
     _effects: dict[Hashable, list[Effect | None]] = field(default_factory=dict)
-    _prolonged: dict[tuple[str, int, int], tuple[Path, Path, Path]] = field(default_factory=dict)
 
-    def planned(self, schedule: tuple[program.Node, ...]) -> int:
-        """Return how many statements a schedule would execute without kept effects."""
-        return self._executions(schedule, 1)
+    def planned(self, nodes: tuple[program.Node, ...], runs: int = 1) -> int:
+        """Return how many statements a walk executes in ``runs`` executions of some nodes, without kept effects."""
+        executions = 0
+        for node in nodes:
+            if isinstance(node, program.Run):
+                executions += node.instruction in self.dataflow.by_name
+            elif isinstance(node, program.Loop):
+                unrolled = node.iname in self.dataflow.unrolled
+                _, number = iterations(self.trips.span(node.iname), runs, unrolled, self.effort)
+                executions += number * self.planned(node.body, runs * number)
+            elif isinstance(node, program.DeviceKernel):
+                executions += self.planned(node.body, runs)
+        return executions
 
     def whole(self, schedule: tuple[program.Node, ...], most: float) -> None:
         """Execute a schedule; raise LongWalkError if more than `most` statements would be executed."""
@@ -128,49 +131,37 @@ class Walk:
 
     def _loop(self, node: program.Loop, at: Position) -> None:
         span, unrolled = self.trips.span(node.iname), node.iname in self.dataflow.unrolled
-        if is_short(span, at.runs, unrolled, self.effort):
-            body = self._body_of(node, at.runs * span.trips, at.launched)
-            self._all_iterations(node, body, span, at, unrolled)
-        else:
-            body = self._body_of(node, at.runs * self.effort.followed, at.launched)
-            self._first_iterations(node, body, 1 if span is None else span.step, at)
+        short, number = iterations(span, at.runs, unrolled, self.effort)
+        start, step = (0, 1) if span is None else (span.start if short else 0, span.step)
+        body = self._body(node, at.runs * number, at.launched)
+        stored, names = (body.carried, frozenset[str]()) if short else (body.stored, frozenset({node.iname}))
+        before: Snapshot = {}
+        paths: dict[str, Path] = {}
+        for k in range(number):
+            if k == number - 1 and (self.arcs is not None or not short):
+                before, paths = self.state.snapshot(stored, names), dict(self.state.paths)
+            self._order_iterations(unrolled and short)
+            self._iteration(node, body, at.iteration(node.iname, (short, start + k * step), at.runs * number), k)
+        after = {} if short and self.arcs is None else self.state.snapshot(stored, names)
+        if number > 1 and self.arcs is not None:
+            self._record_growth(node, body, before, after)
+        if not short:
+            self._prolong_paths(node.iname, before, after, paths)
         if self.arcs is not None:
             self.state.cap_store_times(body.stored, 2 * len(at.loops))
         self._order_iterations(unrolled)
 
-    def _all_iterations(self, node: program.Loop, body: Body, span: Span, at: Position, unrolled: bool) -> None:
-        before: Snapshot = {}
-        for k in range(span.trips):
-            if k == span.trips - 1 and self.arcs is not None:
-                before = self.state.snapshot(body.carried)
-            self._order_iterations(unrolled)
-            offset = (True, span.start + k * span.step)
-            self._iteration(node, body, at.iteration(node.iname, offset, at.runs * span.trips), k)
-        if span.trips > 1 and self.arcs is not None:
-            self._record_growth(node, body, before, self.state.snapshot(body.carried))
-
-    def _first_iterations(self, node: program.Loop, body: Body, step: int, at: Position) -> None:
-        names = frozenset({node.iname})
-        before: Snapshot = {}
-        paths: dict[str, Path] = {}
-        followed = self.effort.followed
-        for k in range(followed):
-            if k == followed - 1:
-                before, paths = self.state.snapshot(body.stored, names), dict(self.state.paths)
-            self._order_iterations(unrolled=False)
-            self._iteration(node, body, at.iteration(node.iname, (False, k * step), at.runs * followed), k)
-        after = self.state.snapshot(body.stored, names)
-        if self.arcs is not None:
-            self._record_growth(node, body, before, after)
+    def _prolong_paths(self, loop: str, before: Snapshot, after: Snapshot, paths: Mapping[str, Path]) -> None:
+        """Add the remaining iterations of a loop to all paths. ``before`` and ``paths`` are from one iteration ago."""
         for name, path in self.state.paths.items():
-            self.state.paths[name] = self._prolonged_path(node.iname, path, paths.get(name, path))
+            self.state.paths[name] = self._prolonged_path(loop, path, paths.get(name, path))
         for variable, cells in after.items():
             earlier = before.get(variable, {})
             for cell, value in cells.items():
-                path = self._prolonged_path(node.iname, value.path, earlier.get(cell, value).path)
+                path = self._prolonged_path(loop, value.path, earlier.get(cell, value).path)
                 if path is not value.path:
                     cells[cell] = value._replace(path=path)
-            self.state.replace(variable, cells)
+            self.state.cells[variable] = cells
 
     def _iteration(self, node: program.Loop, body: Body, at: Position, k: int) -> None:
         if k and self.arcs is not None:
@@ -205,12 +196,9 @@ class Walk:
         finally:
             self.state = state
 
-    def _body_of(self, node: program.Loop, runs: int, launched: bool) -> Body:
-        if id(node) not in self._bodies:
-            self._bodies[id(node)] = self._body(node, runs, launched)
-        return self._bodies[id(node)]
-
     def _body(self, node: program.Loop, runs: int, launched: bool) -> Body:
+        if id(node) in self._bodies:
+            return self._bodies[id(node)]
         names = (name for name in program.instructions_in(node) if name in self.dataflow.by_name)
         steps = [self.dataflow.by_name[name] for name in names]
         stored = tuple(dict.fromkeys(writing.variable for step in steps for writing in step.writes))
@@ -221,28 +209,15 @@ class Walk:
         touched = changed | {variable for variable, _ in cells if variable in self._written}
         indices = (index for variable, cell in cells if variable in touched for index in cell if index is not None)
         inames = {name for index in indices for name, _ in index[1]}
-        return Body(
-            self._executions(node.body, runs), stored, tuple(name for name in stored if name in read),
+        body = self._bodies[id(node)] = Body(
+            self.planned(node.body, runs), stored, tuple(name for name in stored if name in read),
             tuple(sorted(changed)), tuple(sorted(touched)), tuple(sorted(inames)),
         )  # fmt: skip
+        return body
 
     @cached_property
     def _written(self) -> frozenset[str]:
         return frozenset(writing.variable for step in self.dataflow.steps for writing in step.writes)
-
-    def _executions(self, nodes: tuple[program.Node, ...], runs: int) -> int:
-        executions = 0
-        for node in nodes:
-            if isinstance(node, program.Run):
-                executions += node.instruction in self.dataflow.by_name
-            elif isinstance(node, program.Loop):
-                span = self.trips.span(node.iname)
-                unrolled, effort = node.iname in self.dataflow.unrolled, self.effort
-                followed = span.trips if is_short(span, runs, unrolled, effort) else effort.followed
-                executions += followed * self._executions(node.body, runs * followed)
-            elif isinstance(node, program.DeviceKernel):
-                executions += self._executions(node.body, runs)
-        return executions
 
     def _order_iterations(self, unrolled: bool) -> None:
         if self.rules.in_order and not unrolled:
@@ -250,27 +225,13 @@ class Walk:
 
     def _prolonged_path(self, loop: str, path: Path, earlier: Path) -> Path:
         """Return a path after all iterations of a loop. ``earlier`` is the path one iteration before."""
-        if path is earlier:
-            return path
-        key = (loop, id(path), id(earlier))
-        if key not in self._prolonged:
-            if len(self._prolonged) >= KEPT:
-                self._prolonged.clear()
-            self._prolonged[key] = (path, earlier, self._prolong(loop, path, earlier))
-        return self._prolonged[key][2]
-
-    def _prolong(self, loop: str, path: Path, earlier: Path) -> Path:
         growth = path.since(earlier)
         if not growth:
             return path
         added = [((operation, nest), -self.effort.followed * amount) for (operation, nest), amount in growth.items()]
         added += [((operation, (loop, *nest)), amount) for (operation, nest), amount in growth.items()]
-        return path.plus(added, sum([amount * self._term_cost(term) for term, amount in added]))
-
-    def _term_cost(self, term: Term) -> Cost:
-        if term not in self._term_costs:
-            self._term_costs[term] = self.rules.cost(term[0]) * self.trips.value(term[1])
-        return self._term_costs[term]
+        costs = [amount * self.rules.cost(operation) * self.trips.value(nest) for (operation, nest), amount in added]
+        return path.plus(added, sum(costs))
 
     def _record_growth(self, loop: program.Loop, body: Body, before: Snapshot, after: Snapshot) -> None:
         """Record the paths of carried variables that the last iteration made longer, and the number of their cells."""
@@ -280,7 +241,7 @@ class Walk:
                 earlier = before.get(variable, {}).get(cell)
                 grown = {} if earlier is None else value.path.since(earlier.path)
                 if grown:
-                    cells_grown[Growth(loop.iname, variable, frozenset(grown.items()))] += 1
+                    cells_grown[loop.iname, variable, frozenset(grown.items())] += 1
         for growth, number in cells_grown.items():
             self.growths[growth] = max(number, self.growths.get(growth, 0))
 
@@ -318,7 +279,7 @@ def _with_prefixes(state: State, body: Body, paths: Sequence[Path]) -> tuple[Sta
     for name in body.touched:
         if name in state.cells:
             cells = state.cells[name].items()
-            result.replace(name, {cell: value._replace(path=prefixes[id(value.path)]) for cell, value in cells})
+            result.cells[name] = {cell: value._replace(path=prefixes[id(value.path)]) for cell, value in cells}
     return result, choices
 
 
@@ -355,7 +316,7 @@ class Effect:
             return made[id(path)]
 
         for name, cells in self.cells.items():
-            state.replace(name, {cell: value._replace(path=path_of(value.path)) for cell, value in cells.items()})
+            state.cells[name] = {cell: value._replace(path=path_of(value.path)) for cell, value in cells.items()}
         state.paths.update({name: path_of(path) for name, path in self.paths.items()})
         state.ambiguous |= self.ambiguous
 

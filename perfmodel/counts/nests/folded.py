@@ -27,8 +27,7 @@ from functools import lru_cache
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
-from perfmodel.counts.program import program
-from perfmodel.counts.program.program import SHARED, Computed, Domain, Statement
+from perfmodel.counts.program.program import SHARED, Computed, Domain, Program, Run, Statement, nodes_in
 
 Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
 #: operations of functions, for each component of a vector
@@ -106,10 +105,10 @@ class Writer(NamedTuple):
 class Changes:
     """Knows which loops change which values. Arrays do not overlap, as Loopy's code declares to the compiler."""
 
-    def __init__(self, whole: program.Program) -> None:
-        runs = enumerate(_loops_around(whole.schedule, ()))
+    def __init__(self, whole: Program) -> None:
+        runs = [(node.instruction, loops) for node, loops in nodes_in(whole.schedule) if isinstance(node, Run)]
         #: by instruction: its number in the schedule, and the loops around it
-        self.runs = {instruction: (number, loops) for number, (instruction, loops) in runs}
+        self.runs = {instruction: (number, loops) for number, (instruction, loops) in enumerate(runs)}
         self.writers: dict[str, list[Writer]] = defaultdict(list)  # by variable
         for step in whole.dataflow.steps:
             for writing in step.writes if step.name in self.runs else ():
@@ -194,13 +193,3 @@ class Values:
         writers = self.changes.writers
         written = ((name, writers[name]) for name in sorted(names_in(text)) if name in writers)
         return text, *((name, sum(writer.number < self._number for writer in each)) for name, each in written)
-
-
-def _loops_around(nodes: Iterable[program.Node], loops: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for node in nodes:
-        if isinstance(node, program.Run):
-            yield node.instruction, loops
-        elif isinstance(node, program.Loop):
-            yield from _loops_around(node.body, (*loops, node.iname))
-        elif isinstance(node, program.DeviceKernel):
-            yield from _loops_around(node.body, loops)

@@ -54,27 +54,27 @@ Node = Run | Wait | Loop | DeviceKernel
 NodePath = tuple[int | str, ...]
 
 
-def instructions_in(node: Node) -> Iterator[str]:
-    """Yield the identifiers of the instructions below a node, in schedule order."""
-    if isinstance(node, Run):
-        yield node.instruction
-    elif isinstance(node, (Loop, DeviceKernel)):
-        for child in node.body:
-            yield from instructions_in(child)
+def nodes_in(nodes: Iterable[Node], loops: tuple[str, ...] = ()) -> Iterator[tuple[Node, tuple[str, ...]]]:
+    """Yield some nodes and all nodes below them, in schedule order, each with the loops around it."""
+    for node in nodes:
+        yield node, loops
+        if isinstance(node, (Loop, DeviceKernel)):
+            yield from nodes_in(node.body, (*loops, node.iname) if isinstance(node, Loop) else loops)
+
+
+def instructions_in(node: Node) -> list[str]:
+    """Return the identifiers of the instructions below a node, in schedule order."""
+    return [each.instruction for each, _ in nodes_in([node]) if isinstance(each, Run)]
 
 
 def has_barrier(node: Node) -> bool:
     """Return whether the node is a barrier or has a barrier below it."""
-    return isinstance(node, Wait) or (isinstance(node, (Loop, DeviceKernel)) and any(map(has_barrier, node.body)))
+    return any(isinstance(each, Wait) for each, _ in nodes_in([node]))
 
 
-def device_kernels(nodes: Iterable[Node]) -> Iterator[DeviceKernel]:
-    """Yield the device kernels below some nodes, in schedule order. There is one for each launch of a program."""
-    for node in nodes:
-        if isinstance(node, DeviceKernel):
-            yield node
-        elif isinstance(node, Loop):
-            yield from device_kernels(node.body)
+def device_kernels(nodes: Iterable[Node]) -> list[DeviceKernel]:
+    """Return the device kernels below some nodes, in schedule order. There is one for each launch of a program."""
+    return [node for node, _ in nodes_in(nodes) if isinstance(node, DeviceKernel)]
 
 
 OpKind = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or ``("local", "barrier")``
@@ -123,7 +123,8 @@ class Step:
     name: str  # identifier of the instruction, as in the schedule
     reads: tuple[Read, ...]  # the values that it needs, also for its guards and data-dependent indices
     writes: tuple[Write, ...]  # what it assigns
-    operations: tuple[tuple[OpKind, int], ...]  # operations and accesses to global and local memory, with their number
+    #: operations and accesses to global and local memory: the two parts of each kind, and their number
+    operations: tuple[tuple[str, str, int], ...]
     guarded: bool = False  # whether a test decides if it is executed
     names: tuple[str, ...] = ()  # inames, variables and arguments that it reads; empty where they are not recorded
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, lru_cache, reduce
@@ -30,7 +30,7 @@ SET, PARAM = isl.dim_type.set, isl.dim_type.param
 MOST = 2**63 - 1  # the largest integer in the code
 MOST_POWER = 62  # a larger one is not computed
 Statistics = Mapping[str, Fraction]
-Form = dict[str, int]  # coefficients by name; the name "" is the constant
+Form = Mapping[str, int]  # coefficients by name; the name "" is the constant
 
 
 def pw_aff(space: isl.Space, expr: Any) -> isl.PwAff:
@@ -41,7 +41,7 @@ def pw_aff(space: isl.Space, expr: Any) -> isl.PwAff:
 def pw_affs(space: isl.Space, exprs: Sequence[Any]) -> list[isl.PwAff]:
     mapper, functions = _PiecewiseAffine(space), []
     for expr in exprs:
-        form = _form(expr)
+        form = affine_form(expr)
         try:
             functions.append(mapper(expr) if form is None else mapper.of_form(form))
         except (TypeError, isl.Error, UnknownVariableError, UnsupportedExpressionError) as error:
@@ -56,7 +56,7 @@ class _PiecewiseAffine(CachedEvaluationMapper):  # type: ignore[misc]
         self.zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
         self.pw_zero = isl.PwAff.from_aff(self.zero)
 
-    def of_form(self, form: Mapping[str, int]) -> isl.PwAff:
+    def of_form(self, form: Form) -> isl.PwAff:
         aff = self.zero.set_constant_val(isl.Val(form.get("", 0)))
         for name, coefficient in form.items():
             if name:
@@ -96,7 +96,7 @@ class _PiecewiseAffine(CachedEvaluationMapper):  # type: ignore[misc]
     map_call = map_call_with_kwargs = map_literal = map_reduction = map_quotient
 
     def map_power(self, expr: p.Power) -> isl.PwAff:
-        form = _form(expr)
+        form = affine_form(expr)
         return super().map_power(expr) if form is None else self.of_form(form)
 
 
@@ -159,25 +159,13 @@ def is_nonnegative(points: isl.Set, expr: Any) -> bool:
 
 
 def names_in(expr: Any) -> Set[str]:
-    form = _form(expr)
-    if form is None:
-        return lp.symbolic.get_dependencies(expr)
-    return form.keys() - {""}
-
-
-def affine_form(expr: Any) -> Form | None:
-    """Return the coefficients of an integer affine expression, or None if the expression is not one."""
-    form = _form(expr)
-    return None if form is None else {**form}
-
-
-def is_affine_in(expr: Any, allowed: Callable[[str], bool]) -> bool:
-    form = _form(expr)
-    return form is not None and all(allowed(name) for name in form if name)
+    form = affine_form(expr)
+    return lp.symbolic.get_dependencies(expr) if form is None else form.keys() - {""}
 
 
 @lru_cache(maxsize=4096, typed=True)
-def _form(expr: Any) -> Mapping[str, int] | None:
+def affine_form(expr: Any) -> Form | None:
+    """Return the coefficients of an integer affine expression, or None if the expression is not one."""
     if isinstance(expr, (int, np.integer)):
         if not -MOST <= expr <= MOST:
             raise CountError(f"the integer {expr} needs more than 64 bits", "choose a smaller one")
@@ -188,13 +176,13 @@ def _form(expr: Any) -> Mapping[str, int] | None:
         return _of_numbers(expr)
     if not isinstance(expr, (p.Sum, p.Product)):
         return None
-    parts = [_form(child) for child in expr.children]
+    parts = [affine_form(child) for child in expr.children]
     forms = [part for part in parts if part is not None]
     if len(forms) < len(parts):
         return None
     if isinstance(expr, p.Product):
         return _product_of(forms)
-    total: Form = {}
+    total: dict[str, int] = {}
     for name, coefficient in (item for form in forms for item in form.items()):
         total[name] = total.get(name, 0) + coefficient
     return total
@@ -202,18 +190,18 @@ def _form(expr: Any) -> Mapping[str, int] | None:
 
 def _of_numbers(expr: p.FloorDiv | p.Remainder | p.Power) -> Form | None:
     operands = (expr.base, expr.exponent) if isinstance(expr, p.Power) else (expr.numerator, expr.denominator)
-    forms = [_form(operand) for operand in operands]
+    forms = [affine_form(operand) for operand in operands]
     if isinstance(expr, p.Power) and forms[1] == {"": 1}:
-        return None if forms[0] is None else {**forms[0]}
+        return forms[0]
     if any(form is None or any(form[name] for name in form if name) for form in forms):
         return None
     left, right = (form.get("", 0) for form in forms if form is not None)
     if isinstance(expr, p.Power):
-        return {**(_form(left**right) or {})} if 0 <= right <= MOST_POWER else None
+        return affine_form(left**right) if 0 <= right <= MOST_POWER else None
     return {"": left // right if isinstance(expr, p.FloorDiv) else left % right} if right else None
 
 
-def _product_of(forms: Iterable[Mapping[str, int]]) -> Form | None:
+def _product_of(forms: Iterable[Form]) -> Form | None:
     result: Form = {"": 1}
     for form in forms:
         constant, other = (result, form) if result.keys() <= {""} else (form, result)
@@ -291,11 +279,26 @@ class Domains:
         return self._cache[key]
 
     def _nest(self, launch: int, inames: frozenset[str]) -> Domain:
+        """Return the loop domain's projection onto inames (Algorithm 1). Loops with known mean trips are left out."""
         names = sorted(inames, key=lambda name: (not self.axes[name], self.axes[name], name))
-        points, trips, reasons = self._projection(names)
+        projector, data = self._projector(names)
+        self.keys.update(dict.fromkeys(name for name in names if name in self.data_inames))
+        means = self._means(names)
+        kept = [name for name in names if name not in means]
+        points = self._assumed(projector.onto(kept))
+        for name in kept:
+            if name in self.data_inames and not _is_bounded(points, name):
+                self.unknown_loops[name] = None  # continues, so that `refuse_unknown` lists all
+                self.statistics = {**self.statistics, name: Fraction(1)}
+                return self._nest(launch, inames)
+        # Outside of a data-dependent loop Loopy sometimes tests whether the loop runs at all.
+        around = sorted(projector.whole.get_var_names(SET)) if data else ()
+        unknown = [name for name in around if name in self.data_inames and name not in means]
+        reasons = tuple(f"the trip count of '{name}' depends on data" for name in unknown)
         axes = tuple(self.axes[name] for name in points.get_var_names(SET))
-        means = tuple(self._means(names).items())
-        return Domain(launch, points, axes, trips, Fraction(1), not reasons, _tied(points, axes), reasons, means)
+        trips = prod(means.values(), start=Fraction(1)) if means else None
+        tied = _tied(points, axes)
+        return Domain(launch, points, axes, trips, Fraction(1), not reasons, tied, reasons, tuple(means.items()))
 
     def _means(self, names: Sequence[str]) -> dict[str, Fraction]:
         """Return the known mean trips of the loops of a nest that depend on data."""
@@ -323,27 +326,6 @@ class Domains:
             self.unknown[domain] = tuple(unknown)
         return domain
 
-    def _projection(self, names: list[str]) -> tuple[isl.Set, Fraction | None, tuple[str, ...]]:
-        """Return the loop domain's projection onto inames (Algorithm 1), mean trips, and reasons for doubt."""
-        projector, data = self._projector(names)
-        self.keys.update(dict.fromkeys(name for name in names if name in self.data_inames))
-        known = self._means(names)
-        trips = prod(known.values(), start=Fraction(1)) if known else None
-        kept = [name for name in names if name not in known]
-        # Outside of a data-dependent loop Loopy sometimes tests whether the loop runs at all.
-        around = sorted(projector.whole.get_var_names(SET)) if data else ()
-        unknown = [name for name in around if name in self.data_inames and name not in known]
-        reasons = tuple(f"the trip count of '{name}' depends on data" for name in unknown)
-        points = self._assumed(projector.onto(kept))
-        for position, name in enumerate(kept):
-            if name in self.data_inames and not (
-                points.dim_has_upper_bound(SET, position) and points.dim_has_lower_bound(SET, position)
-            ):
-                self.unknown_loops[name] = None  # continues, so that `refuse_unknown` lists all
-                self.statistics = {**self.statistics, name: Fraction(1)}
-                return self._projection(names)
-        return points, trips, reasons if data else ()
-
     def refuse_unknown(self) -> None:
         """Raise a StatisticsNeededError if a requested domain has a data-dependent loop without statistics."""
         if self.unknown_loops:
@@ -358,8 +340,7 @@ class Domains:
     def values_without_data(self, iname: str) -> isl.Set | None:
         """Return the values of a loop for any data, or None if only data bound the loop."""
         points = self._assumed(self._projector([iname])[0].onto([iname]))
-        bounded = points.dim_has_upper_bound(SET, 0) and points.dim_has_lower_bound(SET, 0)
-        return points if bounded else None
+        return points if _is_bounded(points, iname) else None
 
     def _assumed(self, points: isl.Set) -> isl.Set:
         points = points.align_params(self.assumptions.get_space())
@@ -451,15 +432,17 @@ def _statistics_needed(
 
 def constants(kernel: lp.LoopKernel) -> dict[str, int]:
     """Return scalars that are written once, with an integer, such as bounds of a reduction in Pytato's kernels."""
-    writes: dict[str, list[Any]] = {}
-    for instruction in kernel.instructions:
-        for name in instruction.assignee_var_names():
-            writes.setdefault(name, []).append(instruction)
+    writes = {name: [*map(kernel.id_to_insn.get, writers)] for name, writers in kernel.writer_map().items()}
     return {
         name: int(first.expression) for name, (first, *others) in writes.items()
         if not others and isinstance(first, lp.Assignment) and not first.predicates
         and isinstance(first.expression, (int, np.integer)) and isinstance(first.assignee, p.Variable)
     }  # fmt: skip
+
+
+def _is_bounded(points: isl.Set, iname: str) -> bool:
+    position = points.find_dim_by_name(SET, iname)
+    return bool(points.dim_has_upper_bound(SET, position) and points.dim_has_lower_bound(SET, position))
 
 
 def _tied(points: isl.Set, axes: tuple[str, ...]) -> frozenset[str]:

@@ -23,7 +23,7 @@ from pymbolic.mapper import Mapper
 
 from perfmodel.counts.program.program import Operand
 from perfmodel.counts.reading import sets, values
-from perfmodel.counts.reading.domains import is_affine_in, is_nonnegative, names_in
+from perfmodel.counts.reading.domains import affine_form, is_nonnegative, names_in
 from perfmodel.counts.reading.values import COMPLEX, INT, AccessEvent, Condition, OperationEvent, Options, Scope, Type
 from perfmodel.errors import CountError
 
@@ -119,7 +119,8 @@ class Walk(Mapper):  # type: ignore[misc]
             yield from self.copies(self.subscript(variable, indices))
         else:
             for axis, index in enumerate(indices):
-                if not is_affine_in(index, self.is_free) and not _is_broadcast(variable, axis):
+                is_plain = affine_form(index) is not None and not self.has_data(index)
+                if not is_plain and not _is_broadcast(variable, axis):
                     yield from self.copies(index)
 
     def subscript(self, variable: Any, indices: tuple[Any, ...]) -> Any:
@@ -247,17 +248,19 @@ class Walk(Mapper):  # type: ignore[misc]
     def note(
         self, dtype: Type[Any], kind: str, scope: Scope, operands: tuple[Operand, ...], amount: int = 1,
         per_lane: bool = True, lanes: int = 1,
-    ) -> bool:
-        """Record one operation for each component. Return False for index arithmetic that the user did not ask for."""
+    ) -> None:
+        """Record one operation for each component, unless it is index arithmetic that the user did not ask for."""
         if dtype.kind == "V":
             amount, dtype = amount * values.components(dtype), values.component(dtype)
         if scope.in_index and dtype.kind in "iub" and not self.options.include_index_arithmetic:
             self.operand = " ".join(map(str, operands))
-            return False
+            return
         name, lanes = values.type_name(dtype), max(lanes, amount)
         self.operand = len(self.operations)
-        self.operations.append(OperationEvent(name, kind, amount, scope.conditions, per_lane, operands, lanes))
-        return True
+        self.record(OperationEvent(name, kind, amount, scope.conditions, per_lane, operands, lanes))
+
+    def record(self, operation: OperationEvent) -> None:
+        self.operations.append(operation)
 
     def fold(
         self, kind: str, operands: Sequence[Any], scope: Scope, complex_type: Type[Any] | None = None

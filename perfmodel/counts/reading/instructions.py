@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,11 +16,11 @@ from loopy.codegen import UnvectorizableError
 from loopy.expression import VectorizabilityChecker
 from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, VectorizeTag
 
-from perfmodel.counts.program.program import DECISIONS, SHARED, Cell, Index, Operand, OpKind, Read, Step, Write
+from perfmodel.counts.program.program import DECISIONS, SHARED, Cell, Index, OpKind, Read, Step, Write
 from perfmodel.counts.reading import sets, values
 from perfmodel.counts.reading.domains import Domains, affine_form, names_in
 from perfmodel.counts.reading.expressions import Walk
-from perfmodel.counts.reading.values import INT, AccessEvent, Condition, Scope, Type
+from perfmodel.counts.reading.values import INT, AccessEvent, Condition, OperationEvent, Scope, Type
 from perfmodel.documents import shortened
 from perfmodel.errors import CountError, listed
 
@@ -35,7 +35,6 @@ class PathWalk(Walk):
     #: For each expression being walked, how many leaves there were before it and before each of its operands.
     frames: list[list[int]] = field(default_factory=lambda: [[0]])
     writes: list[Write] = field(default_factory=list)
-    touched: list[OpKind] = field(default_factory=list)  # the accesses to global and local memory
 
     def rec(self, expr: Any, scope: Scope) -> Any:
         start = len(self.leaves)
@@ -45,14 +44,10 @@ class PathWalk(Walk):
         self.frames.pop()
         return dtype
 
-    def note(
-        self, dtype: Type[Any], kind: str, scope: Scope, operands: tuple[Operand, ...], amount: int = 1,
-        per_lane: bool = True, lanes: int = 1,
-    ) -> bool:
-        noted = super().note(dtype, kind, scope, operands, amount, per_lane, lanes)
-        if noted and kind not in DECISIONS:
-            self.extend(self.frames[-1][0], (values.type_name(dtype), kind))
-        return noted
+    def record(self, operation: OperationEvent) -> None:
+        super().record(operation)
+        if operation.kind not in DECISIONS:
+            self.extend(self.frames[-1][0], (operation.dtype, operation.kind))
 
     def extend(self, start: int, kind: OpKind) -> None:
         for leaf in self.leaves[start:]:
@@ -67,7 +62,6 @@ class PathWalk(Walk):
         if space is None:
             return dtype
         path = [(space, direction)] if space in SHARED else []
-        self.touched += path
         cell = tuple([_index(self.kernel, index) for index in indices])
         if direction == "store":
             self.writes.append(Write(array, cell, space))
@@ -97,11 +91,7 @@ class PathWalk(Walk):
         return True
 
     def step(self, instruction: lp.MultiAssignmentBase) -> Step:
-        amounts = Counter[OpKind]()
-        for event in self.operations:
-            if event.kind not in DECISIONS:
-                amounts[event.dtype, event.kind] += event.amount
-        amounts.update(self.touched)
+        kinds = [((each.dtype, each.kind), each.amount) for each in self.operations if each.kind not in DECISIONS]
         leaves = self.leaves
         for guard in sorted(instruction.predicates, key=str):
             test = PathWalk(self.kernel, self.callables)
@@ -109,8 +99,8 @@ class PathWalk(Walk):
             leaves = leaves + test.leaves
         reads = dict.fromkeys([Read(name, cell, tuple(path)) for name, cell, path in leaves])
         return Step(
-            instruction.id, tuple(reads), tuple(self.writes), tuple(amounts.items()), bool(instruction.predicates),
-            tuple(sorted(instruction.read_dependency_names())),
+            instruction.id, tuple(reads), tuple(self.writes), _amounts(self.kernel, kinds, self.accesses),
+            bool(instruction.predicates), tuple(sorted(instruction.read_dependency_names())),
         )
 
 
@@ -131,6 +121,20 @@ def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
     ))
 
 
+def _amounts(
+    kernel: lp.LoopKernel, operations: Iterable[tuple[OpKind, int]], accesses: Iterable[AccessEvent]
+) -> tuple[tuple[str, str, int], ...]:
+    """Return the operations, and the accesses to global and local memory, with their number."""
+    amounts = Counter[OpKind]()
+    for kind, amount in operations:
+        amounts[kind] += amount
+    for access in accesses:
+        space = _space(kernel, access.array)
+        if space in SHARED:
+            amounts[str(space), access.direction] += 1
+    return tuple((*kind, amount) for kind, amount in amounts.items())
+
+
 def _space(kernel: lp.LoopKernel, name: str) -> str | None:
     variable = kernel.temporary_variables.get(name) or kernel.arg_dict[name]
     return None if isinstance(variable, lp.ValueArg) else values.space_of(variable)
@@ -143,12 +147,9 @@ def _index(kernel: lp.LoopKernel, expr: Any) -> Index:
     form = affine_form(expr)
     if form is None and not any(name in kernel.temporary_variables for name in names_in(expr)):
         form = affine_form(lp.symbolic.simplify_using_aff(kernel, expr))  # i of (lane + 4*i)//4
-    if form is None:
+    if form is None or any(name in kernel.temporary_variables for name in form):
         return None
-    constant = form.pop("", 0)
-    if any(name in kernel.temporary_variables for name in form):
-        return None
-    return constant, tuple(sorted((name, factor) for name, factor in form.items() if factor))
+    return form.get("", 0), tuple(sorted((name, factor) for name, factor in form.items() if name and factor))
 
 
 Part = tuple[str, tuple[Condition, ...]]  # the vectorised iname, or "", and the conditions of this part
@@ -230,17 +231,13 @@ class Declaration:
     def step(self, kernel: lp.LoopKernel, instruction: lp.CInstruction) -> Step:
         """Return the step of the instruction. Its declared operations form one dependence chain."""
         path = tuple(kind for kind, amount in self.operations.items() for _ in range(amount))
-        amounts = Counter[OpKind](dict(self.operations))
-        for event in self.accesses:
-            space = _space(kernel, event.array)
-            if space in SHARED:
-                amounts[str(space), event.direction] += 1
         read = instruction.read_dependency_names() & {*kernel.temporary_variables, *kernel.arg_dict}
         written = sorted(instruction.assignee_var_names())
         return Step(
             instruction.id, tuple(Read(name, (), path) for name in sorted(read) if _space(kernel, name)),
             tuple(Write(name, (), _space(kernel, name) or "private") for name in written),
-            tuple(amounts.items()), bool(instruction.predicates), tuple(sorted(instruction.read_dependency_names())),
+            _amounts(kernel, self.operations.items(), self.accesses), bool(instruction.predicates),
+            tuple(sorted(instruction.read_dependency_names())),
         )
 
 

@@ -148,13 +148,14 @@ class _Building:
                 passes = self.passes(node)
                 self.nodes.append(WorkNode(kind, step.name, node.loops, times, passes, acts, arrays, serial))
 
+        operations = [((where, kind), amount) for where, kind, amount in step.operations]
         for load in LOADS:
             loaded = [r.variable for r in step.reads if self.load_of(r) == load]
-            part(f"{load[0]} load", load[0], [row for row in step.operations if row[0] == load], loaded)
-        part("compute", "compute", [row for row in step.operations if row[0][0] not in SHARED])
+            part(f"{load[0]} load", load[0], [row for row in operations if row[0] == load], loaded)
+        part("compute", "compute", [row for row in operations if row[0][0] not in SHARED])
         for space in SHARED:
             stored = [w.variable for w in step.writes if w.space == space]
-            part("store", space, [row for row in step.operations if row[0] == (space, "store")], stored)
+            part("store", space, [row for row in operations if row[0] == (space, "store")], stored)
         self.inner += list(self.inside(step, roles))
 
     def load_of(self, reading: Read) -> OpKind | None:

@@ -29,9 +29,9 @@ RULES = Rules(lambda operation: 1.0)
 FIRST = Step(
     "first", tuple(Read(name, (), path) for name, path in (
         ("a", (LOAD, MUL, ADD)), ("b", (LOAD, MUL, ADD)), ("c", (LOAD, ADD)),
-    )), (Write("t", (), "private"),), ((LOAD, 3), (MUL, 1), (ADD, 1)),
+    )), (Write("t", (), "private"),), ((*LOAD, 3), (*MUL, 1), (*ADD, 1)),
 )  # fmt: skip
-SECOND = Step("second", (Read("t", (), (ADD,)),), (Write("tile", (), "local"),), ((ADD, 1), (STORE, 1)))
+SECOND = Step("second", (Read("t", (), (ADD,)),), (Write("tile", (), "local"),), ((*ADD, 1), (*STORE, 1)))
 
 
 def operations(state: State, name: str) -> dict[OpKind, int]:
@@ -86,7 +86,7 @@ def test_an_arc_names_the_outermost_loop_between_writer_and_reader() -> None:
     state: State = State()
     arcs: Arcs = {}
     outer = Position().iteration("j", (True, 0), 1)
-    carry = Step("carry", (Read("s", (), (ADD,)),), (Write("s", (), "private"),), ((ADD, 1),))
+    carry = Step("carry", (Read("s", (), (ADD,)),), (Write("s", (), "private"),), ((*ADD, 1),))
     execute(carry, outer.iteration("k", (True, 0), 1), RULES, state, arcs)
     state.cap_store_times(["s"], 3)  # an iteration of k, the second loop, has ended
     execute(carry, outer.iteration("k", (True, 1), 1), RULES, state, arcs)

@@ -22,7 +22,7 @@ ACCESS = program.Access(
 # x[2*l - k + 1, where[l]] = a[k, l]*2, under a guard, and a statement without anything
 STORE = program.Step(
     "add", (program.Read("a", ((0, (("k", 1),)), None), (("global", "load"), ("float32", "mul"))),),
-    (program.Write("x", ((1, (("k", -1), ("l", 2))), None), "global"),), ((("float32", "mul"), 2),), True, ("k", "l"),
+    (program.Write("x", ((1, (("k", -1), ("l", 2))), None), "global"),), (("float32", "mul", 2),), True, ("k", "l"),
 )
 PROGRAM = program.Program(
     "kernel", ("n",), isl.Set("[n] -> { : n >= 1 }"),
