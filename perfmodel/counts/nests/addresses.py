@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from weakref import WeakKeyDictionary
 
 import islpy as isl
@@ -15,9 +14,8 @@ from perfmodel.counts.program.program import Access, Domain
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.values import FrozenValue
 
-IN, OUT, SET, DIV = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set, isl.dim_type.div
-PARAM = isl.dim_type.param
-LINE = 512  # most points along an iname that are evaluated
+IN, OUT, SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
+PARAM, DIV = isl.dim_type.param, isl.dim_type.div
 NO_BYTES = Count.constant(0, "byte")
 
 
@@ -86,7 +84,7 @@ def moving_address_of(access: Access, domain: Domain) -> Address | None:
 
 
 def _address(access: Access, cells: isl.Map | None, points: isl.Set) -> Address | None:
-    if cells is None or _bends(cells, points):
+    if cells is None:
         return None
     function = isl.PwMultiAff.from_map(cells.intersect_domain(points))
     start: Count = Fraction(access.bits, 8) * _distance(access.offset)
@@ -106,30 +104,6 @@ def _address(access: Access, cells: isl.Map | None, points: isl.Set) -> Address 
         constant = isl.PwQPolynomial.from_pw_aff(isl.PwAff.from_aff(form)).project_domain_on_params()
         start = start + distance.times(_distance(constant))
     return Address(start, steps)
-
-
-def _bends(cells: isl.Map, points: isl.Set) -> bool:
-    """Return whether an index is not affine, from its values along each iname. isl may need seconds for that."""
-    if not any(basic.dim(DIV) for basic in cells.get_basic_maps()) or points.is_empty():
-        return False
-    indices, middle = isl.PwMultiAff.from_map(cells), points.sample_point()
-    for k in range(points.dim(SET)):
-        line = points.intersect(isl.Set.from_point(middle).eliminate(SET, k, 1))
-        low = line.dim_min_val(k)
-        on_line: list[isl.Point] = []
-        if low.is_int():
-            line.upper_bound_val(SET, k, low.add(isl.Val(LINE))).foreach_point(on_line.append)
-        if any(_turns(indices.get_pw_aff(axis), k, on_line) for axis in range(indices.dim(OUT))):
-            return True
-    return False
-
-
-def _turns(index: isl.PwAff, k: int, on_line: list[isl.Point]) -> bool:
-    if not any(form.dim(DIV) and form.involves_dims(IN, k, 1) for _, form in index.get_pieces()):
-        return False
-    values = ((point.get_coordinate_val(SET, k).to_python(), index.eval(point).to_python()) for point in on_line)
-    slopes = (Fraction(value - before, there - here) for (here, before), (there, value) in pairwise(values))
-    return any(slope != other for slope, other in pairwise(slopes))
 
 
 def _distance(function: isl.PwQPolynomial) -> Count:

@@ -101,8 +101,27 @@ class IssuedNest(FrozenValue):
 
     @cached_property
     def unrolled(self) -> Mapping[str, LoopTrips]:
-        """The loops that the compiler unrolls. The innermost loop is first."""
-        return unrolled_loops(self.nest)
+        """The loops that the compiler unrolls. The innermost loop is first.
+
+        A loop of varying trips is not unrolled around a long loop of varying trips. A long loop is not unrolled around
+        statements of which the code has several copies.
+        """
+        unrolled: dict[str, LoopTrips] = {}
+        loops, statements = self.nest.loops.names, self.nest.statements
+        copies = [math.prod(copies_of(statement.domain, loops).values()) for statement in statements]
+        code = sum(
+            number * max(1, sum(operation.amount for operation in statement.operations) + _shared(statement))
+            for number, statement in zip(copies, statements, strict=True)
+        )
+        for k in range(len(loops), len(self.nest.loops.outer), -1):
+            trips = trips_of(loops[k - 1], self.nest.within(loops[:k]))
+            code *= trips.most
+            if not trips.numbers or code > WRITTEN or (trips.varying and any(each.long for each in unrolled.values())):
+                break
+            if trips.long and (max(copies) > 1 or _stays(trips, not unrolled, statements)):
+                break
+            unrolled[loops[k - 1]] = trips
+        return unrolled
 
     @cached_property
     def loops(self) -> tuple[str, ...]:
@@ -150,7 +169,7 @@ class IssuedNest(FrozenValue):
 
     def _issued(self, domain: Domain, access: Access) -> IssuedAccess:
         address = address_of(access, domain) or self._by_digits(domain, access)
-        shape, lanes = self._lanes(domain, self._launch.group_shape, address)
+        shape, lanes = self._lanes(domain, address)
         # a tied loop moves the address with the lane
         if lanes and access.lane_stride and (address is None or domain.tied):
             lanes[:1] = [Fraction(access.bits, 8) * Count(access.lane_stride[0].distance, granularity="byte")]
@@ -170,14 +189,11 @@ class IssuedNest(FrozenValue):
         address = AddressByDigits.of(access, domain, lows, extents)
         return None if address is None else address.checked([self._units(domain, name) for name in domain.names])
 
-    @staticmethod
-    def _lanes(
-        domain: Domain, group_shape: tuple[int, ...], address: Address | None
-    ) -> tuple[tuple[int, ...], list[Count]]:
+    def _lanes(self, domain: Domain, address: Address | None) -> tuple[tuple[int, ...], list[Count]]:
         """Return the work-items along each local axis or digit, and the bytes by which each axis moves the address."""
         by_axis = dict(zip(domain.axes, domain.names, strict=True))
         shape, lanes = [], []
-        for axis, items in enumerate(group_shape):
+        for axis, items in enumerate(self._launch.group_shape):
             name = by_axis.get(f"l.{axis}", "")
             units = [1] if address is None else [*address.digits.get(name, (1,))]
             for unit, following in zip(units, (*units[1:], items), strict=True):
@@ -213,9 +229,8 @@ class IssuedNest(FrozenValue):
         """Return the place values of an iname's digits. If parameters bound the iname, return only the value 1."""
         axis = domain.axes[domain.names.index(name)]
         divisors = () if domain.points.dim(PARAM) else self.nest.kernel.place_values.get((domain.launch, axis), ())
-        items = 0  # a group id may end within a digit, a local id may not
-        if axis.startswith("l"):
-            items = self._launch.group_shape[int(axis.partition(".")[2])]
+        # a group id may end within a digit, a local id may not
+        items = self._launch.group_shape[int(axis[2:])] if axis.startswith("l") else 0
         units, values = [1], values_of(domain, name)
         for divisor in divisors:  # each digit has a whole number of values
             if divisor < values and divisor % units[-1] == 0 and items % divisor == 0:
@@ -298,30 +313,6 @@ def _unmoving(loops: tuple[str, ...], domain: Domain, address: Address | None, s
     if not spilled or unmoving == set(copies):
         unmoving |= {*takewhile(lambda loop: loop not in address.steps, reversed(loops))}
     return unmoving
-
-
-def unrolled_loops(nest: Nest) -> dict[str, LoopTrips]:
-    """Return the loops of a nest that a compiler unrolls. The innermost loop is first.
-
-    A loop of varying trips is not unrolled around a long loop of varying trips. A long loop is not unrolled around
-    statements of which the code has several copies.
-    """
-    unrolled: dict[str, LoopTrips] = {}
-    loops, statements = nest.loops.names, nest.statements
-    copies = [math.prod(copies_of(statement.domain, loops).values()) for statement in statements]
-    code = sum(
-        number * max(1, sum(operation.amount for operation in statement.operations) + _shared(statement))
-        for number, statement in zip(copies, statements, strict=True)
-    )
-    for k in range(len(loops), len(nest.loops.outer), -1):
-        trips = trips_of(loops[k - 1], nest.within(loops[:k]))
-        code *= trips.most
-        if not trips.numbers or code > WRITTEN or (trips.varying and any(other.long for other in unrolled.values())):
-            break
-        if trips.long and (max(copies) > 1 or _stays(trips, not unrolled, statements)):
-            break
-        unrolled[loops[k - 1]] = trips
-    return unrolled
 
 
 def _shared(statement: Statement) -> int:

@@ -187,17 +187,6 @@ def takes_each(points: isl.Set, position: int, low: int | None, high: int | None
     return bool(line.is_subset(points))
 
 
-def guarded_axes(domain: Domain, group_shape: Sequence[int]) -> frozenset[str]:
-    """Return the local axes along which a test or a varying bound may leave out work-items of a group.
-
-    A compiler does not know the sizes. It keeps the test ``i < n`` of groups of 64 unless the assumptions make n a
-    multiple of 64, also if n is a multiple at run time.
-    """
-    local = [(k, axis) for k, axis in enumerate(domain.axes) if axis.startswith("l")]
-    whole = (takes_each(domain.points, k, 0, group_shape[int(axis[2:])] - 1) for k, axis in local)
-    return frozenset(axis for (_, axis), each in zip(local, whole, strict=True) if not each)
-
-
 def _greatest(points: isl.Set, position: int) -> set[int]:
     line = isl.Map.from_domain(points).add_dims(OUT, 1).equate(IN, position, OUT, 0).project_out(IN, position, 1)
     ends = line.lexmax().range()

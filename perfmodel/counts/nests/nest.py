@@ -30,9 +30,9 @@ from perfmodel.counts.nests.loops import (
     Intervals,
     LoopTable,
     copies_of,
-    guarded_axes,
     line_of,
     only_in,
+    takes_each,
     union_of,
     without,
     written_out,
@@ -152,12 +152,18 @@ class Nest(FrozenValue):
 
     @cached_property
     def guarded_axes(self) -> frozenset[str]:
-        """The local axes along which a test or a varying bound may leave out work-items (:func:`guarded_axes`)."""
+        """The local axes along which a test or a varying bound may leave out work-items of a group.
+
+        A compiler does not know the sizes. It keeps the test ``i < n`` of groups of 64 unless the assumptions make n a
+        multiple of 64, also if n is a multiple at run time.
+        """
         return frozenset().union(*map(self._guarded_axes, self.domains))
 
     @cached_method
     def _guarded_axes(self, domain: Domain) -> frozenset[str]:
-        return guarded_axes(domain, self.kernel.program.launches[domain.launch].group_shape)
+        shape = self.kernel.program.launches[domain.launch].group_shape
+        local = [(k, axis) for k, axis in enumerate(domain.axes) if axis.startswith("l")]
+        return frozenset(axis for k, axis in local if not takes_each(domain.points, k, 0, shape[int(axis[2:])] - 1))
 
     @cached_method
     def _without_chance(self, domain: Domain) -> Domain:
