@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, reduce
 from math import prod
@@ -191,18 +191,14 @@ class Indexing:
         extents = self.extents(layout.shape)
         data = {name for index in indices for name in names_in(index)} - {*domain.names, *self.domains.parameters}
         if data:
-            around = {*domain.names} - domain.tied
             loops = data & {name for name, _ in domain.means}
             sources = (data - loops).union(*(self.domains.starts[name] for name in loops))
-            shared = all(name in self.uniform and self.uniform[name] <= around for name in sources)
             if data != loops:
-                strides = lanes.strides(indices, layout) if shared else ()
+                strides = lanes.strides(indices, layout) if self._are_shared(sources, domain) else ()
                 unknown = Resolved(layout, None, False, extents, strides)
                 return self._chosen(lanes, indices, unknown) or unknown
-            axes = (*domain.axes, *("" for _ in domain.means))
-            whole = replace(domain, points=domain.with_loops, axes=axes, means=())
-            found = self._resolve(Lanes(whole, lanes.width, lanes.parameters), indices, layout)
-            strides = found.lane_strides if shared else ()
+            found = self._resolve(lanes.with_loops, indices, layout)
+            strides = found.lane_strides if self._are_shared(sources, domain) else ()
             return replace(
                 found, cells=None, exact=False, lane_strides=strides, moves=found.cells, drifts=bool(sources)
             )
@@ -225,22 +221,22 @@ class Indexing:
         if domain.tied or None in rest or None in depends:
             return None
         inames = set[str]().union(*(each for each in depends if each is not None))
-        whole = replace(domain, points=domain.with_loops, axes=(*domain.axes, *("" for _ in loops)), means=())
         zeros = tuple(_Parts(parts.known, dict.fromkeys(parts.found, 0))(index) for index in indices)
-        found = self._resolve(Lanes(whole, lanes.width, lanes.parameters), zeros, unknown.layout)
+        found = self._resolve(lanes.with_loops, zeros, unknown.layout)
         if found.layout != unknown.layout or found.cells is None:
             return None
         moved = loops.intersection(name for form in rest if form for name in form)
         starts = set[str]().union(*(self.domains.starts[name] for name in moved))
-        here = {*domain.names} - domain.tied
-        shared = all(name in self.uniform and self.uniform[name] <= here for name in starts)
-        items = {name for name, axis in zip(domain.names, domain.axes, strict=True) if axis == "l.0"}
-        strides = found.lane_strides if items and shared and not inames & items else unknown.lane_strides
-        chosen = ", ".join(map(str, parts.found))
+        alike = lanes.iname and lanes.iname not in inames and self._are_shared(starts, domain)
         return replace(
-            unknown, lane_strides=strides, moves=found.cells, drifts=True, chosen=chosen,
-            chosen_by=tuple(sorted(inames)),
+            unknown, lane_strides=found.lane_strides if alike else unknown.lane_strides, moves=found.cells, drifts=True,
+            chosen=", ".join(map(str, parts.found)), chosen_by=tuple(sorted(inames)),
         )  # fmt: skip
+
+    def _are_shared(self, names: Iterable[str], domain: Domain) -> bool:
+        """Return whether some scalars are equal for all work-items of a group at the points of a domain."""
+        around = {*domain.names} - domain.tied
+        return all(name in self.uniform and self.uniform[name] <= around for name in names)
 
     def _inames_of(self, part: Any, domain: Domain) -> set[str] | None:
         """Return the inames on which a part of an index depends, or None if the kernel changes an array in it."""
@@ -430,6 +426,14 @@ class Lanes:
     def __init__(self, domain: Domain, width: int, parameters: tuple[str, ...]) -> None:
         self.domain, self.width, self.parameters = domain, width, parameters
         self.position = domain.axes.index("l.0") if "l.0" in domain.axes else None
+        self.iname = "" if self.position is None else domain.names[self.position]
+
+    @property
+    def with_loops(self) -> Lanes:
+        """The lanes of the domain with a dimension for each data-bounded loop (:attr:`Domain.with_loops`)."""
+        domain = self.domain
+        axes = (*domain.axes, *("" for _ in domain.means))
+        return Lanes(replace(domain, points=domain.with_loops, axes=axes, means=()), self.width, self.parameters)
 
     def strides(self, indices: tuple[Any, ...], layout: Layout) -> tuple[LaneStride, ...]:
         """Return the distances between lanes. The result is empty if the distances depend on data."""
@@ -448,11 +452,10 @@ class Lanes:
         """Return the differences of ``index`` between a lane and the next. Each difference comes with its points."""
         if self.domain.tied:
             return self.steps_by_relation(index)
-        lane = self.domain.names[self.position or 0]
         if (form := affine_form(index)) is not None:
-            return [(None, form.get(lane, 0))]
+            return [(None, form.get(self.iname, 0))]
         if (coefficients := _coefficients(index, self.domain.names)) is not None:
-            return [(None, coefficients.get(p.Variable(lane), 0))]
+            return [(None, coefficients.get(p.Variable(self.iname), 0))]
         return self.steps_by_relation(index)
 
     def steps_by_relation(self, index: Any) -> list[LaneStep]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -64,8 +63,10 @@ class Points:
     scalars: dict[str, Any] = field(default_factory=dict, compare=False)  # values of temporaries that were asked for
     parts: dict[frozenset[Any], tuple[Ints, Points]] = field(default_factory=dict, compare=False)  # by conditions
 
-    def selected(self, which: NDArray[Any]) -> Points:
-        """Return some of the points, perhaps repeated."""
+    def selected(self, which: Ints) -> Points:
+        """Return the points with some numbers, perhaps repeated."""
+        if len(which) == self.number and np.array_equal(which, np.arange(self.number)):
+            return self  # with the values of its scalars
         values = {
             name: value[which] if isinstance(value, np.ndarray) and value.shape == (self.number,) else value
             for name, value in self.values.items()
@@ -74,9 +75,8 @@ class Points:
 
     def evenly(self, most: int) -> Points:
         """Return at most this number of points, evenly distributed."""
-        if self.number <= most:
-            return self
-        return self.selected(np.linspace(0, self.number - 1, max(most, 1)).astype(np.int64))
+        number = min(self.number, max(most, 1))
+        return self.selected(np.linspace(0, self.number - 1, number).astype(np.int64))
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,6 @@ class Observed:
         self.began = perf_counter()
         self._nests: dict[object, Points] = {}
         self._bounds: dict[object, Any] = {}
-        self._writing: dict[str, list[Any]] = {}
 
     def trips(self, inames: Collection[str], loops: Collection[str]) -> dict[str, Fraction]:
         """Return the conditional mean trips of those `loops` of a nest that depend on data; empty if not found."""
@@ -127,17 +126,14 @@ class Observed:
         """Return how often a test is true in a nest, where each test `before` it has its value; None if not found."""
         key = text_of(test)
         try:
-            expressions = [test, *(condition for condition, _ in before)]
-            points = self.points(self.needed(expressions) & {*inames})
-            there = np.ones(points.number, bool)
-            for condition, truth in before:
-                there &= np.broadcast_to(self.value(condition, points), there.shape).astype(bool) == truth
-            part = points if there.all() else points.selected(np.flatnonzero(there))
-            holds = np.broadcast_to(self.value(test, part), part.number).astype(bool)
+            conditions = [condition if truth else p.LogicalNot(condition) for condition, truth in before]
+            points = self.points(self.needed([test, *conditions]) & {*inames})
+            part = points.selected(self._where(conditions, points))
+            true = len(self._where([test], part))
         except UnobservedError as error:
             self._note(f"the probability of '{key}'", error)
             return None
-        chance = _fraction(int(holds.sum()), holds.size) if holds.size else Fraction(0)
+        chance = _fraction(true, part.number)
         self.found[key] = float(chance)
         return chance
 
@@ -247,20 +243,8 @@ class Observed:
 
     def _loops_of_scalar(self, name: str) -> set[str]:
         """Return the loops around the instructions that give a temporary its value."""
-        return {iname for instruction in self._giving(name) for iname in instruction.within_inames}
-
-    def _giving(self, name: str) -> Iterable[lp.InstructionBase]:
-        """Return the instructions that give a temporary its value, and those that give the temporaries in it theirs."""
-        if name not in self._writing:
-            found, pending = {}, [name]
-            while pending:
-                for writer in self.writers.get(pending.pop(), ()):
-                    if writer not in found:
-                        found[writer] = self.kernel.id_to_insn[writer]
-                        read = found[writer].read_dependency_names()
-                        pending += read & self.kernel.temporary_variables.keys()
-            self._writing[name] = [*found.values()]
-        return self._writing[name]
+        giving = _giving(self.kernel, self.writers, [name])
+        return {iname for instruction in giving for iname in instruction.within_inames}
 
     def needed(self, expressions: Iterable[Any]) -> frozenset[str]:
         """Return the loops on which some expressions depend, directly, through scalars or through bounds."""
@@ -281,27 +265,18 @@ class Observed:
         """
         bounding = sets.inames_domain(self.kernel, [iname]).get_var_names(PARAM)
         scalars = self.kernel.temporary_variables.keys() & bounding
-        writers = {writer for name in scalars for writer in self._giving(name)}
+        writers = _giving(self.kernel, self.writers, scalars)
         several = {name for name, each in self.writers.items() if len(each) > 1}
         once = [writer.predicates for writer in writers if several.isdisjoint(writer.assignee_var_names())]
         if conditions := frozenset().union(*once):
             _, points = self._part(conditions, points)
         low, trips = self._values_at(iname, points)
         total = int(trips.sum())
-        mean = _fraction(total, points.number) if points.number else Fraction(0)
-        if total <= 16 * most:
-            which = np.repeat(np.arange(points.number), trips)
-            inner = np.arange(total) - np.repeat(np.cumsum(trips) - trips, trips)
-            if total > most:
-                kept = np.sort(self.random.choice(total, most, replace=False))
-                which, inner = which[kept], inner[kept]
-        else:
-            places = np.sort(self.random.integers(0, total, most))
-            ends = np.cumsum(trips)
-            which = np.searchsorted(ends, places, side="right")
-            inner = places - (ends - trips)[which]
-        values = {**points.selected(which).values, iname: low[which] + inner}
-        return Points(len(which), values, {**points.trips, iname: mean})
+        kept = np.arange(total) if total <= most else np.sort(self.random.choice(total, most, replace=False))
+        ends = np.cumsum(trips)
+        which = np.searchsorted(ends, kept, side="right")
+        values = {**points.selected(which).values, iname: low[which] + kept - (ends - trips)[which]}
+        return Points(len(which), values, {**points.trips, iname: _fraction(total, points.number)})
 
     def _values_at(self, iname: str, points: Points) -> tuple[Ints, Ints]:
         """Return the first value and the number of values of a loop at each point."""
@@ -324,9 +299,8 @@ class Observed:
         return low, trips
 
     def _of_function(self, function: Any, points: Points) -> Ints:
-        evaluate = _Values(self, points)
         given = [
-            np.broadcast_to(np.asarray(evaluate(p.Variable(name)), np.int64), points.number)
+            np.broadcast_to(np.asarray(self.value(p.Variable(name), points), np.int64), points.number)
             for name in function.parameters
         ]
         return evaluated(function, given, points.number).astype(np.int64)
@@ -359,7 +333,8 @@ class Observed:
 
     def _assigned_in_turn(self, name: str, writers: list[lp.Assignment], points: Points) -> Any:
         """Return the values of a scalar that several instructions assign, each where its conditions hold."""
-        order = self._order
+        runs = (item.insn_id for item in self.kernel.linearization if isinstance(item, RunInstruction))
+        order = {identifier: position for position, identifier in enumerate(runs)}
         writers = sorted(writers, key=lambda writer: order[writer.id])
         if len({writer.within_inames for writer in writers}) > 1:
             raise UnobservedError(f"'{name}' is assigned in different loops")
@@ -382,13 +357,6 @@ class Observed:
             raise UnobservedError(f"'{name}' has a value of another iteration at some points")
         return values
 
-    @cached_property
-    def _order(self) -> dict[str, int]:
-        """The position of each instruction in the schedule."""
-        items = self.kernel.linearization or ()
-        runs = [item.insn_id for item in items if isinstance(item, RunInstruction)]
-        return {identifier: position for position, identifier in enumerate(runs)}
-
     def _assigned(self, instruction: lp.Assignment, points: Points) -> Any:
         if not instruction.predicates:
             return self.value(instruction.expression, points)
@@ -402,8 +370,7 @@ class Observed:
         """Return the numbers of the points at which all conditions hold, and these points."""
         if conditions not in points.parts:
             there = self._where(conditions, points)
-            part = points if len(there) == points.number else points.selected(there)
-            points.parts[conditions] = there, part
+            points.parts[conditions] = there, points.selected(there)
         return points.parts[conditions]
 
     def _where(self, conditions: Iterable[Any], points: Points) -> Ints:
@@ -473,22 +440,14 @@ class _Values(EvaluationMapper):  # type: ignore[misc]
     def map_subscript(self, expr: p.Subscript) -> Any:
         name = expr.aggregate.name
         if name in self.observed.kernel.temporary_variables:
-            return self._stored(name, expr)
+            raise UnobservedError(f"'{expr}' is an element of a temporary array")
         return self.observed.element(name, tuple(self.rec(index) for index in expr.index_tuple))
-
-    def _stored(self, name: str, expr: Any) -> Any:
-        raise UnobservedError(f"'{expr}' is an element of a temporary array")
 
     def map_linear_subscript(self, expr: Any) -> Any:
         return self.observed.element(expr.aggregate.name, (self.rec(expr.index),))
 
     def map_if(self, expr: p.If) -> Any:
         return np.where(self.rec(expr.condition), self.rec(expr.then), self.rec(expr.else_))
-
-    def map_comparison(self, expr: p.Comparison) -> Any:
-        compare = {"==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
-                   ">=": np.greater_equal}  # fmt: skip
-        return compare[expr.operator](self.rec(expr.left), self.rec(expr.right))
 
     def map_logical_and(self, expr: p.LogicalAnd) -> Any:
         return np.logical_and.reduce(np.broadcast_arrays(*map(self.rec, expr.children)))
@@ -518,8 +477,19 @@ class _Values(EvaluationMapper):  # type: ignore[misc]
         return FUNCTIONS[name](*map(self.rec, expr.parameters))
 
 
+def _giving(kernel: lp.LoopKernel, writers: Mapping[str, Any], names: Iterable[str]) -> list[lp.InstructionBase]:
+    """Return the instructions that give some names their values, and those that give the temporaries in them theirs."""
+    found, pending = {}, [*names]
+    while pending:
+        for writer in writers.get(pending.pop(), ()):
+            if writer not in found:
+                found[writer] = kernel.id_to_insn[writer]
+                pending += found[writer].read_dependency_names() & kernel.temporary_variables.keys()
+    return [*found.values()]
+
+
 def _fraction(numerator: int, denominator: int) -> Fraction:
-    return Fraction(numerator, denominator).limit_denominator(LARGEST_DENOMINATOR)
+    return Fraction(numerator, max(denominator, 1)).limit_denominator(LARGEST_DENOMINATOR)
 
 
 def _span_of(item: Ints, at: Ints) -> Fraction:
@@ -575,18 +545,9 @@ def data_needed(kernel: lp.LoopKernel) -> frozenset[str]:
             for expression in (*instruction.assignees, instruction.expression):
                 walk(expression)
     names |= walk.names
-    found: set[str] = set()
-    pending = list(names)
-    writers = kernel.writer_map()
-    while pending:
-        name = pending.pop()
-        if name in found:
-            continue
-        found.add(name)
-        if name in kernel.temporary_variables:
-            for writer in writers.get(name, ()):
-                pending += kernel.id_to_insn[writer].read_dependency_names()
-    return frozenset(argument.name for argument in kernel.args if argument.name in found and not is_size(argument))
+    for instruction in _giving(kernel, kernel.writer_map(), names & kernel.temporary_variables.keys()):
+        names |= instruction.read_dependency_names()
+    return frozenset(argument.name for argument in kernel.args if argument.name in names and not is_size(argument))
 
 
 class _Deciding(lp.symbolic.WalkMapper):  # type: ignore[misc]
