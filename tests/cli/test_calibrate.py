@@ -25,7 +25,7 @@ from tests.measuring.probes.devices import SHORT
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("--kernels", "measurement_kernels", "--tests", "test_kernels")
-FEW = {"measurement_kernels": ("empty", "scale_add", "stride1"), "test_kernels": ("stencil",)}
+FEW = {"measurement_kernels": ("empty", "scale_add", "stride1"), "test_kernels": ("stencil", "_stencil")}
 
 pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
