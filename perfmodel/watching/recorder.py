@@ -324,16 +324,15 @@ class Recorder:
 
     def save(self) -> None:
         """Write everything now, as if the recording ended."""
-        if os.getpid() != self.process:
+        if os.getpid() != self.process or not (self.pending or self.unsaved):
             return
         with self._alone(wait=True):
-            if self.pending or self.unsaved:
-                try:
-                    self._read_events(wait=True)
-                    self.writer.finish(self)
-                    self.unsaved = False
-                except Exception as error:  # the program goes on
-                    _say_failure(error)
+            try:
+                self._read_events(wait=True)
+                self.writer.finish(self)
+                self.unsaved = False
+            except Exception as error:  # the program goes on
+                _say_failure(error)
 
     @contextmanager
     def _alone(self, wait: bool) -> Iterator[bool]:
@@ -369,10 +368,10 @@ class Recorder:
                     row.new.append(time)
                 done += 1
         finally:  # none is read twice
+            if done:
+                self.unsaved = self.unwritten = True  # before the commands are deleted, as `save` reads both
             del self.pending[:done]
             self.most = len(self.pending) + MOST_PENDING
-            if done:
-                self.unsaved = self.unwritten = True
             for row in changed:
                 row.add_new()
 

@@ -328,14 +328,12 @@ def _named(units: Sequence[Unit]) -> dict[str, Unit]:
     by_content: dict[str, list[Unit]] = {}
     for unit in units:
         by_content.setdefault(unit.content, []).append(unit)
-    keys: dict[str, list[str]] = {}  # of the kernels of a name
+    numbers: dict[str, dict[str, int]] = {}  # of the kernels of a name, by key
     found: dict[str, Unit] = {}
     for alike in by_content.values():
         first = alike[0]
-        same_name = keys.setdefault(first.name, [])
-        if first.key not in same_name:
-            same_name.append(first.key)
-        number = same_name.index(first.key) + 1
+        same_name = numbers.setdefault(first.name, {})
+        number = same_name.setdefault(first.key, len(same_name) + 1)
         name = first.name if number == 1 else f"{first.name} #{number}"
         notes = tuple(dict.fromkeys(note for unit in alike for note in unit.notes))
         made = sum(unit.made for unit in alike)

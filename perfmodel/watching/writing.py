@@ -76,11 +76,9 @@ class Writer:
     def _programs(self, recorder: Any, most: int | None = None) -> None:
         """Write programs of units that have none, the one with the longest total time first."""
         begin = perf_counter()
-        waiting = sorted(
-            ((times.total, key[0], key[1]) for key, times in recorder.rows.items() if key[0] is not None),
-            key=lambda row: -row[0],
-        )
-        for _, number, sizes in waiting:
+        for (number, sizes, *_), _ in sorted(recorder.rows.items(), key=lambda item: -item[1].total):
+            if number is None:
+                continue
             unit = recorder.units[number]
             key = number, sizes if unit.by_data else ()
             if key in self.programs:
