@@ -47,7 +47,7 @@ class Explained:
     bound: str = ""  #: The largest term, in words.
     work_items: int = 0  #: Of the largest launch; 0 if unknown.
     slower: float = 1.0  #: How many times longer a call takes because the host's thread uses a core of the CPU too.
-    problem: str = ""  #: Why there is no prediction.
+    problem: str = ""  #: Why the prediction failed.
 
     @property
     def inside(self) -> bool | None:
