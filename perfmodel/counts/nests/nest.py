@@ -75,6 +75,7 @@ class NestAccess:
     copies: Mapping[str, int]  # the inames of loops that the generated code unrolls, each with its number of values
     unmasked: Count  # executions if no test depended on data
     guarded: bool  # whether a test decides which neighbouring lanes execute it
+    widened: bool  # as in Access
 
     def step(self, loop: str) -> Count | None:
         """Return the bytes between two iterations of a loop. 0 means that the access stays. None means unknown."""
@@ -205,6 +206,7 @@ class Nest(FrozenValue):
             moving_address_of(access, domain), access.lane_stride, copies_of(domain, self.loops.names),
             self.kernel.cardinalities.count(self._without_chance(domain)),
             FIRST_LANES in self._guarded_axes(domain) or domain.chance != 1 or not domain.exact,
+            access.widened,
         )  # fmt: skip
 
     @cached_property

@@ -274,6 +274,8 @@ class Access:
     drifts: bool = False  # whether the first value of such a loop, or a part of the index, depends on data
     chosen: str = ""  # the parts of the index that data decide, such as "idx[e]" in ``u[idx[e], j]``
     chosen_by: tuple[str, ...] = ()  # the inames on which these parts depend
+    #: Whether C adds a 64-bit size to the address before it adds the lane. The lane is then converted to 64 bits alone.
+    widened: bool = False
 
     def shifted(self, sizes: Mapping[str, int]) -> int:
         """Return the part of the address that comes from the argument for the array's offset, at some sizes."""

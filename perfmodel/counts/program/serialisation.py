@@ -15,7 +15,7 @@ Json = Any
 # fields that are left out where they are empty
 OPTIONAL = (
     "reasons", "shift", "walks", "span", "means", "along", "moves", "drifts", "chosen", "chosen_by", "computed",
-    "names", "statistics", "decisions",
+    "names", "statistics", "decisions", "widened",
 )
 BY_POSITION = (values.Operation, values.LaneStride, values.Step)  # written as lists
 NODES = {"run": values.Run, "wait": values.Wait, "loop": values.Loop, "device": values.DeviceKernel}

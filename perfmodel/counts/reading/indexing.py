@@ -99,6 +99,7 @@ class Indexing:
         self._most: dict[str, tuple[isl.Set, ...]] = {}  # by the key of a statistic: the extents that limit it
         self.uniform = uniform_scalars(kernel, domains.axes)
         self.writers = kernel.writer_map()
+        self.wide = frozenset(arg.name for arg in kernel.args if values.is_wide(arg))
         self.layout = cache(self._layout)
         self.extents = cache(self._extents)
 
@@ -124,6 +125,7 @@ class Indexing:
         name = values.offset_argument(self.kernel, variable)
         shift = (name, parts) if name and name not in parameters else None
         walks = self._walks(domain, indices, resolved.layout)
+        widened = self._is_widened(domain, offset, layout, indices)
         known = resolved.cells is not None or walks or (resolved.moves is not None and not resolved.drifts)
         span = None if known else self._span(event.array, domain, indices)
         if resolved.shape is not None and (walks or span):
@@ -136,8 +138,21 @@ class Indexing:
             resolved.lane_strides, tuple(quasi_polynomial(stride, parameters) for stride in resolved.layout.strides),
             quasi_polynomial(0 if shift else offset, parameters), shift, walks, span,
             str(indices[resolved.layout.unit_axis or 0]) if walks and len(domain.means) > 1 else "", resolved.moves,
-            resolved.drifts, resolved.chosen, resolved.chosen_by,
+            resolved.drifts, resolved.chosen, resolved.chosen_by, widened,
         )
+
+    def _is_widened(self, domain: Domain, offset: Any, layout: Layout, indices: tuple[Any, ...]) -> bool:
+        """Return whether a 64-bit size is left of the lane in the address. C adds from the left."""
+        lanes = {name for name, axis in zip(domain.names, domain.axes, strict=True) if axis == "l.0"}
+        wide = self.wide & names_in(offset)
+        for stride, index in zip(layout.strides, indices, strict=False):
+            for term in index.children if isinstance(index, p.Sum) else (index,):
+                names = names_in(term)
+                if lanes & names:
+                    return bool(wide)
+                if names - self.wide:  # Loopy puts a size that nothing multiplies at the end
+                    wide |= self.wide & (names | names_in(stride))
+        return False
 
     def statistics(self) -> tuple[Statistic, ...]:
         bounds = {name: self.domains.values_without_data(name) for name in sorted(self.domains.data_inames)}

@@ -53,6 +53,11 @@ def memory_type(variable: Any) -> Type[Any]:
     return np.dtype(np.int8) if dtype.kind == "b" else dtype
 
 
+def is_wide(variable: Any) -> bool:
+    """Return whether the variable is a size of 64 bits."""
+    return isinstance(variable, lp.ValueArg) and memory_type(variable) in (np.int64, np.uint64)
+
+
 def offset_of(kernel: lp.LoopKernel, variable: Any) -> Any:
     """Return the expression of an array's offset, in cells. A temporary has an offset if it shares a storage."""
     offset = getattr(variable, "offset", 0)

@@ -65,6 +65,7 @@ class CompiledAccess(Generic[Amount]):
     start: Amount | None  # the address where all inames are 0 [B]; None if data decide
     steps: tuple[Amount, ...]  # bytes by which each iname moves it
     sized: bool = True  # whether a size parameter is in the address, or data are
+    widened: bool = False  # whether a 64-bit size is added before the lane
 
 
 @dataclass(frozen=True)
@@ -277,6 +278,7 @@ def _access(access: NestAccess, nest: Nest, around: str | None, fills: bool, new
         new_address=new, fills_stride=fills, start=None if address is None else address.start,
         steps=() if address is None else tuple(address.steps.values()),
         sized=address is None or any(count.parameters for count in (address.start, *address.steps.values())),
+        widened=access.widened,
     )  # fmt: skip
 
 

@@ -139,16 +139,18 @@ def moved_lines(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], device
     :func:`evicted_share` in the last level.
 
     A TLB is a cache of pages. Only pages that it looks up *again* count, because the next page of a stream costs
-    little.
+    little. The lines of gathered accesses (:attr:`CompiledAccess.widened`) count as jumps: a processor prefetches for
+    loads of one address.
     """
-    orders = _orders(compiled_kernel(counts).tree.launches, device)
+    launches = compiled_kernel(counts).tree.launches
+    orders, gathered = _orders(launches, device), _gathered_share(launches) if device.loses_neighbours else 0.0
     traffic = [_traffic(counts, sizes, device.line, order) for order in orders]
     first, second, last = device.levels
     touched = traffic[-1].lines(Cache(UNBOUNDED // device.line, device.line, 0))
     return {
         **_near(touched, traffic[-1].lines(first)),
-        **_far("second_level", traffic, second, device.units, touched),
-        **_far("memory", traffic, last, 1, touched),
+        **_far("second_level", traffic, second, device.units, touched, gathered),
+        **_far("memory", traffic, last, 1, touched, gathered),
         "page_walks": _page_walks(traffic, device.pages, touched) if device.pages else 0.0,
     }
 
@@ -178,7 +180,14 @@ def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:
     }  # fmt: skip
 
 
-def _far(name: str, traffic: list[TrafficAt], level: Cache, units: int, touched: MovedLines) -> dict[str, float]:
+def _gathered_share(launches: Sequence[CompiledLaunch[Count]]) -> float:
+    widened = [access.widened for launch in launches for nest in launch.nests for access in nest.accesses]
+    return sum(widened) / max(len(widened), 1)
+
+
+def _far(
+    name: str, traffic: list[TrafficAt], level: Cache, units: int, touched: MovedLines, gathered: float
+) -> dict[str, float]:
     """Return the lines that an outer level of ``units`` caches fetches and does not hold already."""
     fetched = min((order.lines(level) for order in traffic), key=lambda lines: float(lines.fetched))
     touched_lines = float(touched.fetched)
@@ -188,6 +197,7 @@ def _far(name: str, traffic: list[TrafficAt], level: Cache, units: int, touched:
     warm = 1 - absent
     lines = max(float(fetched.fetched) - touched_lines * warm, 0.0)
     jumping = float(fetched.jumps) / float(fetched.fetched) if fetched.fetched else 0.0
+    jumping += (1 - jumping) * gathered
     quantities = {f"{name}_streams": lines * (1 - jumping), f"{name}_jumps": lines * jumping}
     if name == "memory":
         quantities["memory_stores"] = max(float(fetched.stores) - float(touched.stores) * warm, 0.0)

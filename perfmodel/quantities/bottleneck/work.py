@@ -312,7 +312,7 @@ class NestWork:
     def _is_contiguous(self, access: compiled.CompiledAccess[float], stride: float) -> bool:
         if self.along_loop:
             return access.contiguous
-        hidden = access.odd_pitch and not self.device.odd_pitches
+        hidden = (access.odd_pitch and not self.device.odd_pitches) or (access.widened and self.device.loses_neighbours)
         near = (access.fills_stride and not self.lockstep) or stride <= 1
         return near and not self.serial_region and not hidden
 

@@ -501,3 +501,31 @@ def test_groups_that_are_no_power_of_two_hide_neighbours(platform: str, group: i
     counts = count(lp.split_iname(unit, "i", group, outer_tag="g.0", inner_tag="l.0"), subgroup_size=8)
     found = bottleneck_quantities(Case(counts, {"n": 9600 * 4}, device))
     assert 9600 * 4 / (8 if vectors else 1) == found["loads"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "size", "order", "vectors"),
+    [
+        ("Intel(R) OpenCL", np.int32, "C", True), ("Intel(R) OpenCL", np.int64, "C", False),
+        ("Intel(R) OpenCL", np.int64, "F", True), ("another", np.int64, "C", True),
+    ],
+)  # fmt: skip
+def test_a_size_of_64_bits_left_of_the_lane_hides_neighbours(
+    platform: str, size: type, order: str, vectors: bool
+) -> None:
+    """``n*j + lid`` is a gather of 8 cells: 64 bits plus the converted lane. In ``lid + n*j`` the lane comes first."""
+    axes = "j, i" if order == "C" else "i, j"
+    unit = lp.make_kernel(
+        "[n] -> {[i, j]: 0 <= i, j < n}", f"out[{axes}] = a[{axes}]",
+        [lp.GlobalArg("a, out", np.float32, shape="n, n", order=order), lp.ValueArg("n", size)],
+        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"j": "g.1"})
+    facts = {"device_type": Fact("cpu", "", "by hand"), "lane_order": Fact("lockstep", "", "by hand"),
+             "vector_lanes": Fact(8, "", "by hand")}  # fmt: skip
+    device = DeviceFacts.from_mapping("AVX-512", platform, "1", facts)
+    found = bottleneck_quantities(Case(count(unit, subgroup_size=8), {"n": 8192}, device))
+    cells, lines = 8192**2, 2 * 8192**2 / 16
+    loaded, streamed = ("loads", "memory_streams") if vectors else ("gathers", "memory_jumps")
+    assert cells / (8 if vectors else 1) == found[loaded]
+    assert lines == pytest.approx(found[streamed])
