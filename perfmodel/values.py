@@ -29,7 +29,10 @@ class FrozenValue:
 def cached_method(
     method: Callable[Concatenate[Value, Arguments], Result]
 ) -> Callable[Concatenate[Value, Arguments], Result]:
-    """Cache the results of a method of a frozen value by its arguments, as long as the value exists."""
+    """Cache the results of a method of a frozen value by its arguments, as long as the value exists.
+
+    A function whose first argument is a frozen value is like a method.
+    """
 
     @wraps(method)
     def cached(self: Value, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:

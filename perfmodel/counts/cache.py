@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 from loopy.tools import LoopyKeyBuilder
 
+from perfmodel.caches import cache_folder
 from perfmodel.counts.points.set_counter import can_count
 from perfmodel.counts.reading.sets import in_fixed_order
 from perfmodel.counts.reading.values import structured_types
@@ -62,8 +63,11 @@ def key_of_text(content: str, *options: object) -> str | None:
     return hashlib.sha256("\0".join([content, *texts, _environment()]).encode()).hexdigest()
 
 
-def remembered(key: str | None, make: Callable[[], T], kind: Any) -> T:
-    """Return a cached value, or make and cache it. The value's class ``kind`` has ``to_json`` and ``from_json``."""
+def remembered(key: str | None, make: Callable[[], T], kind: Any = None) -> T:
+    """Return a cached value, or make and cache it.
+
+    The value's class ``kind`` has ``to_json`` and ``from_json``. Without ``kind``, the value itself is JSON.
+    """
     if key is None:
         return make()
     with _lock:
@@ -75,7 +79,7 @@ def remembered(key: str | None, make: Callable[[], T], kind: Any) -> T:
     value = _read(path, kind)
     if value is None:
         value = make()
-        _write(path, value)
+        _write(path, value if kind is None else value.to_json())  # type: ignore[attr-defined]
     with _lock:
         _memory[key] = value
         while len(_memory) > IN_MEMORY:
@@ -85,8 +89,7 @@ def remembered(key: str | None, make: Callable[[], T], kind: Any) -> T:
 
 def folder() -> Path:
     """Return the folder of the entries on disk: ``$XDG_CACHE_HOME/perfmodel/counts``."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "perfmodel" / "counts"
+    return cache_folder() / "perfmodel" / "counts"
 
 
 @lru_cache(maxsize=1)
@@ -104,15 +107,14 @@ def _read(path: Path, kind: Any) -> Any:
         counts = document["counts"]
         if (document["schema"], document["sha256"]) != (SCHEMA, _digest(counts)):
             return None
-        value = kind.from_json(counts)
+        value = counts if kind is None else kind.from_json(counts)
         os.utime(path)  # marks the entry as used now; trimming removes the least recently used first
     except Exception:  # the entry is damaged: the counts are computed again
         return None
     return value
 
 
-def _write(path: Path, counts: Any) -> None:
-    content = counts.to_json()
+def _write(path: Path, content: Any) -> None:
     document = {"schema": SCHEMA, "sha256": _digest(content), "counts": content}
     with suppress(OSError):  # the disk is read-only or full, or another process removed the file
         replace_file(path, json.dumps(document).encode(), durable=False)  # the hash detects a torn entry

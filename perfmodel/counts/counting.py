@@ -171,31 +171,14 @@ def statistics_of(t_unit: lp.TranslationUnit, arrays: Callable[[], Mapping[str, 
     return {} if data is None else dict(Prepared.of(scheduled, {}, {}, Options(), data).found)
 
 
-@dataclass(frozen=True)
-class NeededData:
-    """The arguments on which the counts of a kernel depend, other than sizes."""
-
-    names: tuple[str, ...]
-
-    def to_json(self) -> list[str]:
-        """Return the names for JSON."""
-        return list(self.names)
-
-    @classmethod
-    def from_json(cls, names: list[str]) -> NeededData:
-        """Read what :meth:`to_json` wrote."""
-        return cls(tuple(names))
-
-
 def _data(
     t_unit: lp.TranslationUnit, scheduled: Callable[[], lp.TranslationUnit],
     arrays: Mapping[str, Any] | Callable[[], Mapping[str, Any]], cache: bool = True,
 ) -> CallData | None:  # fmt: skip
     if not callable(arrays):
         return call_data(scheduled().default_entrypoint, arrays)
-    key = key_of(t_unit, NeededData.__name__) if cache else None  # most kernels need none, and are not scheduled again
-    needed = remembered(key, lambda: NeededData(tuple(data_needed(scheduled().default_entrypoint))), NeededData)
-    if not needed.names:
+    key = key_of(t_unit, data_needed.__name__) if cache else None  # most kernels need none, and are not scheduled again
+    if not remembered(key, lambda: sorted(data_needed(scheduled().default_entrypoint))):
         return None
     kernel = scheduled().default_entrypoint
     return call_data(kernel, {name: value for name, value in arrays().items() if name in kernel.arg_dict})

@@ -8,7 +8,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cache as once, partial
 from itertools import count as numbers
-from weakref import WeakKeyDictionary
 
 import islpy as isl
 
@@ -29,6 +28,7 @@ from perfmodel.counts.program.program import (
 from perfmodel.counts.quasipoly.arguments import parameters_of
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount, total
+from perfmodel.values import cached_method
 
 PARAM = isl.dim_type.param
 
@@ -142,24 +142,19 @@ def _cells(
     return cells.count, cells.filled(stride) if stride is not None and wide and sample.space == "global" else None
 
 
-_if_false: WeakKeyDictionary[KernelCounts, KernelCounts] = WeakKeyDictionary()
-
-
+@cached_method
 def if_tests_are_false(counts: KernelCounts) -> KernelCounts:
     """Return the counts if none of :attr:`KernelCounts.unknown_tests` is ever true, so that no branch is taken."""
-    if counts not in _if_false:
-        never = once(_never)
-        program = counts.program
-        program = replace(
-            program,
-            statements=tuple(replace(each, domain=never(each.domain)) for each in program.statements),
-            decisions=tuple(replace(each, domain=never(each.domain)) for each in program.decisions),
-        )
-        tables = tabulate(program, counts.subgroup_size, counts.launch, counts.budget)
-        made = replace(tables, parameters=counts.parameters, offsets=counts.offsets, types=counts.types)
-        vars(made)["flow"] = replace(made.flow, same_schedule=counts.flow)  # branches stay in the code
-        _if_false[counts] = made
-    return _if_false[counts]
+    never, program = once(_never), counts.program
+    statements, decisions = (
+        tuple(replace(each, domain=never(each.domain)) for each in table)
+        for table in (program.statements, program.decisions)
+    )
+    program = replace(program, statements=statements, decisions=decisions)
+    tables = tabulate(program, counts.subgroup_size, counts.launch, counts.budget)
+    made = replace(tables, parameters=counts.parameters, offsets=counts.offsets, types=counts.types)
+    vars(made)["flow"] = replace(made.flow, same_schedule=counts.flow)  # branches stay in the code
+    return made
 
 
 def _never(domain: Domain) -> Domain:
@@ -168,16 +163,12 @@ def _never(domain: Domain) -> Domain:
     return replace(domain, chance=Fraction(0), reasons=reasons, exact=not reasons) if unknown else domain
 
 
-_by_launch: WeakKeyDictionary[KernelCounts, tuple[KernelCounts, ...]] = WeakKeyDictionary()
-
-
+@cached_method
 def by_launch(counts: KernelCounts) -> tuple[KernelCounts, ...]:
     """Return the counts of each launch with all repeats. The counts of all launches add up to the kernel's."""
     if len(counts.launch_table) < 2:
         return (counts,)
-    if counts not in _by_launch:
-        _by_launch[counts] = tuple(_of_launch(counts, number) for number in range(len(counts.launch_table)))
-    return _by_launch[counts]
+    return tuple(_of_launch(counts, number) for number in range(len(counts.launch_table)))
 
 
 def _of_launch(counts: KernelCounts, number: int) -> KernelCounts:

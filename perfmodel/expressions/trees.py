@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pymbolic.primitives as prim
-from pymbolic.mapper import CachedMapper, CachedWalkMapper
+from pymbolic.mapper import CachedMapper
+from pymbolic.mapper.differentiator import DifferentiationMapper
 from pymbolic.primitives import flattened_product, flattened_sum, is_zero
 
 from perfmodel.expressions.functions import FUNCTIONS, call
@@ -14,22 +15,19 @@ from perfmodel.expressions.functions import FUNCTIONS, call
 
 def variables(tree: Any) -> tuple[str, ...]:
     """Return the names of a tree's variables in order of appearance, each once."""
-    found = _Names()
-    found(tree)
-    return tuple(found.names)
+    return tuple(dict.fromkeys(node.name for node in nodes(tree) if isinstance(node, prim.Variable)))
 
 
-class _Names(CachedWalkMapper):  # type: ignore[misc]
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: dict[str, None] = {}
-
-    def map_variable(self, expr: Any) -> None:
-        self.names[expr.name] = None
-
-    def map_call(self, expr: Any) -> None:
-        for argument in expr.parameters:
-            self.rec(argument)
+def nodes(tree: Any) -> Iterator[Any]:
+    """Yield each distinct node of a tree, parents before children."""
+    seen: set[int] = set()
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            waiting += reversed(children(node))
+            yield node
 
 
 def children(tree: Any) -> tuple[Any, ...]:
@@ -69,27 +67,11 @@ def extent(tree: Any) -> tuple[int, int]:
     return extents[id(tree)]
 
 
-class Derivative(CachedMapper):  # type: ignore[misc]
-    """The derivative by a variable. Unlike pymbolic's mapper, it leaves out zeros and ones."""
+class Derivative(CachedMapper, DifferentiationMapper):  # type: ignore[misc]
+    """The derivative by a variable. Unlike pymbolic's mapper, it leaves out all zeros and ones."""
 
     def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name
-
-    def map_constant(self, expr: Any) -> Any:
-        return 0
-
-    def map_variable(self, expr: Any) -> Any:
-        return int(expr.name == self.name)
-
-    def map_sum(self, expr: Any) -> Any:
-        return flattened_sum(map(self.rec, expr.children))
-
-    def map_product(self, expr: Any) -> Any:
-        factors = expr.children
-        return flattened_sum(
-            flattened_product((*factors[:i], self.rec(part), *factors[i + 1 :])) for i, part in enumerate(factors)
-        )
+        super().__init__(prim.Variable(name))
 
     def map_quotient(self, expr: Any) -> Any:
         a, b = expr.numerator, expr.denominator

@@ -38,9 +38,7 @@ def find_family(name: str | Family) -> Family:
     if isinstance(name, Family):
         return name
     require(isinstance(name, str), "family", name, "a Family, or its name")
-    if is_definition(name):
-        return _defined_family(name)
-    return named_family(name)
+    return _defined_family(name) if name.startswith(EXPRESSION) or name.endswith(".py") else named_family(name)
 
 
 def named_family(name: str) -> Family:
@@ -48,11 +46,6 @@ def named_family(name: str) -> Family:
     if name not in families():
         raise UnknownNameError(f"no model family is called {name!r}", f"choose one of: {listed(families())}")
     return families()[name]
-
-
-def is_definition(text: str) -> bool:
-    """Return whether a text is the definition of a family, not a name."""
-    return text.startswith(EXPRESSION) or text.endswith(".py")
 
 
 def _defined_family(definition: str) -> Family:

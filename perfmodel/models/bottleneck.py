@@ -21,10 +21,9 @@ ours.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import reduce
+from dataclasses import replace
 
-from perfmodel.models.model import Family, Weight
+from perfmodel.models.model import SHARPNESS, Family, Weight, overlapping, weighted
 from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, bottleneck_quantities
 from perfmodel.quantities.hints import (
     FEWER_BYTES,
@@ -35,12 +34,7 @@ from perfmodel.quantities.hints import (
     SMALLER_TILES,
 )
 
-SHARPNESS = (3.0, 1.5, 2.0, 5.0, 8.0)  # values that a fit tries; with the first it chooses the other facts
-
-
-def _sum(names: Iterable[str]) -> str:
-    return " + ".join(f"w_{name}*{name}" for name in names)
-
+SHARPNESSES = (3.0, 1.5, 2.0, 5.0, 8.0)  # values that a fit tries; with the first it chooses the other facts
 
 _OVERLAPPING = tuple(name for name in RESOURCES if name != "overhead")
 
@@ -54,18 +48,15 @@ FAMILY = Family(
             Weight(f"w_{name}", f"s/{quantity.unit}", start=None, label=quantity.label, counted=quantity.counted)
             for name, quantity in QUANTITIES.items()
         ),
-        Weight("w_sharpness", "", start=3.0, lower=1.0, upper=64.0, fact="resource_sharpness",
-               label="the sharpness of the overlap (1: times add up, 64: only the longest counts)"),
+        replace(SHARPNESS, start=SHARPNESSES[0], fact="resource_sharpness"),
     ),
-    parts={f"{name}_time": _sum(quantities) for name, quantities in RESOURCES.items()},
-    expression="overhead_time + " + reduce(
-        lambda left, right: f"smooth_max({left}, {right}, w_sharpness)", (f"{name}_time" for name in _OVERLAPPING)
-    ),
+    parts={f"{name}_time": weighted(quantities) for name, quantities in RESOURCES.items()},
+    expression="overhead_time + " + overlapping(f"{name}_time" for name in _OVERLAPPING),
     additive=False,
     resources={name: tuple(RESOURCES[name]) for name in _OVERLAPPING},
     choices={
         "lane_order": ("lockstep", "serial"), "odd_pitch_access": ("vector", "element"),
-        "resource_sharpness": SHARPNESS,
+        "resource_sharpness": SHARPNESSES,
     },
     labels={
         "overhead_time": "launches, work-groups and barriers",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import add
@@ -18,10 +18,10 @@ from perfmodel.documents import one_line, require
 from perfmodel.expressions.expression import Expression, Expressions, parse, weight_units
 from perfmodel.expressions.launches import LaunchSum, each_launch, in_launch, quantity_of
 from perfmodel.expressions.parsing import expression_error
-from perfmodel.expressions.trees import children
+from perfmodel.expressions.trees import nodes
 from perfmodel.facts import DeviceFacts, Fact, FactValue
 from perfmodel.facts.doubts import AssumedFact
-from perfmodel.features import HOST_LAUNCH, PLAIN, Classes, Values, matches, rate, unit
+from perfmodel.features import HOST_LAUNCH, PLAIN, Classes, matches, rate, unit
 from perfmodel.quantities.case import Case, computed, missing_fact
 from perfmodel.values import FrozenValue
 
@@ -71,10 +71,22 @@ class Weight:
 
 LAUNCH = Weight("w_launch", "s/launch", start=1e-5, label="a launch", scale="launch")
 GIVEN_LAUNCH = replace(LAUNCH, fact="launch_s")
+SHARPNESS = Weight("w_sharpness", "", start=4.0, lower=1.0, upper=64.0,
+                   label="the sharpness of the overlap (1: times add up, 64: only the longest counts)")  # fmt: skip
 BANDWIDTH = Weight("w_bandwidth", "B/s", start=1e10, lower=1e3, fact="memory_bandwidth_bytes_per_s",
                    label="the bandwidth of global memory")  # fmt: skip
 MEMORY_LATENCY = Weight("w_memory_latency", "s/operation", start=3e-7, lower=1e-10, fact="memory_latency_s",
                         label="waiting for one memory request")  # fmt: skip
+
+
+def weighted(names: Iterable[str]) -> str:
+    """Return the sum of quantities, each times a weight of its own, as an expression."""
+    return " + ".join(f"w_{name}*{name}" for name in names)
+
+
+def overlapping(parts: Iterable[str]) -> str:
+    """Return the p-norm of parts with the weight :data:`SHARPNESS`, as an expression."""
+    return reduce(lambda left, right: f"smooth_max({left}, {right}, {SHARPNESS.name})", parts)
 
 
 @dataclass(frozen=True)
@@ -183,16 +195,12 @@ class Family(FrozenValue):
         for number, counts in enumerate(others, 2):
             found = computed(self.quantities, self.units, replace(case, counts=counts))
             quantities = {**quantities, **{in_launch(name, number): value for name, value in found.items()}}
-        features = self.features_of(case)
+        features = case.features_by(self.classes)
         return {**features, **quantities} if quantities else features
 
     def is_quantity(self, name: str) -> bool:
         """Return whether the family has a quantity of this name, in any launch."""
         return quantity_of(name) in self.units
-
-    def features_of(self, case: Case) -> Values:
-        """Return the features of a case, in the classes of accesses that the family asks for."""
-        return case.features_by(self.classes)
 
     def takes(self, feature: str) -> bool:
         """Return whether the family has a weight for a feature."""
@@ -240,7 +248,7 @@ def _own_weights(text: str, given: tuple[Weight, ...] = ()) -> tuple[Weight, ...
     if not expression.features:
         advice = "multiply weights by features, named like op_float32_add or launches"
         raise expression_error(text, 0, len(text), "it has no feature, so all kernels take the same time", advice)
-    units, sharp = weight_units(expression), set(_sharpnesses(expression.tree))
+    units, sharp = weight_units(expression), _sharpnesses(expression.tree)
     weights = {
         name: Weight(name, "", start=4.0, lower=1.0, upper=64.0)
         if name in sharp
@@ -250,12 +258,9 @@ def _own_weights(text: str, given: tuple[Weight, ...] = ()) -> tuple[Weight, ...
     return tuple({**weights, **known}.values())
 
 
-def _sharpnesses(tree: Any) -> Iterator[str]:
-    match tree:
-        case Call(parameters=(_, _, Variable(name=name))) if tree.function.name == "smooth_max":
-            yield name
-    for child in children(tree):
-        yield from _sharpnesses(child)
+def _sharpnesses(tree: Any) -> set[str]:
+    calls = (node for node in nodes(tree) if isinstance(node, Call) and node.function.name == "smooth_max")
+    return {call.parameters[2].name for call in calls if isinstance(call.parameters[2], Variable)}
 
 
 def bind(family: Family, features: Collection[str], known: Mapping[str, float] | None = None) -> Expression:

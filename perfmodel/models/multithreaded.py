@@ -15,15 +15,14 @@ quantities were chosen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import reduce
+from dataclasses import replace
 
-from perfmodel.models.model import Family, Weight
+from perfmodel.models.model import SHARPNESS, Family, Weight, overlapping, weighted
 from perfmodel.quantities.hints import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_LOCAL_MEMORY, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, assumed_special_units, multithreaded_resources
 
 # values that a fit tries; sharper ones predict the TITAN V's einsums no better, and order variants worse
-SHARPNESS = (2.0, 1.25, 1.5)
+SHARPNESSES = (2.0, 1.25, 1.5)
 
 OVERHEADS = ("started", "dealt_groups")
 RESOURCES = {
@@ -59,11 +58,6 @@ LABELS = {
 }
 
 
-def weighted(names: Iterable[str]) -> str:
-    """Return the time of a resource."""
-    return " + ".join(f"w_{name}*{name}" for name in names)
-
-
 FAMILY = Family(
     name="multithreaded",
     citation=(
@@ -78,14 +72,13 @@ FAMILY = Family(
                    counted=LABELS[name][1], scale=LABELS[name][2])
             for name, unit in MULTITHREADED_UNITS.items()
         ),
-        Weight("w_sharpness", "", start=2.0, lower=1.0, upper=64.0, fact="resource_sharpness",
-               label="the sharpness of the overlap (1: times add up, 64: only the longest counts)"),
+        replace(SHARPNESS, start=SHARPNESSES[0], fact="resource_sharpness"),
     ),
     parts={"overhead": weighted(OVERHEADS), **{name: weighted(names) for name, names in RESOURCES.items()}},
-    expression="overhead + " + reduce(lambda left, right: f"smooth_max({left}, {right}, w_sharpness)", RESOURCES),
+    expression=f"overhead + {overlapping(RESOURCES)}",
     additive=False,
     resources=RESOURCES,
-    choices={"resource_sharpness": SHARPNESS},
+    choices={"resource_sharpness": SHARPNESSES},
     assumed_facts=assumed_special_units,
     labels={
         "overhead": "launches and work-groups",

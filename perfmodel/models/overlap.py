@@ -13,7 +13,7 @@ model". The features are those of the paper. Weights are never negative.
 
 from __future__ import annotations
 
-from perfmodel.models.model import Family, Weight
+from perfmodel.models.model import SHARPNESS, Family
 from perfmodel.quantities.hints import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_OVERHEAD
 
 FAMILY = Family(
@@ -30,10 +30,7 @@ FAMILY = Family(
         "memory": ("global_load_*", "global_store_*", "global_minloadstore_*"),
         "overhead": ("work_groups", "launches"),
     },
-    weights=(
-        Weight("w_sharpness", "", start=4.0, lower=1.0, upper=64.0,
-               label="the sharpness of the overlap (1: times add up, 64: only the longest counts)"),
-    ),
+    weights=(SHARPNESS,),
     parts={"on_chip_time": "on_chip", "memory_time": "memory", "overhead_time": "overhead"},
     expression="overhead_time + smooth_max(on_chip_time, memory_time, w_sharpness)",
     additive=False,

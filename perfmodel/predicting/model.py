@@ -236,7 +236,7 @@ class FittedModel(FrozenValue):
         self, counts: KernelCounts, at: Mapping[str, Any], level: float, allow_unmeasured: bool
     ) -> Prediction:
         case = Case(counts, at, self.facts, self.family.name)
-        features = self.family.features_of(case)  # first, since they check all sizes of an array at once
+        features = case.features_by(self.family.classes)  # first, since they check all sizes of an array at once
         values = self.family.values(case) if self.family.resources else features
         missing = self._unmeasured(values)
         model = self._with_relatives(values, missing)

@@ -61,11 +61,6 @@ class Case(FrozenValue):
         """The shape of the sizes. It is () if all sizes are numbers."""
         return np.broadcast_shapes(*map(np.shape, self.parameters.values()))
 
-    @cached_property
-    def has_arrays(self) -> bool:
-        """Whether a size is an array."""
-        return any(isinstance(size, np.ndarray | list | tuple) for size in self.parameters.values())
-
     def points(self) -> list[dict[str, Any]]:
         """Return the sizes, as numbers, at each point of the sizes' shape."""
         columns = np.broadcast_arrays(*map(np.asarray, self.parameters.values()))
@@ -74,7 +69,7 @@ class Case(FrozenValue):
 
     def value(self, count: Count | Parallelism) -> Any:
         """Return a count, or a ratio of two, at the sizes: a float, or a float64 array of the sizes' shape."""
-        if self.has_arrays:
+        if self.shape:
             sizes = {name: np.asarray(size) for name, size in self.parameters.items()}
             return np.broadcast_to(count.evaluate(sizes), self.shape)
         return float(count(**self.parameters))

@@ -120,6 +120,9 @@ class _Unit:
         self.dealt = math.ceil(self.groups / self.launches / self.units) * self.launches
         self.subgroup, self.items = case.counts.subgroup_size, math.prod(case.counts.launch.group_shape)
         self.subgroups = max(-(-self.items // self.subgroup), 1)
+        self.lanes = float(case.known("lanes_per_unit", 0)) or self.subgroup
+        self.special_units = float(case.known("special_units_per_unit", 0)) or self.lanes * SPECIAL_SHARES[0]
+        self.decisions = float(case.value(case.counts.decisions))
         self.sector = int(case.known("global_transaction_bytes", SECTOR_BYTES))
         self.loads_wait = bool(case.known("loads_wait", 0))
         self.guarded_loads_wait = bool(case.known("guarded_loads_wait", 0))
@@ -200,9 +203,7 @@ class _Unit:
             if access.access.space == "local":
                 passes = access.passes(self.subgroup, self.known("banks"))
                 amounts["wavefronts"] += access.count * self._local_cycles(passes)
-            elif _is_operand(access):
-                continue
-            else:
+            elif not _is_operand(access):
                 name = "sectors" if access.access.direction == "load" else "stored_sectors"
                 if name == "sectors":
                     amounts["wavefronts"] += access.count * self._local_cycles(max(access.size / WORD_BYTES, 1.0))
@@ -234,18 +235,6 @@ class _Unit:
         for row in issue.operations:
             if "float" in row.dtype and row.kind in SPECIAL:
                 yield float(self.value(row.count)) * SPECIAL[row.kind]
-
-    @cached_property
-    def decisions(self) -> float:
-        return float(self.value(self.counts.decisions))
-
-    @cached_property
-    def lanes(self) -> float:
-        return float(self.known("lanes_per_unit", 0)) or self.subgroup
-
-    @cached_property
-    def special_units(self) -> float:
-        return float(self.known("special_units_per_unit", 0)) or self.lanes * SPECIAL_SHARES[0]
 
     def _cycles(self, dtype: str) -> float:
         lanes = self.lanes

@@ -103,11 +103,6 @@ def moved_lines(case: Case, capacity: Any) -> MovedLines:
     ))  # fmt: skip
 
 
-def fetched_lines(case: Case, *capacities: Any) -> tuple[Any, ...]:
-    """Return the lines of global arrays that a cache of each capacity [B] fetches, as in :func:`moved_lines`."""
-    return tuple(moved_lines(case, capacity).fetched for capacity in capacities)
-
-
 def local_bytes(case: Case) -> Any:
     """Return a lower bound of the bytes between local memory and registers.
 
@@ -185,7 +180,19 @@ def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
     all units share the last level. The last level holds lines of the run before (:func:`cold_share`). The facts
     ``l1_miss_ratio`` and ``l2_miss_ratio`` (a share of the first level's misses) replace a ratio.
     """
-    first, memory = _miss_ratios(case, np.where(requests > 0, requests, 1))
+    line, requests = int(transfer_bytes(case)), np.where(requests > 0, requests, 1)
+    first: Any = 1.0
+    memory: Any = 1.0
+    if case.knows("l1_bytes"):
+        _, groups, _ = active_units(case)
+        near = np.maximum(case.fact("l1_bytes") / groups, line)
+        first = np.minimum(moved_lines(case, near).fetched / requests, 1)
+    last = next(filter(case.knows, (*LAST_LEVEL, "l2_bytes")), None)
+    if last is not None:
+        capacity = float(case.fact(last))
+        touched, fetched = (moved_lines(case, size).fetched for size in (UNBOUNDED, capacity))
+        cold = np.vectorize(cold_share, otypes=[float])(touched * line, capacity)[()]
+        memory = np.clip((fetched - touched * (1 - cold)) / requests, 0, 1)
     first = case.known("l1_miss_ratio", first)
     if case.knows("l2_miss_ratio"):
         return first, first * float(case.fact("l2_miss_ratio"))
@@ -201,19 +208,3 @@ def hit_waits(case: Case, missed: Any) -> Any:
     if second is None or not case.knows("l1_load_s"):
         return 1.0
     return 1.0 + missed * (float(second) / float(case.fact("l1_load_s")))
-
-
-def _miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
-    """Return the lines that the first and the last cache fetch, divided by requests. Without a size, return 1."""
-    line = int(transfer_bytes(case))
-    near, last = case.known("l1_bytes"), next(filter(case.knows, (*LAST_LEVEL, "l2_bytes")), None)
-    first: Any = 1.0
-    if near is not None:
-        _, groups, _ = active_units(case)
-        first = np.minimum(fetched_lines(case, np.maximum(near / groups, line))[0] / requests, 1)
-    if last is None:
-        return first, 1.0
-    capacity = float(case.fact(last))
-    touched, fetched = fetched_lines(case, UNBOUNDED, capacity)
-    cold = np.vectorize(cold_share, otypes=[float])(touched * line, capacity)[()]
-    return first, np.clip((fetched - touched * (1 - cold)) / requests, 0, 1)

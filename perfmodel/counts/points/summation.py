@@ -1,4 +1,4 @@
-r"""Sums of polynomials over the points of polytopes, and a test whether a function is zero at all points.
+r"""Sums of polynomials over the points of polytopes.
 
 A polytope is summed over one variable at a time:
 
@@ -21,9 +21,8 @@ import islpy as isl
 from perfmodel.counts.points import polytopes
 from perfmodel.counts.points.cardinality import unbounded
 from perfmodel.counts.points.factors import without_tiles
-from perfmodel.counts.points.polytopes import AffineForm, Atom, FloorAtom, NamedFloor, Polynomial, Polytope, polytope_of
+from perfmodel.counts.points.polytopes import AffineForm, FloorAtom, NamedFloor, Polynomial, Polytope, polytope_of
 
-SET, PARAM, DIV = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
 SUMS = 400  # most partial sums of a set
 RESIDUES = 64
 TERMS = 400  # limits for a function: no known kernel needs 300 terms or 20 floors
@@ -195,68 +194,3 @@ def _value_of(summand: PartialSum) -> tuple[str, Polynomial]:
 
 def _floor_text(form: AffineForm, denominator: int, texts: Mapping[str, str]) -> str:
     return f"floor(({form.renamed(texts)})/{denominator})"
-
-
-def vanishes(function: isl.PwQPolynomial) -> bool:
-    """Return whether a function of parameters is provably zero: on each residue class, or at each of few values."""
-    return all(_is_zero(domain, value) for domain, value in function.get_pieces())
-
-
-def _is_zero(domain: isl.Set, value: isl.QPolynomial) -> bool:
-    count = value.get_domain_space().dim(PARAM)
-    names = [f"_v{k}" for k in range(count)]
-    polynomial, inner_floors = _polynomial(value, names)
-    points = domain.from_params() if domain.is_params() else domain
-    for basic in points.move_dims(SET, 0, PARAM, 0, count).compute_divs().get_basic_sets():
-        polytope, _ = polytope_of(basic)
-        inner = (name for form in inner_floors for name in form.names if name.startswith("_q"))
-        rows = (*polytope.inequalities, *inner_floors)
-        whole = Polytope((*polytope.variables, *dict.fromkeys(inner)), polytope.equalities, rows)
-        if not _is_zero_on(PartialSum(whole, polynomial)):
-            return False
-    return True
-
-
-def _polynomial(value: isl.QPolynomial, names: list[str]) -> tuple[Polynomial, list[AffineForm]]:
-    total = Polynomial({})
-    inner_floors: list[AffineForm] = []
-    for term in value.get_terms():
-        powers: dict[Atom, int] = {name: power for k, name in enumerate(names) if (power := term.get_exp(PARAM, k))}
-        product = Polynomial({frozenset(powers.items()): Fraction(str(term.get_coefficient_val()))})
-        for k in range(term.dim(DIV)):
-            for _ in range(term.get_exp(DIV, k)):
-                product = product * _floor_of(term.get_div(k), names, inner_floors)
-        total = total + product
-    return total, inner_floors
-
-
-def _floor_of(aff: isl.Aff, names: list[str], inner_floors: list[AffineForm]) -> Polynomial:
-    inner = [f"_q{k}" for k in range(aff.dim(DIV))]
-    columns = [*names, *inner]
-    form, denominator = polytopes.fraction_of(aff, columns)
-    for k, name in enumerate(inner):
-        if name in form:
-            inner_floors += polytopes.floor_rows(name, *polytopes.fraction_of(aff.get_div(k), columns))
-    return polytopes.floor(form, denominator)
-
-
-def _is_zero_on(summand: PartialSum) -> bool:
-    simple = polytopes.reduced(summand.polytope)
-    if simple is None or not summand.value:
-        return True
-    summand = without_equalities(replace(summand, polytope=simple))
-    for name in summand.polytope.variables:
-        period = summand.value.period(name)
-        if period > 1:
-            residues = (summand.substituted(name, AffineForm({name: period}, residue)) for residue in range(period))
-            return all(map(_is_zero_on, residues))
-    if not summand.value:
-        return True
-    points = isl.Set(str(summand.polytope))
-    for k, name in enumerate(summand.polytope.variables):
-        low, high = points.dim_min_val(k), points.dim_max_val(k)
-        if low.is_int() and high.is_int() and high.sub(low).to_python() < RESIDUES:
-            values = range(low.to_python(), high.to_python() + 1)
-            lines = (summand.substituted(name, AffineForm({}, value)) for value in values)
-            return all(_is_zero_on(replace(line, polytope=line.polytope.without(name))) for line in lines)
-    return False

@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from perfmodel import errors
 from perfmodel.counts.points.cardinality import Cardinality, Number, Unexpanded, simplified, unbounded
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
-from perfmodel.counts.points.summation import vanishes
 from perfmodel.counts.quasipoly import arguments, printing
-from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial, evaluated
+from perfmodel.counts.quasipoly.evaluation import QuasiPolynomial, evaluated, vanishes
 from perfmodel.documents import one_line, shortened
 
 UNIVERSE = isl.Set("{ : }")
@@ -204,7 +203,7 @@ class Count:
             )
         assumptions = self._common_assumptions(other)
         difference = self.polynomial.sub(other.polynomial).intersect_params(assumptions)
-        return bool(difference.is_zero()) or vanishes(difference)
+        return bool(difference.is_zero()) or vanishes(printing.quasi_polynomial_of(difference))
 
     @cached_property
     def parameters(self) -> tuple[str, ...]:

@@ -8,16 +8,19 @@ one by one with Python's integers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import lcm, prod
 from typing import Any, NamedTuple
 
+import islpy as isl
 import numpy as np
 from numpy.typing import NDArray
 
+from perfmodel.counts.points import polytopes
 from perfmodel.counts.points.polytopes import AffineForm, Atom, NamedFloor, Polynomial, Polytope
+from perfmodel.counts.points.summation import RESIDUES, PartialSum, without_equalities
 from perfmodel.values import FrozenValue
 
 CHAIN = 200  # most terms of a sum that is written with operators: Python's compiler recurses into them
@@ -69,6 +72,16 @@ class QuasiPolynomial(FrozenValue):
         source = PythonSource(self.parameters, self.floors)
         return source.compiled("exact", [*_assignment("v", self, source), "return v"])
 
+    @cached_property
+    def at_arrays(self) -> Callable[..., Any]:
+        """The compiled function of int64 arrays, in the order of ``parameters``."""
+        source = PythonSource(self.parameters, self.floors, arrays=True)
+        values = [
+            f"v = where({source.guard(piece.guard)}, {source.sum(total)}, v)"
+            for piece, total in zip(self.pieces, self.sums, strict=True)
+        ]
+        return source.compiled("at_arrays", ["v = 0.0", *reversed(values), "return v"])
+
 
 def _indices(parameters: Sequence[str], floors: Sequence[NamedFloor]) -> dict[Atom, int]:
     return {name: k for k, name in enumerate((*parameters, *(floor.name for floor in floors)))}
@@ -77,8 +90,10 @@ def _indices(parameters: Sequence[str], floors: Sequence[NamedFloor]) -> dict[At
 class PythonSource:
     """Writes Python source, with the variables ``x0, x1, ...`` for parameters and floors."""
 
-    def __init__(self, parameters: Sequence[str], floors: Sequence[NamedFloor]) -> None:
+    def __init__(self, parameters: Sequence[str], floors: Sequence[NamedFloor], arrays: bool = False) -> None:
         self.parameters, self.floors = parameters, floors
+        self.both, self.either = (" & ", " | ") if arrays else (" and ", " or ")
+        self.ratio = "({}) / {}" if arrays else "ratio({}, {})"
         self.indices = _indices(parameters, floors)
 
     def form(self, form: AffineForm) -> str:
@@ -90,10 +105,10 @@ class PythonSource:
     def guard(self, guard: Guard) -> str:
         alternatives = []
         for conditions in guard:
-            tests = [f"{self.form(form)} == 0" for form in conditions.equalities]
-            tests += [f"{self.form(form)} >= 0" for form in conditions.inequalities]
-            alternatives.append(" and ".join(tests) or "True")
-        return "True" if "True" in alternatives else " or ".join(alternatives) or "False"
+            tests = [f"({self.form(form)} == 0)" for form in conditions.equalities]
+            tests += [f"({self.form(form)} >= 0)" for form in conditions.inequalities]
+            alternatives.append(self.both.join(tests) or "True")
+        return "True" if "True" in alternatives else self.either.join(alternatives) or "False"
 
     def sum(self, value: IntegerSum) -> str:
         parts = [
@@ -101,7 +116,7 @@ class PythonSource:
             for c, powers in value.terms
         ]
         total = f"sum(({', '.join(parts)}))" if len(parts) > CHAIN else " + ".join(parts) or "0"
-        return total if value.denominator == 1 else f"ratio({total}, {value.denominator})"
+        return total if value.denominator == 1 else self.ratio.format(total, value.denominator)
 
     def compiled(self, name: str, lines: Sequence[str]) -> Callable[..., Any]:
         arguments = ", ".join(f"x{self.indices[name]}" for name in self.parameters)
@@ -111,7 +126,7 @@ class PythonSource:
 
 @lru_cache(maxsize=4096)  # a kernel has many equal counts
 def _compiled(name: str, source: str) -> Callable[..., Any]:
-    scope: dict[str, Any] = {"ratio": _ratio}
+    scope: dict[str, Any] = {"ratio": _ratio, "where": np.where}
     exec(compile(source, f"<count {name}>", "exec"), scope)  # the source has integers and our own names only
     function: Callable[..., Any] = scope[name]
     return function
@@ -152,28 +167,9 @@ def evaluated(function: QuasiPolynomial, values: list[Ints], count: int) -> Floa
     if not values:
         return np.full(count, float(function.exact()))
     if _fits(function, [int(np.abs(column).max(initial=0)) for column in values]):
-        return _at_arrays(function, values, np.zeros(count))
+        return np.full(count, function.at_arrays(*values), np.float64)
     points = zip(*(column.tolist() for column in values), strict=True)
     return np.array([float(function.exact(*point)) for point in points])
-
-
-def _at_arrays(function: QuasiPolynomial, values: list[Ints], result: Floats) -> Floats:
-    atoms: dict[Atom, Ints] = dict(zip(function.parameters, values, strict=True))
-
-    def value_of(form: AffineForm) -> Ints:
-        return sum((c * atoms[name] for name, c in form.terms.items()), np.int64(form.constant))
-
-    for floor in function.floors:
-        atoms[floor.name] = value_of(floor.form) // floor.denominator
-    for piece, total in zip(reversed(function.pieces), reversed(function.sums), strict=True):
-        inside = np.zeros(len(result), np.bool_)
-        for conditions in piece.guard:
-            tests = [value_of(form) == 0 for form in conditions.equalities]
-            tests += [value_of(form) >= 0 for form in conditions.inequalities]
-            inside |= np.logical_and.reduce(tests) if tests else True
-        terms = (c * prod(atoms[atom] for atom, power in powers for _ in range(power)) for c, powers in total.terms)
-        result = np.where(inside, sum(terms, np.int64(0)) / total.denominator, result)
-    return result
 
 
 def _fits(function: QuasiPolynomial, largest: list[int]) -> bool:
@@ -191,3 +187,53 @@ def _fits(function: QuasiPolynomial, largest: list[int]) -> bool:
     forms = [form for conditions in polytopes for form in (*conditions.equalities, *conditions.inequalities)]
     sums = [sum(abs(c) * prod(sizes[atom] ** e for atom, e in powers) for c, powers in s.terms) for s in function.sums]
     return all(number < LIMIT for number in (*map(size, forms), *sums))
+
+
+def vanishes(function: QuasiPolynomial) -> bool:
+    """Return whether a function is provably zero: on each residue class, or at each of few values."""
+    floors = {floor.name: floor for floor in function.floors}
+    names = {name: f"_q{k}" for k, name in enumerate(floors)}  # a name in isl's notation
+
+    def value_of(atom: Atom) -> Polynomial:
+        if atom in floors:
+            return polytopes.floor(floors[atom].form.renamed(names), floors[atom].denominator)
+        return Polynomial.atom(atom)
+
+    for piece in function.pieces:
+        atoms = {atom for monomial in piece.value.terms for atom, _ in monomial}
+        inner = {name for floor in function.floors if floor.name in atoms for name in floor.form.names}
+        for conditions in piece.guard:
+            used = inner.union(*(form.names for form in (*conditions.equalities, *conditions.inequalities)))
+            rows, variables = [form.renamed(names) for form in conditions.inequalities], [*function.parameters]
+            for floor in reversed(function.floors):
+                if floor.name in used:
+                    used |= floor.form.names
+                    variables.append(names[floor.name])
+                    rows += polytopes.floor_rows(names[floor.name], floor.form.renamed(names), floor.denominator)
+            equalities = tuple(form.renamed(names) for form in conditions.equalities)
+            whole = Polytope(tuple(variables), equalities, tuple(rows))
+            if not _is_zero_on(PartialSum(whole, piece.value.mapped(value_of))):
+                return False
+    return True
+
+
+def _is_zero_on(summand: PartialSum) -> bool:
+    simple = polytopes.reduced(summand.polytope)
+    if simple is None or not summand.value:
+        return True
+    summand = without_equalities(replace(summand, polytope=simple))
+    for name in summand.polytope.variables:
+        period = summand.value.period(name)
+        if period > 1:
+            residues = (summand.substituted(name, AffineForm({name: period}, residue)) for residue in range(period))
+            return all(map(_is_zero_on, residues))
+    if not summand.value:
+        return True
+    points = isl.Set(str(summand.polytope))
+    for k, name in enumerate(summand.polytope.variables):
+        low, high = points.dim_min_val(k), points.dim_max_val(k)
+        if low.is_int() and high.is_int() and high.sub(low).to_python() < RESIDUES:
+            values = range(low.to_python(), high.to_python() + 1)
+            lines = (summand.substituted(name, AffineForm({}, value)) for value in values)
+            return all(_is_zero_on(replace(line, polytope=line.polytope.without(name))) for line in lines)
+    return False

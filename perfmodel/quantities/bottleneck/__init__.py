@@ -120,7 +120,7 @@ _kept, _kept_work, _kept_lines = Kept(), Kept(), Kept()
 def bottleneck_quantities(case: Case) -> dict[str, Any]:
     """Return each quantity of :data:`QUANTITIES`. Its value has the shape of the sizes."""
     device = device_of(case)
-    if not case.has_arrays:
+    if not case.shape:
         return dict(at_sizes(case.counts, case.parameters, device))
     rows = [at_sizes(case.counts, point, device) for point in case.points()]
     return {name: np.array([row[name] for row in rows]).reshape(case.shape) for name in QUANTITIES}

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import log2, prod
 from typing import Generic
-from weakref import WeakKeyDictionary
 
 from perfmodel.counts import Count, KernelCounts, LaunchCount
 from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
@@ -26,6 +25,7 @@ from perfmodel.counts.nests.nest import FIRST_LANES, Nest, NestAccess
 from perfmodel.counts.program.program import SHARED, OpKind
 from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
 from perfmodel.quantities.instructions import is_call
+from perfmodel.values import cached_method
 
 MOST_COPIES = 64  # most copies of an access whose addresses are compared; no rule needs more streams
 WIDEST_STRIDE = 4  # cells from one lane to the next that a compiler loads in vectors and shuffles, if all are needed
@@ -158,21 +158,17 @@ class CompiledKernel(Generic[Amount]):
     barriers: Amount  # times work-items
 
 
-_compiled_kernels: WeakKeyDictionary[KernelCounts, NamedCounts] = WeakKeyDictionary()
-
-
+@cached_method
 def compiled_kernel(counts: KernelCounts) -> NamedCounts:
-    """Return the :class:`CompiledKernel` of counts, to be evaluated at sizes. It is kept as long as the counts."""
-    if counts not in _compiled_kernels:
-        launches = tuple(
-            _launch(row, [nest for nest in counts.nests if nest.loops.launch == position])
-            for position, row in enumerate(counts.launch_table)
-        )
-        depth: dict[str, Count] = {}
-        for row in counts.depth():
-            depth[row.kind] = depth[row.kind] + row.count if row.kind in depth else row.count
-        _compiled_kernels[counts] = NamedCounts(CompiledKernel(launches, depth, counts.barriers(scope="local")))
-    return _compiled_kernels[counts]
+    """Return the :class:`CompiledKernel` of counts, to be evaluated at sizes."""
+    launches = tuple(
+        _launch(row, [nest for nest in counts.nests if nest.loops.launch == position])
+        for position, row in enumerate(counts.launch_table)
+    )
+    depth: dict[str, Count] = {}
+    for row in counts.depth():
+        depth[row.kind] = depth[row.kind] + row.count if row.kind in depth else row.count
+    return NamedCounts(CompiledKernel(launches, depth, counts.barriers(scope="local")))
 
 
 def _launch(row: LaunchCount, nests: Sequence[Nest]) -> CompiledLaunch[Count]:
