@@ -24,7 +24,6 @@ from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Progra
 from perfmodel.counts.quasipoly.count import Count
 
 SET = isl.dim_type.set
-ADDED = 4  # most sets whose formulas are added; the sum over more sets has no formula
 SUMMED = 16  # most sub-groups of a group that are counted one by one; counting more at once is faster
 BOUNDED = "the points of a set are only bounded"
 Box = tuple[tuple[int, int], ...]  # first and last local id along each axis
@@ -86,20 +85,12 @@ class Cardinalities:
                 return number
         if not split:
             return self.size(without_local(domain))
-        free = [] if whole is None else independent_of_lanes(domain, whole)
-        kept = tuple(axis for k, axis in enumerate(domain.axes) if k not in free)
-        coupled = replace(domain, points=without_dimensions(domain.points, free), axes=kept)
-        number = self._sum(list(in_sub_groups(coupled, launch, size)))
-        if not free:
-            return number
-        others = without_dimensions(domain.points, (k for k in range(len(domain.axes)) if k not in free))
-        return number.times(self.size(others))
+        return self._sum(list(in_sub_groups(domain, launch, size)))
 
     def executions(self, domain: Domain, parts: list[isl.Set]) -> Count:
         """Return how often sub-groups execute the points of sets that have only the domain's group axes."""
-        hard = len(parts) > ADDED and self.program.parameters
-        number = cardinality.only_at_sizes(side_by_side(parts)) if hard else self._sum(parts)
-        return self.wrap(number.times(self._groups(domain.launch, domain.axes)), granularity="subgroup")
+        number = self._sum(parts).times(self._groups(domain.launch, domain.axes))
+        return self.wrap(number, granularity="subgroup")
 
     def _sum(self, parts: list[isl.Set]) -> Cardinality:
         return self.total(parts) if len(parts) <= SUMMED else self.size(side_by_side(parts))
@@ -271,16 +262,6 @@ def _boxes(first: int, last: int, shape: tuple[int, ...]) -> list[Box]:
     if high - low > 1:
         boxes += _boxes((low + 1) * row, high * row - 1, shape)
     return boxes + _boxes(high * row, last, shape)
-
-
-def independent_of_lanes(domain: Domain, whole: FactoredSet) -> list[int]:
-    """Return the dimensions of a domain that no condition couples with lanes. ``whole`` is the domain as a product."""
-    if not whole.separable:
-        return []
-    inames = enumerate(zip(domain.axes, domain.names, strict=True))
-    lanes = {variable(k) for k, (axis, name) in inames if axis.startswith("l") or name in domain.tied}
-    free = {name for factor in whole.factors if lanes.isdisjoint(factor.variables) for name in factor.variables}
-    return [k for k in range(len(domain.axes)) if variable(k) in free]
 
 
 def factors_of_lanes(product: FactoredSet, domain: Domain, launch: Launch, size: int) -> Iterator[list[Factors]]:

@@ -320,39 +320,13 @@ def _congruence(
             return multiple, AffineForm({multiple.name: sign}, (multiple.remainder - constant) // factor)
     return None
 
-class Projector:
-    """Projects a loop domain onto inames and keeps the results. Uncoupled inames are projected separately."""
 
-    def __init__(self, whole: isl.Set) -> None:
-        self.whole = whole
-        self._names = [whole.get_dim_name(SET, k) for k in range(whole.dim(SET))]
-        self._groups = [frozenset(range(len(self._names)))]
-        product = factored(whole)
-        if product is not None and not product.basic.dim(DIV):  # floors could couple inames
-            positions = {variable(k): k for k in range(len(self._names))}
-            self._groups = [frozenset(positions[name] for name in factor.variables) for factor in product.factors]
-        self._known: dict[tuple[frozenset[int], frozenset[int]], isl.Set] = {}
-
-    def onto(self, names: list[str]) -> isl.Set:
-        kept = frozenset(self._names.index(name) for name in names)
-        points = self.whole.drop_constraints_involving_dims(SET, 0, len(self._names))
-        for group in self._groups:
-            points = points.intersect(self._part(group, group - kept))
-        result = without_dimensions(points, (k for k in range(len(self._names)) if k not in kept))
-        for target, name in enumerate(names):
-            index = result.find_dim_by_name(SET, name)
-            if index != target:
-                # isl moves dimensions between different types only
-                result = result.move_dims(PARAM, 0, SET, index, 1).move_dims(SET, target, PARAM, 0, 1)
-        return result
-
-    def _part(self, group: frozenset[int], removed: frozenset[int]) -> isl.Set:
-        if (group, removed) not in self._known:
-            part = self.whole
-            for k in range(len(self._names)):
-                if k not in group:
-                    part = part.drop_constraints_involving_dims(SET, k, 1)
-            for k in removed:
-                part = part.eliminate(SET, k, 1)
-            self._known[group, removed] = part
-        return self._known[group, removed]
+def projected(points: isl.Set, names: Sequence[str]) -> isl.Set:
+    """Return the projection of a set onto dimensions, which are then in the given order."""
+    result = points.project_out_except(names, [SET])
+    for target, name in enumerate(names):
+        index = result.find_dim_by_name(SET, name)
+        if index != target:
+            # isl moves dimensions between different types only
+            result = result.move_dims(PARAM, 0, SET, index, 1).move_dims(SET, target, PARAM, 0, 1)
+    return result

@@ -59,7 +59,6 @@ class Count:
     granularity: str = "workitem"
     reasons: tuple[str, ...] = ()
     signed: frozenset[str] = frozenset()
-    _multiple: tuple[Count, Fraction] | None = None
 
     def __post_init__(self) -> None:
         number = self.number if isinstance(self.number, Cardinality) else Cardinality(self.number)
@@ -135,10 +134,6 @@ class Count:
         exact = self.exact and other.exact
         reasons = self.reasons + other.reasons
         unexpanded = self.unexpanded + other.unexpanded
-        if not unexpanded:
-            (base, times), (same, more) = self._base_and_factor(), other._base_and_factor()
-            if assumptions is self.assumptions and base.polynomial.plain_is_equal(same.polynomial):
-                return base._scaled(times + more, assumptions, exact, reasons, self.signed | other.signed)
         try:
             with limited(OPERATIONS):
                 total = self.polynomial.add(other.polynomial)
@@ -157,21 +152,10 @@ class Count:
             return NotImplemented
         if factor == 1:
             return self
-        base, times = self._base_and_factor()
         exactly = Fraction(int(factor.numerator), int(factor.denominator))
-        return base._scaled(times * exactly, self.assumptions, self.exact, self.reasons, self.signed)
+        return replace(self, number=self.number.scaled(exactly))
 
     __rmul__ = __mul__
-
-    def _base_and_factor(self) -> tuple[Count, Fraction]:
-        # isl scales much faster than it adds
-        return self._multiple or (self, Fraction(1))
-
-    def _scaled(
-        self, factor: Fraction, assumptions: isl.Set, exact: bool, reasons: tuple[str, ...], signed: frozenset[str]
-    ) -> Count:
-        number = replace(self.number.scaled(factor), exact=exact)
-        return Count(number, assumptions, self.granularity, reasons, signed, _multiple=(self, factor))
 
     def times(self, other: Count) -> Count:
         """Return the product of the functions, with the granularity of this count."""
@@ -208,8 +192,6 @@ class Count:
     @cached_property
     def parameters(self) -> tuple[str, ...]:
         """The sorted names of the size parameters that the count depends on."""
-        if self._multiple and self._multiple[1]:
-            return self._multiple[0].parameters
         written_out = set(arguments.parameters_of(self.polynomial))
         return tuple(sorted(written_out.union(self._summands.parameters if self.unexpanded else ())))
 

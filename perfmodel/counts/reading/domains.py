@@ -18,7 +18,7 @@ from loopy.kernel.data import GroupInameTag, LocalInameTag
 from pymbolic.mapper import Mapper, UnsupportedExpressionError
 from pymbolic.mapper.evaluator import CachedEvaluationMapper, UnknownVariableError
 
-from perfmodel.counts.points.factors import Projector
+from perfmodel.counts.points.factors import projected
 from perfmodel.counts.program.program import Domain, unknown_probability
 from perfmodel.counts.reading import sets
 from perfmodel.counts.reading.observed import CallData, Observed
@@ -240,7 +240,7 @@ class Domains:
         self.unknown: dict[Domain, tuple[tuple[Condition, str], ...]] = {}  # by domain, each with its doubt
         self._cache: dict[object, Domain] = {}
         self.line = cache(self._line)
-        self._projectors: dict[tuple[str, ...], tuple[Projector, bool]] = {}
+        self._loop_domains: dict[tuple[str, ...], tuple[isl.Set, bool]] = {}
 
     def _starts(self) -> Mapping[str, frozenset[str]]:
         """Return the inames whose first value depends on data, and the names of these data."""
@@ -281,18 +281,18 @@ class Domains:
     def _nest(self, launch: int, inames: frozenset[str]) -> Domain:
         """Return the loop domain's projection onto inames (Algorithm 1). Loops with known mean trips are left out."""
         names = sorted(inames, key=lambda name: (not self.axes[name], self.axes[name], name))
-        projector, data = self._projector(names)
+        whole, data = self._loop_domain(names)
         self.keys.update(dict.fromkeys(name for name in names if name in self.data_inames))
         means = self._means(names)
         kept = [name for name in names if name not in means]
-        points = self._assumed(projector.onto(kept))
+        points = self._assumed(projected(whole, kept))
         for name in kept:
             if name in self.data_inames and not _is_bounded(points, name):
                 self.unknown_loops[name] = None  # continues, so that `refuse_unknown` lists all
                 self.statistics = {**self.statistics, name: Fraction(1)}
                 return self._nest(launch, inames)
         # Outside of a data-dependent loop Loopy sometimes tests whether the loop runs at all.
-        around = sorted(projector.whole.get_var_names(SET)) if data else ()
+        around = sorted(whole.get_var_names(SET)) if data else ()
         unknown = [name for name in around if name in self.data_inames and name not in means]
         reasons = tuple(f"the trip count of '{name}' depends on data" for name in unknown)
         axes = tuple(self.axes[name] for name in points.get_var_names(SET))
@@ -334,12 +334,12 @@ class Domains:
 
     def _line(self, iname: str) -> isl.Set | None:
         """Return the values of an iname, or None if the bounds of the iname depend on data."""
-        projector, data = self._projector([iname])
-        return None if data else self._assumed(projector.onto([iname]))
+        whole, data = self._loop_domain([iname])
+        return None if data else self._assumed(projected(whole, [iname]))
 
     def values_without_data(self, iname: str) -> isl.Set | None:
         """Return the values of a loop for any data, or None if only data bound the loop."""
-        points = self._assumed(self._projector([iname])[0].onto([iname]))
+        points = self._assumed(projected(self._loop_domain([iname])[0], [iname]))
         return points if _is_bounded(points, iname) else None
 
     def _assumed(self, points: isl.Set) -> isl.Set:
@@ -352,17 +352,17 @@ class Domains:
             points = points.fix_val(PARAM, position, isl.Val(self.constants[name])).project_out(PARAM, position, 1)
         return points
 
-    def _projector(self, names: Iterable[str]) -> tuple[Projector, bool]:
-        """Return the projector of the loop domain around some inames, and whether data determine the bounds."""
+    def _loop_domain(self, names: Iterable[str]) -> tuple[isl.Set, bool]:
+        """Return the loop domain around some inames, and whether data determine the bounds."""
         whole = self._with_constants(sets.inames_domain(self.kernel, names))
         inames = tuple(whole.get_var_names(SET))
-        if inames not in self._projectors:
+        if inames not in self._loop_domains:
             data = [name for name in whole.get_var_names(PARAM) if name not in self.parameters]
             for name in data:
                 index = whole.get_var_names(PARAM).index(name)
                 whole = whole.move_dims(SET, 0, PARAM, index, 1).project_out(SET, 0, 1)
-            self._projectors[inames] = (Projector(whole), bool(data))
-        return self._projectors[inames]
+            self._loop_domains[inames] = (whole, bool(data))
+        return self._loop_domains[inames]
 
     def _restrict(
         self, points: isl.Set, condition: Condition, nest: Domain, tested: list[Condition]
