@@ -72,7 +72,7 @@ def _calibrate_device(
 ) -> None:  # fmt: skip
     from perfmodel.store import read
 
-    folder, json = (out or calibration.recommended.data_folder()) / target.slug, output.settings().json
+    folder = (out or calibration.recommended.data_folder()) / target.slug
     output.wait_until_quiet()
     output.announce(f"device that builds and runs a kernel: {target.name} ({target.platform})")
     if probes:
@@ -89,16 +89,16 @@ def _calibrate_device(
         target, folder, campaign, output.CommandBar(), *kernels, made_first=made_first
     )
     seconds = monotonic() - began
-    if json:
-        output.print_document({
+    took = "; ".join(f"{phase.name} {phase.seconds:.0f} s" for phase in fitted.phases)
+    output.show(
+        lambda: {
             **fitted_document(fitted), "campaign": campaign.name, "seconds": seconds, "expected_s": phases,
             "phases": [asdict(phase) for phase in fitted.phases],
-        })  # fmt: skip
-    else:
-        output.print_text(f"\ntest kernels, none of them in the fit:\n\n{fitted.core}")
-        took = "; ".join(f"{phase.name} {phase.seconds:.0f} s" for phase in fitted.phases)
-        print(f"wrote {folder} in {seconds:.0f} s, {sum(phases.values()):.0f} s expected ({took})")
-        print(f"{calibration.calibrate.VERDICT_FILE} has the families side by side")
+        },
+        lambda: f"\ntest kernels, none of them in the fit:\n\n{fitted.core}\n"
+        f"wrote {folder} in {seconds:.0f} s, {sum(phases.values()):.0f} s expected ({took})\n"
+        f"{calibration.calibrate.VERDICT_FILE} has the families side by side",
+    )  # fmt: skip
 
 
 def _calibrate_on_workers(
@@ -175,10 +175,7 @@ def _fit_all(folder: Path, out: Path | None, given: Mapping[str, Fact]) -> None:
     if out is None:
         _check_new(calibration.calibrate.files_of_all(folder), "--out FOLDER")
     fitted = calibration.calibrate.fit_device(folder, out, output.CommandBar(), given=given)
-    if output.settings().json:
-        output.print_document(fitted_document(fitted))
-    else:
-        print(f"{fitted.text}\nwrote {fitted.folder}")
+    output.show(lambda: fitted_document(fitted), lambda: f"{fitted.text}\nwrote {fitted.folder}")
 
 
 def _check_new(paths: Iterable[Path], option: str) -> None:

@@ -17,6 +17,7 @@ from perfmodel.io import write_whole
 
 if TYPE_CHECKING:
     from perfmodel.counts import AccessCount, Count, KernelCounts
+    from perfmodel.processes.variants import CountedVariants
 
 SCHEMA = "perfmodel.count/1"
 SWEEP_SCHEMA = "perfmodel.count-sweep/1"
@@ -52,9 +53,9 @@ def count_command(
     """
     points = numbers.size_points(size)
     counted = options.counted_variants(
-        asked.kernel, asked.variant, subgroup_size, jobs, dtypes=dtypes(dtype), statistics=asked.statistics,
+        asked.load(), subgroup_size, jobs, dtypes=dtypes(dtype), statistics=asked.statistics,
         declared=declared(declared_file),
-    )  # fmt: skip
+    )
     if save is not None:
         variants = {name: {"counts": counts.to_json()} for name, counts in counted.items()}
         write_whole(save, json_text({"schema": SCHEMA, "kernel": str(asked.kernel), "variants": variants}).encode())
@@ -74,13 +75,13 @@ def count_command(
     )  # fmt: skip
 
 
-def _evaluated(counted: Mapping[str, KernelCounts], points: Points, needed: bool) -> tuple[Values, Errors]:
+def _evaluated(counted: CountedVariants, points: Points, needed: bool) -> tuple[Values, Errors]:
     """Return the values of the features of each variant, and the errors. If `needed`, a missing size raises an error.
 
     If all variants fail, the first error is raised.
     """
     values: dict[str, dict[str, list[float]]] = {}
-    errors = dict(options.errors_of(counted))
+    errors = dict(counted.errors)
     for name, counts in counted.items():
         try:
             known = needed or points[0] or not counts.parameters

@@ -12,7 +12,7 @@ from perfmodel import display, hooks
 from perfmodel.cli import numbers, options, output
 from perfmodel.documents import json_text
 from perfmodel.errors import OptionError
-from perfmodel.io import is_standard_output, write_whole
+from perfmodel.io import write_whole
 
 if TYPE_CHECKING:
     from perfmodel.recipes import archive
@@ -47,10 +47,8 @@ def export_command(source: Stored, out: Exported) -> None:
     text = store.csv_text(measured.current) if form == "csv" else json_text(store.t4(measured.current), indent=1) + "\n"
     write_whole(out, text.encode())
     count = len(measured.current)
-    if output.settings().json:
-        output.print_document({"schema": EXPORT_SCHEMA, "rows": count, "files": {form: str(out)}})
-    elif not is_standard_output(out):
-        output.print_text(f"wrote {count} configurations to {out}")
+    document = {"schema": EXPORT_SCHEMA, "rows": count, "files": {form: str(out)}}
+    output.show_written(out, document, f"wrote {count} configurations to {out}")
 
 
 def import_command(

@@ -13,7 +13,6 @@ from typer import Argument, Option
 
 from perfmodel import versions
 from perfmodel.cli import numbers, options, output
-from perfmodel.cli.predict import PredictionOptions
 from perfmodel.errors import OptionError, UnknownNameError, clipped, listed
 from perfmodel.io import check_output_path, write_whole
 
@@ -35,9 +34,9 @@ Written = Annotated[list[Path] | None, Option(
 
 
 def diff_command(
-    side: Sides, variant: options.Variant = None, size: options.SizeLists = None,
-    weights: options.WeightsFile = None, device: options.DeviceName = None, facts: options.DeviceFile = None,
-    statistic: options.Statistics = None, fail_above: FailAbove = None, written: Written = None,
+    side: Sides, by: options.ModelOptions, variant: options.Variant = None, size: options.SizeLists = None,
+    facts: options.DeviceFile = None, statistic: options.Statistics = None, fail_above: FailAbove = None,
+    written: Written = None,
 ) -> None:  # fmt: skip
     """Compare two versions of kernels: changed formulas and, with -p, the ratio of their predicted times.
 
@@ -54,12 +53,9 @@ def diff_command(
             raise OptionError("--write names an .xml file, and no limit was given", "give --fail-above too, as in 5%")
         check_output_path(path)
     points, statistics = numbers.size_points(size), numbers.statistics(statistic)
-    given = bool(points[0])
-    model = None
-    if given or limit is not None or weights or device or facts:
-        model = PredictionOptions(Path(new_text), weights, device=device).model(facts, judged=True)
-    elif Path(new_text).is_dir():  # a recording gives the sizes
-        model = options.ModelOptions().load()
+    given, recorded = bool(points[0]), Path(new_text).is_dir()  # a recording gives the sizes
+    timed = given or limit is not None or by.weights or by.device or facts or recorded
+    model = by.load(facts=facts) if timed else None
     lanes = model.fitted.subgroup_size if model else 32
     with output.counting():
         read = [versions.sides.read_side(text, lanes, statistics) for text in (old_text, new_text)]

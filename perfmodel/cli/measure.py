@@ -102,7 +102,8 @@ def _needed(
     from perfmodel.store import paths
 
     recommended, lacking, weights = calibration.recommended, calibration.lacking, None
-    counted = options.counted_variants(file, None, int(device.facts.value("subgroup_size")), statistics=statistics)
+    subgroup_size = int(device.facts.value("subgroup_size"))
+    counted = options.counted_variants(options.KernelOptions(file).load(), subgroup_size, statistics=statistics)
     path = store or recommended.data_folder() / device.slug
     if store is None:
         with suppress(WeightsError):

@@ -16,8 +16,6 @@ from perfmodel.cli import numbers, output
 from perfmodel.errors import PerfModelError, VariantError
 
 if TYPE_CHECKING:
-
-    from perfmodel.counts import KernelCounts
     from perfmodel.facts import DeviceFacts, Fact
     from perfmodel.kernels.files import KernelFile as LoadedFile
 
@@ -177,7 +175,7 @@ def weights_in_use(family: str | None = None) -> calibration.recommended.FoundWe
 
 
 def facts_of(name: str | None) -> DeviceFacts | None:
-    """Return the facts of a published device or of a YAML file."""
+    """Return the facts of a published device or of a YAML file, which ``--facts`` names."""
     from perfmodel.facts import DeviceFacts, published, read_facts
 
     if name is None:
@@ -199,42 +197,15 @@ def given_facts_of(name: str | None) -> dict[str, Fact]:
 
 
 def counted_variants(
-    path: Path, variants: Collection[str] | None, subgroup_size: int = 32, jobs: int | None = None, **options: Any
-) -> Mapping[str, KernelCounts]:
-    """Return the counts of a kernel file's variants, and their ``errors``. If all fail, raise the first error."""
-    from perfmodel.counts import count
-    from perfmodel.kernels.files import load_kernel_file
-    from perfmodel.processes.variants import CountedVariants
-
-    loaded = load_kernel_file(path).only(variants or None)
-    if jobs is not None:
-        return count_jobs(loaded, jobs, subgroup_size, **options)
-    counted: dict[str, KernelCounts] = {}
-    errors: dict[str, PerfModelError] = {}
-    with output.counting():
-        for name, build in loaded.builders.items():
-            try:
-                counted[name] = count(build(), subgroup_size, check=True, **options)
-            except PerfModelError as error:
-                errors[name] = error
-    if not counted:
-        name, first = next(iter(errors.items()))
-        with about(name, errors):
-            raise first
-    return CountedVariants(counted, errors)
-
-
-def count_jobs(
-    loaded: LoadedFile, jobs: int, subgroup_size: int = 32, **options: Any
+    loaded: LoadedFile, subgroup_size: int = 32, jobs: int | None = None, **options: Any
 ) -> processes.variants.CountedVariants:
-    """Count a kernel file's variants in several processes."""
-    options |= {"subgroup_size": subgroup_size, "check": True}
-    return processes.counting.count_all(loaded.builders, jobs, progress=output.CommandBar(), **options)
-
-
-def errors_of(counted: Mapping[str, KernelCounts]) -> Mapping[str, PerfModelError]:
-    """Return the errors of the variants that :func:`counted_variants` left out, by name."""
-    return getattr(counted, "errors", {})
+    """Count a kernel file's variants, with `jobs` in several processes. If all fail, raise the first error."""
+    alone = jobs is None
+    with output.counting(shown=alone), about(next(iter(loaded.builders)), loaded.builders if alone else ()):
+        return processes.counting.count_all(
+            loaded.builders, 1 if jobs is None else jobs, progress=None if alone else output.CommandBar(),
+            subgroup_size=subgroup_size, check=True, **options,
+        )  # fmt: skip
 
 
 @contextmanager

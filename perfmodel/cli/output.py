@@ -175,6 +175,14 @@ def show(document: Callable[[], Any], text: Callable[[], str], csv: Callable[[],
         print_text(text())
 
 
+def show_written(file: Path, document: dict[str, Any], text: str) -> None:
+    """Print the document with ``--json``, or else the text, unless the written file is standard output."""
+    if settings().json:
+        print_document(document)
+    elif not is_standard_output(file):
+        print_text(text)
+
+
 def print_document(document: Any) -> None:
     """Print one JSON document, or raise a DocumentError if it holds NaN or infinity."""
     try:

@@ -20,6 +20,7 @@ from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
     from perfmodel.kernels.files import KernelFile
+    from perfmodel.processes.variants import CountedVariants
 
 SCHEMA = "perfmodel.prediction/1"
 RANKING_SCHEMA = "perfmodel.ranking/1"
@@ -38,17 +39,14 @@ Crossover = Annotated[str | None, Option(
 
 
 @dataclass(frozen=True)
-class PredictionOptions:
+class PredictionOptions(options.KernelOptions):
     """Variants of a kernel file, sizes, a model, and how the model is used."""
 
-    kernel: options.KernelFile
     weights: options.WeightsFile = None
     family: options.OwnFamily = None
     device: options.DeviceName = None
-    variant: options.Variant = None
     size: options.SizeLists = None
     paired: options.Paired = False
-    statistic: options.Statistics = None
     strict: options.Strict = False
     anchor: options.Anchored = False
     csv: options.Csv = False
@@ -69,14 +67,12 @@ class _Request(FrozenValue):
 
     @cached_property
     def statistics(self) -> dict[str, float]:
-        return numbers.statistics(self.asked.statistic)
+        return self.asked.statistics
 
     @cached_property
     def file(self) -> KernelFile:
         """The kernel file with the requested variants. Anchor runs are refused if only statistics describe its data."""
-        from perfmodel.kernels.files import load_kernel_file
-
-        loaded = load_kernel_file(self.asked.kernel).only(self.asked.variant or None)
+        loaded = self.asked.load()
         if self.asked.anchor and self.statistics and loaded.arguments is None:
             problem = "--anchor and --statistics were both given, and the run needs the data themselves"
             raise OptionError(problem, "give one, or add arguments(**sizes) to the kernel file: a dict of arrays")
@@ -96,6 +92,10 @@ class _Request(FrozenValue):
         data = [word for key, value in self.statistics.items() for word in ("--statistics", f"{key}={value}")]
         command = fitting.cautions.MISSING
         return text.replace(command, command.replace("KERNEL.PY", shlex.join([str(self.asked.kernel), *sizes, *data])))
+
+    def counted(self, file: KernelFile) -> CountedVariants:
+        width = self.model.fitted.subgroup_size
+        return options.counted_variants(file, width, self.asked.jobs, statistics=self.statistics)
 
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
         alone = self.asked.jobs is None and len(self.file.builders) < MANY
@@ -335,25 +335,19 @@ def _draw(
             return predicting.crossovers.leads_at(panel, across)
         return predicting.crossovers.leads_between(panel, across, counts, request.model, False)
 
-    counts = predictions.counts or options.count_jobs(
-        request.file.only(predictions.variants), request.asked.jobs or 1, request.model.fitted.subgroup_size,
-        statistics=request.statistics,
-    )  # fmt: skip
+    counts = predictions.counts or request.counted(request.file.only(predictions.variants))
     figure = report.sizes.sweep_figure(report.sizes.panels_of(points, leads), request.model.name)
     report.drawing.write_figure(figure, picture)
 
 
 def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
-    asked, model, at = request.asked, request.model, request.points[0]
-    counted = options.counted_variants(
-        asked.kernel, asked.variant, model.fitted.subgroup_size, request.asked.jobs, statistics=request.statistics
-    )
-    failed = options.errors_of(counted)
-    if len(counted) + len(failed) < 2:
+    model, at = request.model, request.points[0]
+    counted = request.counted(request.file)
+    if len(request.file.builders) < 2:
         only = next(iter(counted))
         raise OptionError(f"--crossover compares variants, and there is only '{only}'", "give a file with 2 or more")
     leads, others = predicting.leads_of(counted, model, parameter, low, high, at, progress=output.CommandBar())
-    withheld = {**failed, **others}
+    withheld = {**counted.errors, **others}
     ends = dict.fromkeys(end for lead in leads for end in (lead.low, lead.high))
     again = predicting.Predicting(model, request.level).predicted(
         {name: counted[name] for name in counted if name not in withheld},

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
 from perfmodel import analyses, calibration, predicting, report, watching
 from perfmodel.cli import numbers, options, output, watch
 from perfmodel.errors import OptionError, OutputError
-from perfmodel.io import check_output_path, is_standard_output, write_whole
+from perfmodel.io import check_output_path, write_whole
 from perfmodel.progress import task
 
 SCHEMA = "perfmodel.report/1"
@@ -74,32 +74,26 @@ def report_command(
         data = analyses.report_data.report_data(
             model, folder, builders, at, statistics=known, timed=timed, advance=bar.advance
         )
-    content = report.html.page.report_page(data, _origin(kernel)).encode()
+    _write(report.html.page.report_page(data, _origin(kernel)), out, {
+        "device": data.device, "family": data.family.name, "cases": data.figures.cases,
+        "verdict": data.verdict.text if data.verdict else None,
+        "variants": [variant.name for variant in data.ranking], "withheld": dict(data.withheld),
+    })  # fmt: skip
+
+
+def _write(page: str, out: Path, about: dict[str, Any]) -> None:
+    content = page.encode()
     write_whole(out, content)
-    if output.settings().json:
-        output.print_document({
-            "schema": SCHEMA, "report": str(out), "bytes": len(content), "device": data.device,
-            "family": data.family.name, "cases": data.figures.cases,
-            "verdict": data.verdict.text if data.verdict else None,
-            "variants": [variant.name for variant in data.ranking], "withheld": dict(data.withheld),
-        })  # fmt: skip
-    elif not is_standard_output(out):
-        output.print_text(f"report: {out} ({len(content) / 1e6:.1f} MB)")
+    document = {"schema": SCHEMA, "report": str(out), "bytes": len(content), **about}
+    output.show_written(out, document, f"report: {out} ({len(content) / 1e6:.1f} MB)")
 
 
 def _report_recording(folder: Path, out: Path, on: Sequence[str]) -> None:
     from perfmodel.watching.page import recording_page
 
-    recording = watching.read_recording(folder)
-    explanation = watch.explained(recording)
-    elsewhere = {name: watch.explained_on(recording, watch.model_of(name)) for name in on}
-    content = recording_page(explanation, elsewhere, _origin(None)).encode()
-    write_whole(out, content)
-    if output.settings().json:
-        document = watching.tables.document(explanation, elsewhere)
-        output.print_document({"schema": SCHEMA, "report": str(out), "bytes": len(content), **document})
-    elif not is_standard_output(out):
-        output.print_text(f"report: {out} ({len(content) / 1e6:.1f} MB)")
+    models = {name: watch.model_of(name) for name in on}
+    explained = watch.explanations(watching.read_recording(folder), models)
+    _write(recording_page(*explained, _origin(None)), out, watching.tables.document(*explained))
 
 
 def _folder_and_model(source: Path | None, family: str | None) -> tuple[Path, predicting.FittedModel]:

@@ -80,22 +80,23 @@ def tune_command(
     Counting takes about 0.2 s for each variant, a run a second or two. With --keep, an interrupted command continues.
     With --transform, perfmodel writes the variants of a plain kernel.
     """
-    at, known = numbers.sizes(size), asked.statistics
+    at = numbers.sizes(size)
     recipes.check()
     store = None if recipes.model_alone else supervised_store(context, keep)
 
     measuring.pin_threads()
     model, loaded = by.load(with_json=True, facts=recipes.facts), asked.load()
+    given: dict[str, Any] = {
+        "model": model, "of_roof": of_roof, "budget_s": budget, "keep": store, "kernel": asked.kernel.stem,
+        "arguments": loaded.arguments, "reference": loaded.reference, "tolerance": tolerance,
+        "compare": tolerance != math.inf, "statistics": asked.statistics,
+        "progress": output.CommandBar(failures=False), "watch": _step_printer(),
+    }  # fmt: skip
     if recipes.transform:
-        _transform(asked, recipes, model, loaded, at, budget, of_roof, tolerance, store, code, jobs)
+        _transform(asked, recipes, loaded, at, code, {"jobs": -1 if jobs is None else jobs, **given})
         return
     output.wait_until_quiet()
-    tuned = tuning.tuning.tune(
-        loaded.space or loaded.builders, at, model=model, budget_s=budget, of_roof=of_roof, keep=store,
-        kernel=asked.kernel.stem, arguments=loaded.arguments, reference=loaded.reference, tolerance=tolerance,
-        compare=tolerance != math.inf, statistics=known, jobs=1 if jobs is None else jobs,
-        progress=output.CommandBar(failures=False), watch=_step_printer(),
-    )  # fmt: skip
+    tuned = tuning.tuning.tune(loaded.space or loaded.builders, at, jobs=1 if jobs is None else jobs, **given)
     begin_result()
     if code is not None and tuned.best is not None:
         write_whole(code, measuring.subject.GeneratedCode(loaded.builders[tuned.best.name]()).text.encode())
@@ -108,9 +109,8 @@ def tune_command(
 
 
 def _transform(
-    asked: options.KernelOptions, recipes: TransformOptions, model: predicting.FittedModel, loaded: KernelFile,
-    at: Mapping[str, int], budget: float | None, of_roof: float | None, tolerance: float | None, store: Path | None,
-    code: Path | None, jobs: int | None,
+    asked: options.KernelOptions, recipes: TransformOptions, loaded: KernelFile, at: Mapping[str, int],
+    code: Path | None, given: Mapping[str, Any],
 ) -> None:  # fmt: skip
     from perfmodel.recipes.search import transformed
 
@@ -120,12 +120,8 @@ def _transform(
     if not recipes.model_alone:
         output.wait_until_quiet()
     ((name, build),) = loaded.builders.items()
-    found = transformed(
-        build(), at, runs=0 if recipes.model_alone else 5 if recipes.runs is None else recipes.runs, model=model,
-        of_roof=of_roof, budget_s=budget, keep=store, kernel=asked.kernel.stem, arguments=loaded.arguments,
-        reference=loaded.reference, tolerance=tolerance, compare=tolerance != math.inf, statistics=asked.statistics,
-        jobs=-1 if jobs is None else jobs, progress=output.CommandBar(failures=False), watch=_step_printer(),
-    )  # fmt: skip
+    runs = 0 if recipes.model_alone else 5 if recipes.runs is None else recipes.runs
+    found = transformed(build(), at, runs=runs, **given)
     begin_result()
     if recipes.save is not None:
         plain = asked.kernel.read_text(encoding="utf-8")
@@ -135,7 +131,7 @@ def _transform(
 
     def document() -> dict[str, Any]:
         return {
-            "schema": TRANSFORMED_SCHEMA, **output.model_document(asked.kernel, model), "sizes": dict(at),
+            "schema": TRANSFORMED_SCHEMA, **output.model_document(asked.kernel, given["model"]), "sizes": dict(at),
             "recipe": found.recipe.to_json(), "name": str(found.recipe), "code": list(found.recipe.lines()),
             "seconds": found.seconds, "predicted": found.predicted and found.predicted.seconds,
             "untransformed_predicted": found.plain and found.plain.seconds, "speedup": found.speedup,

@@ -77,12 +77,10 @@ def watch_command(
     if trace is not None:
         events = watching.page.trace_events(recording)
         write_whole(trace, json_text({"traceEvents": events}).encode())
-    explanation = explained(recording)
-    elsewhere = {name: explained_on(recording, model) for name, model in models.items()}
-    text = watching.tables
+    explained, tables = explanations(recording, models), watching.tables
     output.show(
-        lambda: {"schema": SCHEMA, **text.document(explanation, elsewhere)},
-        lambda: "\n".join(text.lines(explanation, elsewhere, output.table_width())),
+        lambda: {"schema": SCHEMA, **tables.document(*explained)},
+        lambda: "\n".join(tables.lines(*explained, output.table_width())),
     )
     if not output.settings().json:
         short = calibration.recommended.shown(folder)
@@ -169,17 +167,19 @@ def _nothing(program: Sequence[str], status: int) -> str:
     )
 
 
-def explained(recording: watching.recording.Recording) -> watching.explained.Explanation:
-    """Explain a recording by the weights of its own devices; a device without weights has measured times only."""
-    return watching.explain(recording, progress=output.CommandBar(), report=output.message)
+def explanations(
+    recording: watching.recording.Recording, models: Mapping[str, predicting.FittedModel]
+) -> tuple[watching.explained.Explanation, dict[str, watching.explained.Explanation]]:
+    """Explain a recording by the weights of its own devices, and as if its program ran on others.
 
-
-def explained_on(
-    recording: watching.recording.Recording, model: predicting.FittedModel
-) -> watching.explained.Explanation:
-    """Explain a recording as if its program ran on another device."""
-    models = dict.fromkeys(range(len(recording.devices)), model)
-    return watching.explain(recording, models, progress=output.CommandBar())
+    A device without weights has measured times only.
+    """
+    own = watching.explain(recording, progress=output.CommandBar(), report=output.message)
+    devices = range(len(recording.devices))
+    return own, {
+        name: watching.explain(recording, dict.fromkeys(devices, model), progress=output.CommandBar())
+        for name, model in models.items()
+    }
 
 
 def model_of(name: str) -> predicting.FittedModel:
