@@ -150,17 +150,19 @@ def fit_command(
     """
     from perfmodel.models import find_family
 
+    device = options.facts_of(facts)
+    given = {} if device is None else dict(device.facts)
     if every:
         if family != calibration.calibrate.CORE or driver is not None:
             advice = "give --all with --from, --out and --facts only"
             raise OptionError("--all was given with an option of a single fit", advice)
-        _fit_all(source, out, options.given_facts_of(facts))
+        _fit_all(source, out, given)
         return
     chosen = find_family(family)
     path = out or (source if source.is_dir() else source.parent) / f"{file_part(chosen.name)}.json"
     if out is None:
         _check_new([path], "--out FILE")
-    model = calibration.calibrate.fit_family(source, chosen, given=options.given_facts_of(facts), driver=driver)
+    model = calibration.calibrate.fit_family(source, chosen, given=given, driver=driver)
     model.save(path)
     if not output.settings().json:
         stream = sys.stderr if is_standard_output(path) else sys.stdout

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from typer import Option
 
-from perfmodel import display, report
+from perfmodel import display, predicting, report
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
 from perfmodel.documents import MOST_LANES, json_document, json_text, read_file
@@ -103,9 +103,7 @@ def _features_at(counts: KernelCounts, points: Points) -> dict[str, list[float]]
 
     from perfmodel import features
 
-    at: dict[str, Any] = dict(points[0])
-    if len(points) > 1:
-        at = {name: np.array([point[name] for point in points], dtype=np.int64) for name in at}
+    at = predicting.predictions.together(points) if len(points) > 1 else points[0]
     values = features.evaluate(counts, at)
     return {name: np.broadcast_to(value, (len(points),)).tolist() for name, value in values.items()}
 

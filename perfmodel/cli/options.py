@@ -16,7 +16,7 @@ from perfmodel.cli import numbers, output
 from perfmodel.errors import PerfModelError, VariantError
 
 if TYPE_CHECKING:
-    from perfmodel.facts import DeviceFacts, Fact
+    from perfmodel.facts import DeviceFacts
     from perfmodel.kernels.files import KernelFile as LoadedFile
 
 # A user's kernels.
@@ -86,6 +86,9 @@ Tolerance = Annotated[float | None, Option(
     "--tolerance", min=0,
     help="Largest relative difference between the outputs of variants: 1e-4 for float32, 1e-8 for float64; inf: do "
     "not compare them.",
+)]  # fmt: skip
+Keep = Annotated[Path | None, Option(
+    "--keep", metavar="FOLDER", help="Add all runs, and the counts, to the store in this folder, which `fit` reads.",
 )]  # fmt: skip
 Anchored = Annotated[bool, Option(
     "--anchor", help="Run each variant once at a small size, and scale its predictions by that time.",
@@ -188,12 +191,6 @@ def facts_of(name: str | None) -> DeviceFacts | None:
 def is_facts_file(name: str) -> bool:
     """Return whether ``--facts`` names a file, not a published device."""
     return Path(name).suffix in (".yaml", ".yml")
-
-
-def given_facts_of(name: str | None) -> dict[str, Fact]:
-    """Return the facts of ``--facts`` by key."""
-    device = facts_of(name)
-    return {} if device is None else dict(device.facts)
 
 
 def counted_variants(

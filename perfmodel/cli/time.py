@@ -20,15 +20,12 @@ from perfmodel.display import Column, Table
 
 SCHEMA = "perfmodel.timing/1"
 LEVEL = 0.9  # probability of the intervals
-Keep = Annotated[Path | None, Option(
-    "--keep", metavar="FOLDER", help="Add records and counts to the store in this folder, which `fit` reads.",
-)]  # fmt: skip
 Visits = Annotated[int | None, Option("--visits", min=1, help="Visits to each variant, ten runs each: 3 by default.")]
 
 
 def time_command(
     context: typer.Context, asked: options.KernelOptions, by: options.ModelOptions, size: options.SizeLists = None,
-    visits: Visits = None, tolerance: options.Tolerance = None, keep: Keep = None, csv: options.Csv = False,
+    visits: Visits = None, tolerance: options.Tolerance = None, keep: options.Keep = None, csv: options.Csv = False,
 ) -> None:  # fmt: skip
     """Run a kernel's variants and print measured and predicted times; compare their outputs.
 

@@ -27,10 +27,6 @@ TRANSFORMED_SCHEMA = "perfmodel.transformation/1"
 Budget = Annotated[float | None, Option(
     "--budget", min=0, help="Start no run after this many seconds, counting included.",
 )]  # fmt: skip
-Keep = Annotated[Path | None, Option(
-    "--keep", metavar="FOLDER",
-    help="Add all runs to the store in this folder; the same command then continues. `fit` reads it too.",
-)]  # fmt: skip
 OfRoof = Annotated[float | None, Option(
     "--of-roof", metavar="SHARE", help="Stop when a variant reaches this share of the device's roof, as 0.8.",
 )]  # fmt: skip
@@ -73,7 +69,7 @@ class TransformOptions:
 def tune_command(
     context: typer.Context, asked: options.KernelOptions, by: options.ModelOptions, recipes: TransformOptions,
     size: options.Sizes = None, budget: Budget = None, of_roof: OfRoof = None, tolerance: options.Tolerance = None,
-    keep: Keep = None, code: Code = None, jobs: options.Jobs = None,
+    keep: options.Keep = None, code: Code = None, jobs: options.Jobs = None,
 ) -> None:  # fmt: skip
     """Find the fastest variant of a kernel: predict all of them, and run only the promising ones.
 

@@ -264,20 +264,17 @@ def _checked(planned: _Planned, outcome: KernelCounts | PerfModelError) -> Kerne
     for axis, width in zip(BLOCK_SIZES, three_axes(outcome.launch.group_shape), strict=True):
         if (given := planned.configuration.get(axis, width)) != width:
             return DocumentError(f"was launched with {axis}={given}, and the kernel has {width}")
-    if {*sizes} != {*outcome.parameters}:
-        return _wrong_sizes(sizes, outcome.parameters)
+    unknown = [name for name in sizes if name not in outcome.parameters]
+    missing = sorted({*outcome.parameters} - {*sizes})
+    parts = [f"has {', '.join(unknown)}, which is neither a parameter nor a size of the kernel"] if unknown else []
+    parts += [f"lacks the size {', '.join(missing)} (-p NAME=SIZE)"] if missing else []
+    if parts:
+        return DocumentError(" and ".join(parts))
     try:
         outcome.work_groups()(**sizes)
     except PerfModelError as error:
         return DocumentError(f"cannot be evaluated at these sizes: {error}")
     return outcome
-
-
-def _wrong_sizes(sizes: Collection[str], wanted: Collection[str]) -> DocumentError:
-    unknown, missing = [name for name in sizes if name not in wanted], sorted({*wanted} - {*sizes})
-    parts = [f"has {', '.join(unknown)}, which is neither a parameter nor a size of the kernel"] if unknown else []
-    parts += [f"lacks the size {', '.join(missing)} (-p NAME=SIZE)"] if missing else []
-    return DocumentError(" and ".join(parts))
 
 
 def _record(

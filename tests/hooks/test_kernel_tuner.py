@@ -85,11 +85,6 @@ def test_a_shape_that_is_not_the_kernels_is_refused():
 # {{{ the restriction
 
 
-
-
-
-
-
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
@@ -124,8 +119,6 @@ def test_a_restriction_is_called_in_three_ways_and_copied():
     assert not test(64, 1, 32)
     assert test({"group": 64, "terms": 1, "block_size_x": 64})
     assert test(block_size_x=64, terms=1, group=64)
-
-
 
 
 # }}}
@@ -180,7 +173,6 @@ def test_the_kernel_is_loopys():
     assert 0.5 <= a.min() < a.max() < 2.0
 
 
-
 def test_arrays_may_be_given_if_the_kernel_has_them():
     a = np.arange(4096, dtype=np.float32)
     assert a is guide().kernel({"a": a})["arguments"][1]
@@ -220,9 +212,6 @@ def test_an_invalid_configuration_is_named(make, text):
     with pytest.raises(TuningError) as caught:
         guide(build=make).counts({"group": 32})
     assert text in str(caught.value)
-
-
-
 
 
 def transposed() -> lp.TranslationUnit:

@@ -158,5 +158,3 @@ def test_a_folder_of_another_kind(tmp_path: Path) -> None:
     (tmp_path / "1" / "about.json").write_text("{}")
     with pytest.raises(PerfModelError):
         read_side(str(tmp_path))
-
-
