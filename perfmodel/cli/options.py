@@ -170,9 +170,9 @@ def data_at(
     return {"arrays": lambda: {**sizes, **arguments(**sizes)}}
 
 
-def weights_in_use(family: str | None = None) -> calibration.recommended.FoundWeights:
+def weights_in_use() -> calibration.recommended.FoundWeights:
     """Find the weights of the device in use, and print their names."""
-    weights = calibration.recommended.find_weights(None, family)
+    weights = calibration.recommended.find_weights()
     output.message(weights.text)
     return weights
 

@@ -219,18 +219,6 @@ def model_document(kernel: Path, model: predicting.FittedModel) -> dict[str, Any
             "clock": model.clock, **source}
 
 
-def anchors_document(anchors: Mapping[str, predicting.Anchor]) -> dict[str, Any]:
-    """Return the runs that scale predictions, for JSON."""
-    runs = [
-        {
-            "variant": anchor.kernel, "sizes": dict(anchor.sizes), "measured": anchor.measured,
-            "predicted": anchor.predicted, "factor": anchor.factor, "flags": list(anchor.flags),
-        }
-        for anchor in anchors.values()
-    ]  # fmt: skip
-    return {"anchors": runs}
-
-
 def withheld_document(withheld: Mapping[str, PerfModelError]) -> dict[str, Any]:
     """Return the variants without a prediction, with the unmeasured features or the error, for JSON."""
     rows: list[dict[str, Any]] = [

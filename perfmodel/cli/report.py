@@ -68,7 +68,7 @@ def report_command(
     at, known = numbers.sizes(size), numbers.statistics(statistic)
     builders = load_kernel_file(kernel).builders if kernel else {}
     timed = None if keep is None else read(keep)
-    folder, model = _folder_and_model(_folder_with_rows() if source is None else source, family)
+    folder, model = _folder_and_model(source, family)
     bar = output.CommandBar()
     with task(bar, f"report on {model.device}", analyses.report_data.steps_of(folder)):
         data = analyses.report_data.report_data(
@@ -97,24 +97,22 @@ def _report_recording(folder: Path, out: Path, on: Sequence[str]) -> None:
 
 
 def _folder_and_model(source: Path | None, family: str | None) -> tuple[Path, predicting.FittedModel]:
-    if source is None:
-        weights = options.weights_in_use(family)
-        return weights.folder, predicting.load(weights.path, family)
-    return source, predicting.load(calibration.recommended.folder_weights(source, family), family)
-
-
-def _folder_with_rows() -> Path | None:
     from perfmodel.store import paths
 
-    folder = calibration.recommended.find_weights().folder
-    own = calibration.recommended.data_folder() / folder.name
-    if paths(folder)[0].is_file():
-        return None
-    if paths(own)[0].is_file():
-        output.message(f"the weights in use are installed without measurements, so the report is on {own}")
-        return own
-    problem = f"'{folder}' has weights, but not the measurements for a report"
-    raise OptionError(problem, "calibrate the device first (perfmodel calibrate --quick), or give a folder with --from")
+    recommended = calibration.recommended
+    if source is None:
+        weights = recommended.find_weights(None, family)
+        folder, source = weights.folder, recommended.data_folder() / weights.folder.name
+        if paths(folder)[0].is_file():
+            output.message(weights.text)
+            return folder, predicting.load(weights.path, family)
+        if not paths(source)[0].is_file():
+            raise OptionError(
+                f"'{folder}' has weights, but not the measurements for a report",
+                "calibrate the device first (perfmodel calibrate --quick), or give a folder with --from",
+            )
+        output.message(f"the weights in use are installed without measurements, so the report is on {source}")
+    return source, predicting.load(recommended.folder_weights(source, family), family)
 
 
 def _origin(kernel: Path | None) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -151,7 +152,7 @@ def order_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
 
 def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
     """Return failures, flags and cautions of predictions. A note on several variants appears once."""
-    noted_at: dict[tuple[str, str], list[str]] = {}
+    noted_at = defaultdict[tuple[str, str], list[str]](list)
     names = {variant.name for point in points for variant in point.variants}
     for point in points:
         for variant in point.variants:
@@ -161,7 +162,7 @@ def note_lines(points: Sequence[tuning.timing.TimedPoint]) -> Iterator[str]:
             if variant.predicted and variant.predicted.unmeasured:
                 notes.append(f"counted as free, never measured: {', '.join(variant.predicted.unmeasured)}")
             for note in notes:
-                noted_at.setdefault((variant.name, note), []).append(sizes_text(point.sizes))
+                noted_at[variant.name, note].append(sizes_text(point.sizes))
     everywhere = [(name, note) for (name, note), at in noted_at.items() if not _where(at, points)]
     yield from report.sweeps.noted_lines(everywhere, len(names))
     yield from (f"{name}{where}: {note}" for (name, note), at in noted_at.items() if (where := _where(at, points)))
@@ -171,13 +172,13 @@ def output_lines(
     points: Sequence[tuning.timing.TimedPoint], outputs: Sequence[tuning.agreement.Agreement]
 ) -> Iterator[str]:
     """Return the comparison of outputs of several variants. The lines of :func:`note_lines` name wrong outputs."""
-    noted_at: dict[str, list[str]] = {}
+    noted_at = defaultdict[str, list[str]](list)
     for point, agreement in zip(points, outputs, strict=True):
         wrong = {f"{name}: {agreement.difference(name)}" for name in agreement.wrong}
         several = len(point.variants) > 1 or agreement.reference or agreement.uncompared
         for text in agreement.sentences if several else ():
             if text not in wrong:
-                noted_at.setdefault(text, []).append(sizes_text(point.sizes))
+                noted_at[text].append(sizes_text(point.sizes))
     yield from (text + _where(at, points) for text, at in noted_at.items())
 
 

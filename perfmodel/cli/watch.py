@@ -18,10 +18,10 @@ import typer
 from typer import Argument, Option
 
 from perfmodel import calibration, predicting, watching
-from perfmodel.cli import output
+from perfmodel.cli import options, output
 from perfmodel.documents import json_text
 from perfmodel.errors import NoWeightsError, OptionError, PerfModelError, listed
-from perfmodel.facts import DeviceFacts, published, published_devices
+from perfmodel.facts import DeviceFacts, published_devices
 from perfmodel.io import write_whole
 
 SCHEMA = "perfmodel.watch/1"
@@ -184,18 +184,16 @@ def explanations(
 
 def model_of(name: str) -> predicting.FittedModel:
     """Return the model of a device by its own weights, or by published facts with weights of a similar device."""
-    recommended, device = calibration.recommended, None
+    recommended = calibration.recommended
     try:
         found = recommended.weights_like(name, DeviceFacts(name, "", "", ()))
     except NoWeightsError as error:
-        if name not in published_devices():
-            folders = listed([folder.name for _, folder, _ in recommended.fitted_devices()])
-            raise NoWeightsError(
-                f"no device matches '{name}'",
-                f"name a device with weights ({folders}), or with published facts ({listed(published_devices())})",
-            ) from error
-        device = published(name)
-        found = recommended.weights_like(None, device)
+        if name in published_devices():
+            return options.model_with_facts(name, None, None, None, output.message)
+        folders = listed([folder.name for _, folder, _ in recommended.fitted_devices()])
+        raise NoWeightsError(
+            f"no device matches '{name}'",
+            f"name a device with weights ({folders}), or with published facts ({listed(published_devices())})",
+        ) from error
     output.message(found.text)
-    model = predicting.load(found.path)
-    return model if device is None else predicting.transfer.transferred(model, device)
+    return predicting.load(found.path)
