@@ -167,6 +167,7 @@ def print_refusal(error: PerfModelError) -> None:
 
 def show(document: Callable[[], Any], text: Callable[[], str], csv: Callable[[], str] | None = None) -> None:
     """Print `csv` if it is given, or else the document with ``--json``, or else the text. Only one is computed."""
+    begin_result()
     if csv is not None:
         print(visible(csv()), end="")
     elif settings().json:
@@ -189,7 +190,6 @@ def print_document(document: Any) -> None:
         text = documents.json_text(document, indent=2).replace("\x7f", "\\u007f")
     except errors.DocumentError as error:
         raise errors.DocumentError(f"the result {error.problem}", error.advice) from error
-    begin_result()
     print(text)
 
 

@@ -14,7 +14,7 @@ from typer import Option
 
 from perfmodel import analyses, calibration, display, fitting, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
-from perfmodel.cli.supervision import begin_result, supervised_store
+from perfmodel.cli.supervision import supervised_store
 from perfmodel.errors import OptionError, PerfModelError
 from perfmodel.values import FrozenValue
 
@@ -118,7 +118,6 @@ class _Request(FrozenValue):
         anchored = tuning.anchoring.predict_anchored(
             asked, kept.variants, plain, arguments=kept.arguments, progress=bar, keep=self.keep
         )
-        begin_result()
         return anchored, predicting.rankings(anchored)
 
     def document(self, schema: str, made: predicting.Predictions | None = None, **parts: Any) -> dict[str, Any]:

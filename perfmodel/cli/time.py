@@ -16,7 +16,7 @@ from typer import Option
 from perfmodel import analyses, display, errors, measuring, report, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
-from perfmodel.cli.supervision import begin_result, supervised_store
+from perfmodel.cli.supervision import supervised_store
 from perfmodel.display import Column, Table
 
 SCHEMA = "perfmodel.timing/1"
@@ -56,7 +56,6 @@ def time_command(
     )  # fmt: skip
     output.wait_until_quiet()
     timing = tuning.timing.time_kernel(trials, points, counted, model, LEVEL, bar)
-    begin_result()
     ran = any(point.ran for point in timing.points)
     if csv or output.settings().json or ran or len(left_out_lines(timing)) > 1:
         output.show(

@@ -14,7 +14,7 @@ from typer import Option
 
 from perfmodel import display, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
-from perfmodel.cli.supervision import begin_result, supervised_store
+from perfmodel.cli.supervision import supervised_store
 from perfmodel.errors import OptionError, TuningError
 from perfmodel.io import write_whole
 
@@ -93,7 +93,6 @@ def tune_command(
         return
     output.wait_until_quiet()
     tuned = tuning.tuning.tune(loaded.space or loaded.builders, at, jobs=1 if jobs is None else jobs, **given)
-    begin_result()
     if code is not None and tuned.best is not None:
         write_whole(code, measuring.subject.GeneratedCode(loaded.builders[tuned.best.name]()).text.encode())
     output.show(lambda: _document(asked.kernel, model, tuned), lambda: _text(tuned))
@@ -118,7 +117,6 @@ def _transform(
     ((name, build),) = loaded.builders.items()
     runs = 0 if recipes.model_alone else 5 if recipes.runs is None else recipes.runs
     found = transformed(build(), at, runs=runs, **given)
-    begin_result()
     if recipes.save is not None:
         plain = asked.kernel.read_text(encoding="utf-8")
         write_whole(recipes.save, found.recipe.code(plain, None if name == "kernel" else name).encode())
