@@ -66,14 +66,10 @@ class _Request(FrozenValue):
     keep: Path | None  # store of the runs that scale predictions
 
     @cached_property
-    def statistics(self) -> dict[str, float]:
-        return self.asked.statistics
-
-    @cached_property
     def file(self) -> KernelFile:
         """The kernel file with the requested variants. Anchor runs are refused if only statistics describe its data."""
         loaded = self.asked.load()
-        if self.asked.anchor and self.statistics and loaded.arguments is None:
+        if self.asked.anchor and self.asked.statistics and loaded.arguments is None:
             problem = "--anchor and --statistics were both given, and the run needs the data themselves"
             raise OptionError(problem, "give one, or add arguments(**sizes) to the kernel file: a dict of arrays")
         return loaded
@@ -89,13 +85,13 @@ class _Request(FrozenValue):
     def with_command(self, text: str) -> str:
         """Return text whose `perfmodel measure` commands name the kernel file, its first sizes and statistics."""
         sizes = [word for name, size in self.points[0].items() for word in ("-p", f"{name}={size}")]
-        data = [word for key, value in self.statistics.items() for word in ("--statistics", f"{key}={value}")]
+        data = [word for key, value in self.asked.statistics.items() for word in ("--statistics", f"{key}={value}")]
         command = fitting.cautions.MISSING
         return text.replace(command, command.replace("KERNEL.PY", shlex.join([str(self.asked.kernel), *sizes, *data])))
 
     def counted(self, file: KernelFile) -> CountedVariants:
         width = self.model.fitted.subgroup_size
-        return options.counted_variants(file, width, self.asked.jobs, statistics=self.statistics)
+        return options.counted_variants(file, width, self.asked.jobs, statistics=self.asked.statistics)
 
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
         alone = self.asked.jobs is None and len(self.file.builders) < MANY
@@ -103,7 +99,7 @@ class _Request(FrozenValue):
         data = options.data_at(self.file, self.points, self.asked.jobs)
         asked = predicting.Predicting(
             self.model, self.level, jobs=self.asked.jobs, skipped=PerfModelError,
-            progress=None if alone else bar, options={"check": True, "statistics": self.statistics, **data},
+            progress=None if alone else bar, options={"check": True, "statistics": self.asked.statistics, **data},
         )  # fmt: skip
         with output.counting(shown=alone):
             plain = asked.predicted(self.file.builders, sizes)
