@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from importlib import metadata
 
 import pytest
 
-from tests.shadow import NO_DRIVERS, ROOT, fake_opencl, shadow
+from tests.cli.program import perfmodel
+from tests.shadow import NO_DRIVERS, fake_opencl, shadow
 
 pytestmark = pytest.mark.device
-
-RUN = "import sys; from perfmodel.cli import main; sys.argv[0] = 'perfmodel'; main()"
 
 # An islpy as the plain wheel has it: the real one, whose sets cannot be counted.
 PLAIN_ISLPY = """
@@ -27,22 +25,12 @@ sys.path.insert(0, here)
 """
 
 
-def doctor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", RUN, "doctor", *arguments],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-    )
-
-
 def parts(done: subprocess.CompletedProcess[str]) -> dict[str, dict[str, str]]:
     return {part["name"]: part for part in json.loads(done.stdout)["parts"]}
 
 
 def test_healthy_machine():
-    done = doctor("--json")
+    done = perfmodel("doctor", "--json")
     document = json.loads(done.stdout)
     assert (0, "") == (done.returncode, done.stderr)
     assert ("perfmodel.doctor/1", True) == (document["schema"], document["ok"])
@@ -65,7 +53,7 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def document(broken: str) -> subprocess.CompletedProcess[str]:
-    return doctor("--json", PYTHONPATH=broken)
+    return perfmodel("doctor", "--json", PYTHONPATH=broken)
 
 
 def test_islpy_reinstalled_on_top_of_barvinok(document):
@@ -85,7 +73,7 @@ def test_library_that_does_not_load(document):
 
 
 def test_no_device(document, broken):
-    plain = doctor(PYTHONPATH=broken)
+    plain = perfmodel("doctor", PYTHONPATH=broken)
     assert (1, 1) == (document.returncode, plain.returncode)
     assert json.loads(document.stdout)["ok"] is False
     repair = parts(document)["OpenCL"]["repair"]
@@ -98,7 +86,7 @@ def test_no_device(document, broken):
 
 def test_a_driver_that_crashes_is_a_line_and_not_a_crash(tmp_path):
     crashing = fake_opencl("import os; os.abort()")
-    done = doctor("--json", PYTHONPATH=shadow(tmp_path, "pyopencl", crashing))
+    done = perfmodel("doctor", "--json", PYTHONPATH=shadow(tmp_path, "pyopencl", crashing))
     part = parts(done)["OpenCL"]
     assert 1 == done.returncode
     assert "wrong" == part["status"]
