@@ -172,7 +172,7 @@ def data_at(
 
 def weights_in_use() -> calibration.recommended.FoundWeights:
     """Find the weights of the device in use, and print their names."""
-    weights = calibration.recommended.find_weights()
+    weights = calibration.recommended.find_weights(None, None)
     output.message(weights.text)
     return weights
 
