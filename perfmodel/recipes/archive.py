@@ -267,8 +267,8 @@ def best(t_unit: TranslationUnit, /, device: str | DeviceFacts | Any = None, **s
     one. Elsewhere the archived size nearest to them is taken, and the one on the other side of the given sizes. Between
     these two, the logarithm of a recipe's time is a linear function of the logarithms of the sizes, so that the recipe
     changes at the crossover. A recipe without a time at a size counts as the slowest there, and as twice as slow as the
-    best or slower. Without sizes, the recipe with the lowest geometric mean of slowdowns over all archived sizes is
-    taken.
+    best or slower. Recipes whose assumptions the given sizes do not fulfil are left out. Without sizes, the recipe
+    without assumptions and with the lowest geometric mean of slowdowns over all archived sizes is taken.
 
     If the archive does not have the kernel, it comes back as it was, with the reason in ``note``. If the archive is
     damaged or of another driver, or if the recipe no longer applies, there is a PerfModelWarning too.
@@ -295,7 +295,11 @@ def best(t_unit: TranslationUnit, /, device: str | DeviceFacts | Any = None, **s
         others = listed(sorted({f"{entry.device}, driver {entry.driver}" for entry in known}), "; ")
         problem = f"the recipes for the kernel {_name(t_unit)} are of {others}"
         return _as_it_was(t_unit, f"{problem}; here is {archive.device}, driver {archive.driver}; {ADVICE}")
-    entry, where = chosen(here, dict(at))
+    valid = [entry for entry in here if entry.recipe.allows(dict(at))]
+    if not valid:
+        needed = " or ".join(dict.fromkeys(" and ".join(entry.recipe.assumptions) for entry in here))
+        return Best(t_unit, note=f"the recipes for the kernel {_name(t_unit)} are valid only where {needed}")
+    entry, where = chosen(valid, dict(at))
     try:
         names = tuple(name for kernel in sorted(t_unit.entrypoints) for name in t_unit[kernel].arg_dict)
         unit = _transformed(_Asked(key, names, entry.recipe, t_unit)) if entry.recipe.steps else t_unit

@@ -160,8 +160,9 @@ class Recipes(FrozenValue):
         return next(self.of(form), None)
 
     def recipe(self, point: Point) -> Recipe:
-        """Return the recipe of a form and tile sizes."""
-        recipe = Recipe(tuple(_steps(self.nest, point)))
+        """Return the recipe of a form and tile sizes. It assumes that these divide the given sizes, where they do."""
+        assumed = (Step.of("assume", text) for text in self._assumptions(point))
+        recipe = Recipe((*assumed, *_steps(self.nest, point)))
         self._points.setdefault(recipe, point)
         return recipe
 
@@ -215,6 +216,30 @@ class Recipes(FrozenValue):
             low, high, usual = (4, 64, 16) if fetched else (2, 16, 4)
             found["K"] = _powers(low, min(32 if unrolled and fetched else high, 2 * trips), usual, trips)
         return found
+
+    def _assumptions(self, point: Point) -> list[str]:
+        """Return the conditions on sizes, true at the given ones, that leave out tests of the ends of split loops."""
+        tiles, divisors = dict(point.tiles), dict[str, int]()
+        splits = [(loop, tiles["K"]) for loop in _split_reductions(self.nest, point.form)]
+        for number, axis in enumerate(point.form.axes):
+            size = math.prod(tiles[f"{letter}{number}"] for letter in axis.kind.tiles)
+            splits += [(loop, size) for loop in axis.loops]
+        for name, size in splits:
+            loop = self.nest.by_name[name]
+            known = set(re.findall(r"[^\W\d]\w*", loop.upper)) <= set(dict(self.sizes))
+            if loop.upper and known and size > 1 and loop.trips % size == 0:
+                divisors[loop.upper] = max(size, divisors.get(loop.upper, 1))  # tiles are powers of two
+        uppers = {upper: upper if upper.isidentifier() else f"({upper})" for upper in divisors}
+        texts = (f"{uppers[upper]} mod {size} = 0" for upper, size in divisors.items())
+        return [text for text in texts if not self._implied(text)]
+
+    @cached_method
+    def _implied(self, text: str) -> bool:
+        """Whether the plain kernel's own assumptions imply a condition."""
+        import loopy as lp
+
+        own, more = (unit.default_entrypoint.assumptions for unit in (self.t_unit, lp.assume(self.t_unit, text)))
+        return bool(own.is_subset(more))
 
     @cached_property
     def _points(self) -> dict[Recipe, Point]:

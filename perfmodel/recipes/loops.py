@@ -38,6 +38,7 @@ class Loop(FrozenValue):
     constant: bool  #: whether the number of trips is the same at all sizes
     by_data: bool  #: whether the bounds depend on data
     bounds: str  #: the number of trips as a text
+    upper: str = ""  #: the same text if the loop starts at 0 and the number is a sum of multiples of sizes, or ""
     score: float = 0.0  #: the share of accesses that move by one element with it, and a fourth of those that stay
 
 
@@ -179,21 +180,24 @@ def _loop(
     domain = kernel.get_inames_domain(frozenset([name]))
     parameters = {word for word in domain.get_var_dict() if word not in kernel.all_inames()}
     by_data = bool(parameters & set(kernel.temporary_variables))
-    trips, constant, bounds = _trips(kernel, name, values)
+    trips, constant, bounds, from_zero = _trips(kernel, name, values)
     why = ""
     if name not in reductions:
         why = f"the bounds of loop {name} depend on data" if by_data else _carried(t_unit, name)
     kind = REDUCTION if name in reductions else SERIAL if why else PARALLEL
-    return Loop(name, kind, trips, constant, by_data, bounds), why
+    affine = from_zero and not constant and re.fullmatch(r"[\w +*()-]+", bounds)
+    return Loop(name, kind, trips, constant, by_data, bounds, bounds if affine else ""), why
 
 
-def _trips(kernel: lp.LoopKernel, name: str, values: Mapping[str, int]) -> tuple[int, bool, str]:
+def _trips(kernel: lp.LoopKernel, name: str, values: Mapping[str, int]) -> tuple[int, bool, str, bool]:
     with suppress(Exception):  # isl finds no bound, or it has a parameter that only data knows
-        expression = pw_aff_to_expr(kernel.get_iname_bounds(name).size)
+        bounds = kernel.get_iname_bounds(name)
+        expression = pw_aff_to_expr(bounds.size)
         used = get_dependencies(expression)
         outer = dict.fromkeys(kernel.all_inames(), UNKNOWN_SIZE // 2)  # loops around a triangular one, in the mean
-        return max(int(evaluate(expression, {**outer, **values})), 1), not used, str(expression)
-    return UNKNOWN_TRIPS, False, f"data of {name}"
+        from_zero = pw_aff_to_expr(bounds.lower_bound_pw_aff) == 0
+        return max(int(evaluate(expression, {**outer, **values})), 1), not used, str(expression), from_zero
+    return UNKNOWN_TRIPS, False, f"data of {name}", False
 
 
 def _carried(t_unit: lp.TranslationUnit, name: str) -> str:

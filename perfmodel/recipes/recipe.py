@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from io import StringIO
@@ -106,6 +106,8 @@ class Step(FrozenValue):
             return " ".join(f"{tag}={iname}" for iname, _, tag in pairs)
         if self.name == "add_prefetch":
             return f"prefetch={first}" + (f"[{_joined(others[0])}]" if others else "")
+        if self.name == "assume":
+            return "assume=" + str(first).replace(" mod ", "%").replace(" ", "")
         return f"{_LABELS.get(self.name, self.name)}={','.join(filter(None, map(_joined, self.arguments)))}".rstrip("=")
 
 
@@ -137,6 +139,29 @@ class Recipe(FrozenValue):
 
     def __bool__(self) -> bool:  # a recipe without steps is a recipe too
         return True
+
+    @cached_property
+    def assumptions(self) -> tuple[str, ...]:
+        """The conditions on sizes under which the transformed kernel is valid, as ``lp.assume`` takes them."""
+        return tuple(str(step.arguments[0]) for step in self.steps if step.name == "assume")
+
+    @cached_property
+    def unassumed(self) -> Recipe:
+        """The recipe without assumptions, for all sizes."""
+        return Recipe(tuple(step for step in self.steps if step.name != "assume"))
+
+    def allows(self, sizes: Mapping[str, int]) -> bool:
+        """Whether all assumptions hold at sizes. One that names another size, or that pymbolic cannot read, does not.
+
+        >>> [Recipe((Step.of("assume", "n mod 64 = 0"),)).allows({"n": n}) for n in (128, 100)]
+        [True, False]
+        """
+        from pymbolic import evaluate, parse
+
+        texts = (re.sub("(?<![<>=])=(?!=)", "==", text.replace(" mod ", " % ")) for text in self.assumptions)
+        with suppress(Exception):  # pymbolic raises many kinds
+            return all(bool(evaluate(parse(text), dict(sizes))) for text in texts)
+        return False
 
     def apply(self, t_unit: TranslationUnit) -> TranslationUnit:
         """Return the unit after all steps. It is not scheduled or checked.
@@ -185,7 +210,8 @@ class Recipe(FrozenValue):
                      for node in module.body)  # fmt: skip
         built = f"{plain}()" if variant is None else f"{plain}()[{_source(variant)}]"
         result = "t_unit" if variant is None else f"{{{_source(variant)}: t_unit}}"
-        body = [f"t_unit = {built}", *self.lines(), f"return {result}"]
+        valid = [f"# valid only where {' and '.join(self.assumptions)}"] if self.assumptions else []
+        body = [*valid, f"t_unit = {built}", *self.lines(), f"return {result}"]
         head = [] if has_lp else ["import loopy as lp", ""]
         return "\n".join([
             text.rstrip("\n"), "", *head, *alias, "", "",

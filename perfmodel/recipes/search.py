@@ -49,7 +49,7 @@ from perfmodel.tuning.anchoring import device_of, smaller_sizes
 from perfmodel.tuning.trials import Trials, index_of_device
 from perfmodel.tuning.tuned import Tuned, TunedVariant
 from perfmodel.tuning.tuning import TUNE, Tuning
-from perfmodel.tuning.user_kernel import Arguments, Reference, UserKernel
+from perfmodel.tuning.user_kernel import Arguments, Reference, UserKernel, check_given
 from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
@@ -69,8 +69,10 @@ LONGEST = 120  # characters of a reason
 FIRST_RUN_S = 15.0  # longest time of building a recipe and running it once at small sizes [s]
 MOST_LATE = 8  # recipes that may take longer than that; then no other one is built
 AFFORDABLE_S = 1.0  # if the untransformed kernel is predicted to be slower, it runs only at small sizes [s]
-# Smaller sizes leave the same remainder by this number, so that tiles of powers of two divide both or neither.
+SLOW_S = 5.0  # if its first run takes longer, it is not timed [s]
+# Smaller sizes leave the same remainder by one of these numbers, so that tiles of powers of two divide both or neither.
 STRIDE = 128
+STRIDES = (1024, 512, 256, STRIDE)
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -87,6 +89,13 @@ class Candidate(FrozenValue):
     def seconds(self) -> float:
         """The predicted time [s]."""
         return float(self.prediction.seconds)
+
+    @property
+    def unassumed(self) -> Candidate:
+        """The recipe without assumptions, for which the same time is predicted."""
+        if not self.recipe.assumptions:
+            return self
+        return replace(self, name=str(self.recipe.unassumed), recipe=self.recipe.unassumed)
 
 
 @dataclass(frozen=True, repr=False)
@@ -170,6 +179,8 @@ class Transformed(FrozenValue):
             sentences.append(f"{number} were predicted in {self.counting_s:.0f} s")
         if self.tuned is not None:
             sentences += self.tuned.summary[1:] if self.tuned.best else self.tuned.summary
+        if self.recipe.assumptions:
+            sentences.append(f"this recipe is valid only where {' and '.join(self.recipe.assumptions)}")
         if self.refused:
             most = Counter(self.refused).most_common(SHOWN)
             reasons = "; ".join(f"{reason} ({number})" for reason, number in most)
@@ -371,37 +382,67 @@ def _chosen_by_runs(
 ) -> Transformed | None:
     """Run recipes, and choose the fastest among those with right outputs. Return None if nothing ran.
 
-    `counts` are the untransformed kernel's, and `trials` and `tuning` lack what depends on the recipes.
+    `counts` are the untransformed kernel's, and `trials` and `tuning` lack what depends on the recipes. The fastest
+    runs without its assumptions too, and that recipe is chosen if it is not slower.
     """
     plain, t_unit, arguments = found.plain, found.unit, trials.keywords["arguments"]
-    recipes = {one.name: one.recipe for one in shortlist(found.candidates)}
-    predictions = {one.name: one.prediction for one in found.candidates if one.name in recipes}
-    small = found.sizes if arguments is not None else small_sizes(counts, found.sizes) or found.sizes
-    rehearsal = Rehearsal(partial(_ran, t_unit=t_unit, device=device.index, sizes=small, arguments=arguments))
-    variants = {name: partial(rehearsal.unit, recipe, t_unit) for name, recipe in recipes.items()}
-    first: tuple[str, ...] = ()
-    compare_at = None
-    if plain is not None and plain.seconds <= AFFORDABLE_S:
-        first, predictions = (PLAIN,), {PLAIN: plain, **predictions}
-        variants = {PLAIN: partial(Recipe().apply, t_unit), **variants}
-    elif small != found.sizes:
-        compare_at = small
+    affordable = plain is not None and plain.seconds <= AFFORDABLE_S
+    small = found.sizes
+    if arguments is None or not affordable:
+        small = _sizes_of_first_runs(found, counts, tuning.keywords["model"], arguments)
+    compare_at = None if affordable or small == found.sizes else small
+    allowed = ((one, one.recipe.allows(compare_at or found.sizes)) for one in found.candidates)
+    chosen = shortlist(one if allows else one.unassumed for one, allows in allowed)
+    candidates = {one.name: one for one in (*(one.unassumed for one in chosen), *chosen)}
+    ran_once = partial(_ran, t_unit=t_unit, device=device.index, at=(small, found.sizes), arguments=arguments)
+    rehearsal = Rehearsal(ran_once)
+    variants = {name: partial(rehearsal.unit, one.recipe, t_unit) for name, one in candidates.items()}
+    variants[PLAIN] = partial(Recipe().apply, t_unit)
     with trials(device, variants, compare_at=compare_at) as runs, closing(rehearsal):
-        search = tuning(runs, most=tuning.keywords["most"] + len(first), first=first)
-        search.expect(predictions)
+        timed = affordable and (runs.build(PLAIN) or 0.0) <= SLOW_S
+        first = {PLAIN: plain} if timed and plain else {}
+        search = tuning(runs, most=tuning.keywords["most"] + len(first), first=tuple(first))
+        search.expect({**first, **{one.name: one.prediction for one in chosen}})
         tuned = search.finished()
+        best = candidates.get(tuned.best.name) if tuned.best else None
+        if best is not None and best.unassumed.name not in search.tried:
+            search = tuning(runs, most=1, watch=None)
+            search.expect({best.unassumed.name: best.prediction})
+            more = search.finished()
+            tuned = replace(tuned, tried=(*tuned.tried, *more.tried), outputs=more.outputs)
     if not tuned.tried:
         return None
     notes = list(found.notes)
     if plain is not None and not first:
-        took = seconds_text(plain.seconds)
-        notes.append(f"the untransformed kernel was not timed, because it is predicted to take {took}")
+        why = f"took more than {SLOW_S:g} s" if affordable else f"is predicted to take {seconds_text(plain.seconds)}"
+        notes.append(f"the untransformed kernel was not timed, because it {why}")
     if compare_at is not None:
         notes.append(f"outputs were compared with the untransformed kernel's at {values_text(compare_at)}")
-    recipe = recipes.get(tuned.best.name, Recipe()) if tuned.best else Recipe()
-    seconds = tuned.best.seconds if tuned.best else None
-    unit = recipe.apply(t_unit)
-    return replace(found, unit=unit, recipe=recipe, seconds=seconds, tuned=tuned, notes=tuple(notes))
+    # of equal times, those of a recipe for all sizes
+    ran = next((one for one in tuned.tied if best and one.name == best.unassumed.name), tuned.best)
+    recipe = candidates[ran.name].recipe if ran and ran.name != PLAIN else Recipe()
+    every = {one.recipe: one for one in (*candidates.values(), *found.candidates)}
+    return replace(
+        found, unit=recipe.apply(t_unit), recipe=recipe, seconds=ran.seconds if ran else None, tuned=tuned,
+        notes=tuple(notes), candidates=tuple(sorted(every.values(), key=lambda one: one.seconds)),
+    )  # fmt: skip
+
+
+def _sizes_of_first_runs(
+    found: Transformed, counts: KernelCounts, model: FittedModel, arguments: Arguments | None
+) -> Mapping[str, int]:
+    """Return sizes at which the untransformed kernel takes at most a second, or the given ones if there are none."""
+    small = found.sizes
+    for stride in STRIDES:
+        small = small_sizes(counts, found.sizes, stride) or found.sizes
+        if model.predict(counts, small, allow_unmeasured=True).seconds <= AFFORDABLE_S:
+            break
+    if arguments is not None:
+        try:
+            check_given(found.unit.default_entrypoint, arguments(**small), small)
+        except Exception:  # of the user's code, or sizes of the data that differ
+            return found.sizes
+    return small
 
 
 def _archived(found: Transformed, t_unit: TranslationUnit, device: str) -> Transformed:
@@ -435,13 +476,13 @@ def _several(ranked: Iterable[Candidate], most: int) -> Iterator[Candidate]:
             yield one
 
 
-def small_sizes(counts: KernelCounts, at: Mapping[str, int]) -> Mapping[str, int] | None:
+def small_sizes(counts: KernelCounts, at: Mapping[str, int], stride: int = STRIDE) -> Mapping[str, int] | None:
     """Return smaller sizes at which recipes are as valid as at the given ones, or None if there are none.
 
-    Each size becomes its remainder by :data:`STRIDE` plus :data:`STRIDE`. If the kernel's assumptions exclude these
+    Each size becomes its remainder by `stride` plus `stride`. If the kernel's assumptions exclude these
     sizes, all shrink in proportion.
     """
-    small = {name: min(size, STRIDE + size % STRIDE) for name, size in at.items()}
+    small = {name: min(size, stride + size % stride) for name, size in at.items()}
     try:
         counts.work_groups()(**small)
     except AssumptionError:
@@ -604,9 +645,10 @@ class Rehearsal:
 
 
 def _ran(
-    recipe: Recipe, t_unit: TranslationUnit, device: int, sizes: Mapping[str, int], arguments: Arguments | None
+    recipe: Recipe, t_unit: TranslationUnit, device: int, at: Sequence[Mapping[str, int]], arguments: Arguments | None
 ) -> TranslationUnit:  # fmt: skip
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a compiler that crashes writes a page to standard error
+    sizes = next(filter(recipe.allows, at))
     unit = legal(recipe, t_unit)
     kernel = UserKernel("recipe", {PLAIN: unit}, arguments, (sizes,), TUNE.seed)
     kernel.ask_for_arguments(PLAIN, sizes)

@@ -169,6 +169,18 @@ def test_with_two_sizes_the_line_between_two_points_counts():
     assert SMALL == best(product(), CARD, m=1024).recipe
 
 
+def test_a_recipe_is_not_used_where_its_assumption_fails():
+    assumed = Recipe((Step.of("assume", "n mod 16 = 0"), *SMALL.steps))
+    keep(16, {assumed: 1.0})
+    assert assumed == recipe_at(n=48)
+    for sizes in ({"n": 50}, {}):
+        found = best(unit := scaling(), CARD, **sizes)
+        assert (unit, None) == (found.unit, found.entry)
+        assert "the recipes for the kernel scaling are valid only where n mod 16 = 0" == found.note
+    keep(16, {LARGE: 2.0})
+    assert [assumed, LARGE, LARGE] == [recipe_at(n=48), recipe_at(n=50), recipe_at()]
+
+
 def test_a_measured_time_wins_over_predictions_at_its_size():
     keep(16, {SMALL: 1.0}, measured=False)
     keep(16, {LARGE: 2.0})

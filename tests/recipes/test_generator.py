@@ -286,3 +286,22 @@ def test_divisors_come_first():
     form = next(form for form in recipes.forms if str(form) == "i:item")
     assert (32, 16, 128, 64, 256) == recipes.choices(form)["L0"]
     assert Form() != form
+
+
+def test_recipes_assume_that_tiles_divide_the_given_sizes():
+    def assumed(t_unit, text, **sizes):
+        recipes = recipes_of(t_unit, sizes)
+        form = next(form for form in recipes.forms if text == str(form))
+        return {recipes.point(recipe).tiles: recipe.assumptions for recipe in recipes.of(form)}
+
+    found = assumed(product(), "j:item i:item", n=96)
+    assert ("n mod 32 = 0",) == found[("L0", 32), ("L1", 8)]
+    assert ("n mod 16 = 0",) == found[("L0", 16), ("L1", 8)]
+    assert {()} == set(assumed(product(), "j:item i:item").values())  # the sizes are not given
+    inner = made("{[i]: 1 <= i < n}", "y[i] = 1", {"y": "n"})  # the first and the last tile are not whole
+    assert {()} == set(assumed(inner, "i:item", n=129).values())
+    wide = made("{[i]: 0 <= i < 2*n + 4}", "y[i] = 1", {"y": "2*n + 4"}, assumptions="n mod 16 = 6")
+    found = assumed(wide, "i:item", n=30)
+    assert () == found[(("L0", 16),)]  # the kernel's assumption implies it
+    assert () == found[(("L0", 128),)]
+    assert ("(4 + 2*n) mod 64 = 0",) == found[(("L0", 64),)]

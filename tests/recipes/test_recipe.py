@@ -71,6 +71,27 @@ def test_a_recipe_shows_a_short_name_and_lines_of_python():
     assert "l.0=i ilp=j" == str(Recipe((Step.of("tag_inames", "i:l.0, j:ilp"),)))
 
 
+@pytest.mark.parametrize(("texts", "sizes", "expected"), [
+    ([], {}, True), (["n mod 64 = 0"], {"n": 128, "m": 1}, True), (["n mod 64 = 0"], {"n": 100}, False),
+    (["n mod 64 = 0"], {}, False), (["(4 + 2*n) mod 8 = 0 and n >= 2", "m <= 9"], {"n": 6, "m": 9}, True),
+    (["exists e: n = 2*e"], {"n": 2}, False),
+])  # fmt: skip
+def test_assumptions_hold_at_some_sizes(texts, sizes, expected):
+    recipe = Recipe((*(Step.of("assume", text) for text in texts), *TILED.steps))
+    assert expected == recipe.allows(sizes)
+    assert (tuple(texts), TILED) == (recipe.assumptions, recipe.unassumed)
+
+
+def test_code_states_the_assumptions(plain):
+    splits = Recipe(TILED.steps[:3])
+    recipe = Recipe((Step.of("assume", "n mod 8 = 0"), *splits.steps))
+    text = recipe.code(PLAIN)
+    assert "# valid only where n mod 8 = 0\n    t_unit = plain()" in text
+    tested = ["-1 * lid(1)" in opencl(unit) for unit in (splits.apply(plain), executed(text)["kernel"]())]
+    assert [True, False] == tested
+    assert f"assume=n%8=0 {splits}" == str(recipe)
+
+
 def test_apply_does_what_a_person_would_write(plain):
     written = lp.split_iname(plain, "i", 8, outer_tag="g.1", inner_tag="l.1")
     written = lp.split_iname(written, "j", 8, outer_tag="g.0", inner_tag="l.0")

@@ -138,6 +138,17 @@ def test_recipes_run_after_the_untransformed_kernel():
     assert search.PLAIN in {row[0] for row in found.table}
 
 
+def test_the_fastest_runs_without_its_assumptions_too(monkeypatch):
+    monkeypatch.setattr(search, "AFFORDABLE_S", 0.0)  # the untransformed kernel does not run
+    space = Space(tiles=TILES[:1])
+    assumed = Step.of("assume", "n mod 128 = 0")
+    space.made = {key: Recipe((assumed, *recipe.steps)) for key, recipe in space.made.items()}
+    space.known = {recipe: key for key, recipe in space.made.items()}
+    ran = [recipe for recipe in found_by(space, runs=1, level=0.9999).tried if recipe.steps]
+    assert [recipe.unassumed for recipe in ran] == [ran[1], ran[1]]
+    assert ("n mod 128 = 0",) == ran[0].assumptions
+
+
 def test_a_recipe_with_a_dropped_dependency_is_never_chosen():
     found = found_by(Space(Dropped), runs=3, level=0.9999)
     assert Recipe() == found.recipe
