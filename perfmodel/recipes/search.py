@@ -418,7 +418,7 @@ def _chosen_by_runs(
         notes.append(f"the untransformed kernel was not timed, because it {why}")
     if compare_at is not None:
         notes.append(f"outputs were compared with the untransformed kernel's at {values_text(compare_at)}")
-    # of equal times, those of a recipe for all sizes
+    # among ties, the recipe that is valid at all sizes is chosen
     ran = next((one for one in tuned.tied if best and one.name == best.unassumed.name), tuned.best)
     recipe = candidates[ran.name].recipe if ran and ran.name != PLAIN else Recipe()
     every = {one.recipe: one for one in (*candidates.values(), *found.candidates)}
