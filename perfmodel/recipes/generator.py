@@ -380,19 +380,24 @@ def _fetchable(nest: Nest, form: Form) -> list[str]:
     placed = {loop: axis.parts(loop) for axis in form.axes for loop in axis.loops}
     spread = [loop for loop, parts in placed.items() if parts.items]
     several = {loop for loop, parts in placed.items() if parts.items or parts.elements}
+    scalars = {scalar for loop in nest.loops for scalar in loop.by_data}
+    bounds = {array for statement in nest.statements if statement.scalar in scalars for array in statement.reads}
     found = []
-    for array in sorted(nest.arrays - nest.written) if spread else ():
+    for array in sorted(nest.arrays - nest.written - bounds) if spread else ():
         fetch = _fetched(nest, form, array)
         if fetch is None:
             continue
         loads, uses = nest.loads_of(array), nest.uses_of(array)
+        shifts = {load.constants for load in loads}
+        if len(shifts) < math.prod(len(set(shift)) for shift in zip(*shifts, strict=True)):
+            continue  # Loopy fetches boxes only
         lanes = [loop for loop in spread if loop in loads[0].within]
         if len(fetch.plain) < sum(not set(axis.loops).isdisjoint(lanes) for axis in form.axes):
             continue  # each of the group's axes takes part in a fetch
         across = lanes and any(
             abs(load.stride(lanes[0])) > 1 and any(abs(load.stride(loop)) == 1 for loop in load.uses) for load in loads
         )
-        if several & loads[0].within - uses or len({load.constants for load in loads}) > 1 or across:
+        if several & loads[0].within - uses or len(shifts) > 1 or across:
             found.append(array)
     return found
 
@@ -647,6 +652,8 @@ def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]
     # ILP gives each element its own scalars and arrays: arrays become too large, and Loopy would not find the bounds
     # of a loop that are such scalars.
     several = any("E" in axis.kind.tiles for axis in axes)
+    # With a tree, Loopy's code for several elements is wrong.
+    several = several and not any(nest.by_name[loop].kind == "reduction" for loop in taken)
     several = several and not nest.private and not any(loop.by_data for loop in nest.loops)
     rest = [loop for loop in nest.loops if loop.name not in taken]
     short = _unrollable(rest)

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from io import StringIO
 from typing import Any
 
@@ -36,7 +36,7 @@ class Loop(FrozenValue):
     kind: str  #: :data:`PARALLEL`, :data:`REDUCTION` or :data:`SERIAL`
     trips: int  #: at the given sizes, the largest number
     constant: bool  #: whether the number of trips is the same at all sizes
-    by_data: bool  #: whether the bounds depend on data
+    by_data: frozenset[str]  #: the scalars on which the bounds depend
     bounds: str  #: the number of trips as a text
     upper: str = ""  #: the same text if the loop starts at 0 and the number is a sum of multiples of sizes, or ""
     score: float = 0.0  #: the share of accesses that move by one element with it, and a fourth of those that stay
@@ -70,7 +70,7 @@ class Statement(FrozenValue):
     scalar: str  #: the private scalar that it assigns, or ""
     reads: frozenset[str]
     writes: frozenset[str]
-    depends_on: frozenset[str]  #: also indirectly
+    depends_on: frozenset[str]  #: also indirectly, but not behind a global barrier
 
     @property
     def all(self) -> frozenset[str]:
@@ -167,7 +167,7 @@ def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
     steps = {name: sum(abs(s) for access in accesses if (s := access.stride(name)) == s) for name in names}
     scored.sort(key=lambda loop: (-round(loop.score, 6), steps[loop.name], loop.name))
     return Nest(
-        tuple(scored), tuple(_statement(kernel, insn) for insn in kernel.instructions), accesses,
+        tuple(scored), tuple(map(partial(_statement, kernel), _statements(kernel))), accesses,
         tuple(tags.items()), private, tuple(notes),
     )  # fmt: skip
 
@@ -179,7 +179,7 @@ def _loop(
     kernel = t_unit.default_entrypoint
     domain = kernel.get_inames_domain(frozenset([name]))
     parameters = {word for word in domain.get_var_dict() if word not in kernel.all_inames()}
-    by_data = bool(parameters & set(kernel.temporary_variables))
+    by_data = frozenset(parameters & set(kernel.temporary_variables))
     trips, constant, bounds, from_zero = _trips(kernel, name, values)
     why = ""
     if name not in reductions:
@@ -353,13 +353,22 @@ def _access(
     return Access(array.name, item, within, uses, tuple(sorted(strides.items())), tuple(constants), affine, stored)
 
 
+def _statements(kernel: lp.LoopKernel) -> list[Any]:
+    return [insn for insn in kernel.instructions if not isinstance(insn, lp.BarrierInstruction)]
+
+
 def _statement(kernel: lp.LoopKernel, insn: Any) -> Statement:
     names = tuple(assigned(insn))
     temporary = kernel.temporary_variables.get(names[0]) if len(names) == 1 else None
     private = temporary is not None and temporary.address_space in (lp.auto, AddressSpace.PRIVATE)
     scalar = names[0] if private and not getattr(temporary, "shape", ()) and not insn.predicates else ""
     reads, writes = frozenset(insn.read_dependency_names()), assigned(insn)
+    known = kernel.recursive_insn_dep_map()
+    before = known[insn.id] & {other.id for other in _statements(kernel)}
+    for other in kernel.instructions:
+        if other.id in known[insn.id] and getattr(other, "synchronization_kind", "") == "global":
+            before -= known[other.id]
     return Statement(
         insn.id, frozenset(insn.within_inames), frozenset(insn.reduction_inames()), scalar, reads, writes,
-        frozenset(kernel.recursive_insn_dep_map()[insn.id]),
+        frozenset(before),
     )  # fmt: skip

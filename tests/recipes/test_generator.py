@@ -89,7 +89,15 @@ def recurrence():
 
 @cache
 def two_nests():
-    instructions = "b[i] = 2*a[i] {id=b}\nc[j] = b[n - 1 - j] + 1 {dep=b}"
+    return nests("b[i] = 2*a[i] {id=b}\nc[j] = b[n - 1 - j] + 1 {dep=b}")
+
+
+@cache
+def nests_with_barrier():
+    return nests("b[i] = 2*a[i] {id=b}\n... gbarrier {id=wait, dep=b}\nc[j] = b[n - 1 - j] + 1 {dep=wait}")
+
+
+def nests(instructions):
     return made("{[i, j]: 0 <= i, j < n}", instructions, dict.fromkeys("abc", "n"))
 
 
@@ -123,6 +131,9 @@ def data():
         sparse: (matrix | {"x": line["x"]}, {"y": dense @ line["x"]}),
         recurrence: ({"u": square["b"], "a": square["a"]}, {"u": steps}),
         two_nests: ({"a": line["a"], "b": 0 * line["a"]}, {"b": 2 * line["a"], "c": 2 * line["a"][::-1] + 1}),
+        nests_with_barrier: (
+            {"a": line["a"], "b": 0 * line["a"]}, {"b": 2 * line["a"], "c": 2 * line["a"][::-1] + 1}
+        ),
         scaled: (
             {"a": square["a"], "b": line["b"]}, {"out": 2 * line["b"][:, None] * square["a"]}
         ),
@@ -143,6 +154,7 @@ FORMS = {
     sparse: ["i:item", "i:blocked"],
     recurrence: ["j:item", "j:strided order=t,j"],
     two_nests: ["i/j:item", "i/j:local"],
+    nests_with_barrier: ["i/j:item"],
     scaled: ["j:item i:group", "i:item"],
 }  # fmt: skip
 
@@ -305,3 +317,18 @@ def test_recipes_assume_that_tiles_divide_the_given_sizes():
     assert () == found[(("L0", 16),)]  # the kernel's assumption implies it
     assert () == found[(("L0", 128),)]
     assert ("(4 + 2*n) mod 64 = 0",) == found[(("L0", 64),)]
+
+
+def test_only_boxes_are_fetched_and_no_bounds_of_loops():
+    star = "out[i, j] = u[i + 1, j + 2] + u[i + 1, j] + u[i + 2, j + 1] + u[i, j + 1]"
+    box = "out[i, j] = u[i + 1, j + 1] + u[i + 1, j] + u[i, j + 1] + u[i, j]"
+    for text, expected in ((star, set()), (box, {"u"})):
+        t_unit = made("{[i, j]: 0 <= i, j < n}", text, {"u": "n + 2, n + 2", "out": "n, n"})
+        assert expected == {array for form in recipes_of(t_unit).forms for array in form.prefetch}
+    assert "start" not in {array for form in recipes_of(sparse()).forms for array in form.prefetch}
+
+
+def test_a_tree_computes_one_element():
+    forms = recipes_of(product()).forms
+    trees = [form for form in forms if any("k" in axis.loops for axis in form.axes)]
+    assert {""} == {form.elements for form in trees}
