@@ -184,6 +184,28 @@ def test_outputs_are_compared_at_small_sizes_if_the_untransformed_kernel_is_slow
     assert "not timed" in found.notes[-2]
 
 
+def test_an_untransformed_kernel_with_a_slow_first_run_is_not_timed(monkeypatch):
+    monkeypatch.setattr(search, "SLOW_S", 0.0)
+    found = found_by(runs=1)
+    assert Recipe() not in found.tried
+    assert {"ok"} == {one.status for one in found.tried.values()}
+    assert "the untransformed kernel was not timed, because it took more than 0 s" == found.notes[-1]
+
+
+@pytest.mark.parametrize("refused", [(), (128,)])
+def test_arguments_may_refuse_small_sizes(refused, monkeypatch):
+    monkeypatch.setattr(search, "AFFORDABLE_S", 0.0)
+
+    def arguments(n: int) -> dict[str, np.ndarray]:
+        if n in refused:
+            raise ValueError("no data")
+        return {"a": np.arange(n, dtype=np.float32)}
+
+    found = found_by(runs=1, arguments=arguments)
+    assert {"ok"} == {one.status for one in found.tried.values()}
+    assert ("compared" in found.notes[-1]) == (not refused)
+
+
 def test_small_sizes_keep_remainders_and_the_assumptions():
     counts = lambda text: search.count(plain(text))  # noqa: E731
     assert {"n": 128 + 104} == small_sizes(counts("n >= 1"), {"n": 1000})
