@@ -9,7 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent import futures
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain, islice
@@ -28,6 +28,7 @@ from perfmodel.errors import (
     KernelError,
     OptionError,
     PerfModelError,
+    PredictionError,
     SizeError,
     WeightsError,
     clipped,
@@ -241,7 +242,8 @@ def transformed(
     sizes, **more_sizes
         The size parameters, integers.
     runs
-        Most recipes that run. If 0, the model alone chooses, also for a device of another machine.
+        Most recipes that run, not counting the best one without its assumptions. If 0, the model alone chooses, also
+        for a device of another machine.
     model
         A fitted model, by default the model of the device in use (:func:`perfmodel.load`).
     budget_s
@@ -406,10 +408,7 @@ def _chosen_by_runs(
         tuned = search.finished()
         best = candidates.get(tuned.best.name) if tuned.best else None
         if best is not None and best.unassumed.name not in search.tried:
-            search = tuning(runs, most=1, watch=None)
-            search.expect({best.unassumed.name: best.prediction})
-            more = search.finished()
-            tuned = replace(tuned, tried=(*tuned.tried, *more.tried), outputs=more.outputs)
+            tuned = _with_another(tuned, tuning(runs, most=1, watch=None), best.unassumed)
     if not tuned.tried:
         return None
     notes = list(found.notes)
@@ -428,6 +427,13 @@ def _chosen_by_runs(
     )  # fmt: skip
 
 
+def _with_another(tuned: Tuned, search: Tuning, candidate: Candidate) -> Tuned:
+    """Run another recipe, whatever the model predicts."""
+    search.expect({candidate.name: candidate.prediction})
+    more = search.finished()
+    return replace(tuned, tried=(*tuned.tried, *more.tried), outputs=more.outputs)
+
+
 def _sizes_of_first_runs(
     found: Transformed, counts: KernelCounts, model: FittedModel, arguments: Arguments | None
 ) -> Mapping[str, int]:
@@ -435,8 +441,9 @@ def _sizes_of_first_runs(
     small = found.sizes
     for stride in STRIDES:
         small = small_sizes(counts, found.sizes, stride) or found.sizes
-        if model.predict(counts, small, allow_unmeasured=True).seconds <= AFFORDABLE_S:
-            break
+        with suppress(PredictionError):
+            if model.predict(counts, small, allow_unmeasured=True).seconds <= AFFORDABLE_S:
+                break
     if arguments is not None:
         try:
             check_given(found.unit.default_entrypoint, arguments(**small), small)
