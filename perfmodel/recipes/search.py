@@ -420,7 +420,7 @@ def _chosen_by_runs(
     # among ties, the recipe that is valid at all sizes is chosen
     ran = next((one for one in tuned.tied if best and one.name == best.unassumed.name), tuned.best)
     recipe = candidates[ran.name].recipe if ran and ran.name != PLAIN else Recipe()
-    every = {one.recipe: one for one in (*candidates.values(), *found.candidates)}
+    every = {one.recipe: one for one in (*found.candidates, *candidates.values())}
     return replace(
         found, unit=recipe.apply(t_unit), recipe=recipe, seconds=ran.seconds if ran else None, tuned=tuned,
         notes=tuple(notes), candidates=tuple(sorted(every.values(), key=lambda one: one.seconds)),

@@ -144,7 +144,9 @@ def test_the_fastest_runs_without_its_assumptions_too(monkeypatch):
     assumed = Step.of("assume", "n mod 128 = 0")
     space.made = {key: Recipe((assumed, *recipe.steps)) for key, recipe in space.made.items()}
     space.known = {recipe: key for key, recipe in space.made.items()}
-    ran = [recipe for recipe in found_by(space, runs=1, level=0.9999).tried if recipe.steps]
+    found = found_by(space, runs=1, level=0.9999)
+    assert found.candidates[0].recipe.assumptions  # what the model alone would choose
+    ran = [recipe for recipe in found.tried if recipe.steps]
     assert [recipe.unassumed for recipe in ran] == [ran[1], ran[1]]
     assert ("n mod 128 = 0",) == ran[0].assumptions
 
