@@ -543,32 +543,48 @@ def _single(kernel: Any, name: str) -> bool:
 
 
 def _covers(nest: Nest) -> list[Axis]:
-    """Return sets of loops that can share an axis: one around each statement. Their kind is to be chosen."""
+    """Return sets of loops that can share an axis: one around each statement. Their kind is to be chosen.
+
+    If the kernel has several stages, a second axis may be of one stage alone. These sets come last.
+    """
+    usable = [loop for loop in nest.loops if loop.kind != "serial" and not loop.by_data]
+    stages = set(nest.stages.values())
+    parts = [nest.statements] if len(stages) < 2 else [nest.statements, *(
+        tuple(one for one in nest.statements if nest.stages[one.name] == stage) for stage in sorted(stages)
+    )]  # fmt: skip
     found: dict[frozenset[str], Axis] = {}
-    for loop in nest.loops:
-        if loop.kind == "serial" or loop.by_data:
-            continue
-        loops, moved = [loop.name], []
-        for statement in nest.statements:
-            if not statement.all.isdisjoint(loops):
-                continue
-            if other := _sibling(nest, loops, statement):
-                loops.append(other)
-            elif target := _movable(nest, loops, statement):
-                moved.append((target, statement.name))
-            else:
-                break
-        else:
-            found.setdefault(frozenset(loops), Axis(tuple(loops), KINDS[0], tuple(moved)))
+    for statements in parts:
+        for loop in usable:
+            axis = _cover(nest, loop, statements)
+            whole = statements is nest.statements
+            if axis is not None and (whole or loop.kind == "parallel"):
+                found.setdefault(frozenset(axis.loops), axis)
     return list(found.values())
 
 
+def _cover(nest: Nest, loop: Loop, statements: Sequence[Statement]) -> Axis | None:
+    """Return the set with a loop around each of the statements, or None if one has no such loop."""
+    loops, moved = [loop.name], []
+    for statement in statements:
+        if not statement.all.isdisjoint(loops):
+            continue
+        if other := _sibling(nest, loops, statement):
+            loops.append(other)
+        elif target := _movable(nest, loops, statement):
+            moved.append((target, statement.name))
+        else:
+            return None
+    return Axis(tuple(loops), KINDS[0], tuple(moved))
+
+
 def _sibling(nest: Nest, loops: Sequence[str], statement: Statement) -> str:
-    """Return a loop of a statement that is never inside of the others and has as many trips, or ""."""
-    first = nest.by_name[loops[0]]
+    """Return a loop of a statement that is never inside of the others, or "". In a stage, all have as many trips."""
+    stage = nest.stages[statement.name]
+    bounds = {nest.by_name[loop].bounds for one in nest.statements if nest.stages[one.name] == stage
+              for loop in one.all.intersection(loops)}  # fmt: skip
     for loop in nest.loops:
         usable = loop.name in statement.all and loop.kind != "serial" and not loop.by_data
-        if usable and loop.bounds == first.bounds and not any(nest.together(loop.name, other) for other in loops):
+        if usable and bounds <= {loop.bounds} and not any(nest.together(loop.name, other) for other in loops):
             return loop.name
     return ""
 
@@ -598,10 +614,11 @@ def _forms(nest: Nest, *, cpu: bool) -> list[Form]:
 
 def _axes(nest: Nest, covers: Sequence[Axis]) -> Iterator[tuple[Axis, ...]]:
     """Yield the choices of axes. Those with work-items come first, and others in the order of the covers."""
+    stages = [len({nest.stages[one.name] for one in nest.statements if one.all & set(at.loops)}) for at in covers]
     for number in range(1, min(MOST_AXES, len(covers)) + 1):
         for chosen in permutations(range(len(covers)), number):
             loops = [loop for at in chosen for loop in covers[at].loops]
-            if len(loops) > len(set(loops)):
+            if len(loops) > len(set(loops)) or stages[chosen[0]] < max(stages):
                 continue
             for kinds in product(*(_kinds(nest, covers[at]) for at in chosen)):
                 on_items = [kind.parts.items is not None for kind in kinds]

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from io import StringIO
 from typing import Any
 
@@ -70,7 +70,8 @@ class Statement(FrozenValue):
     scalar: str  #: the private scalar that it assigns, or ""
     reads: frozenset[str]
     writes: frozenset[str]
-    depends_on: frozenset[str]  #: also indirectly, but not behind a global barrier
+    depends_on: frozenset[str]  #: also indirectly
+    waits_for: frozenset[str]  #: those before a global barrier that the plain kernel has
 
     @property
     def all(self) -> frozenset[str]:
@@ -104,10 +105,22 @@ class Nest(FrozenValue):
         """Pairs of statements that share no loop, where the second uses an array after the first has written it."""
         names = {statement.name: statement for statement in self.statements}
         return tuple(
-            (before, after.name) for after in self.statements for before in sorted(after.depends_on)
+            (before, after.name) for after in self.statements for before in sorted(after.depends_on & names.keys())
             if not names[before].loops & after.loops and names[before].loops and after.loops
-            and self.arrays & names[before].writes & (after.reads | after.writes)
+            and self.arrays & names[before].writes & (after.reads | after.writes) and before not in after.waits_for
         )  # fmt: skip
+
+    @cached_property
+    def stages(self) -> Mapping[str, int]:
+        """The number of global barriers before each statement. Each stage is a kernel on the device."""
+        before = {after.name: {*after.waits_for, *(one for one, other in self.ordered if other == after.name)}
+                  for after in self.statements}  # fmt: skip
+        stages: dict[str, int] = {}
+        for statement in sorted(self.statements, key=lambda one: len(one.depends_on)):
+            waits = [stages[name] + 1 for name in before[statement.name] if name in stages]
+            same = [stages[name] for name in statement.depends_on if name in stages]
+            stages[statement.name] = max(waits + same, default=0)
+        return stages
 
     @cached_property
     def arrays(self) -> frozenset[str]:
@@ -166,10 +179,8 @@ def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
     scored = [_scored(loop, accesses, {loop.name: loop.trips for loop in loops}) for loop in loops]
     steps = {name: sum(abs(s) for access in accesses if (s := access.stride(name)) == s) for name in names}
     scored.sort(key=lambda loop: (-round(loop.score, 6), steps[loop.name], loop.name))
-    return Nest(
-        tuple(scored), tuple(map(partial(_statement, kernel), _statements(kernel))), accesses,
-        tuple(tags.items()), private, tuple(notes),
-    )  # fmt: skip
+    statements = tuple(_statement(kernel, insn) for insn in kernel.instructions if not _is_barrier(insn))
+    return Nest(tuple(scored), statements, accesses, tuple(tags.items()), private, tuple(notes))
 
 
 def _loop(
@@ -353,8 +364,8 @@ def _access(
     return Access(array.name, item, within, uses, tuple(sorted(strides.items())), tuple(constants), affine, stored)
 
 
-def _statements(kernel: lp.LoopKernel) -> list[Any]:
-    return [insn for insn in kernel.instructions if not isinstance(insn, lp.BarrierInstruction)]
+def _is_barrier(insn: Any, kinds: Sequence[str] = ("global", "local")) -> bool:
+    return isinstance(insn, lp.BarrierInstruction) and insn.synchronization_kind in kinds
 
 
 def _statement(kernel: lp.LoopKernel, insn: Any) -> Statement:
@@ -363,12 +374,9 @@ def _statement(kernel: lp.LoopKernel, insn: Any) -> Statement:
     private = temporary is not None and temporary.address_space in (lp.auto, AddressSpace.PRIVATE)
     scalar = names[0] if private and not getattr(temporary, "shape", ()) and not insn.predicates else ""
     reads, writes = frozenset(insn.read_dependency_names()), assigned(insn)
-    known = kernel.recursive_insn_dep_map()
-    before = known[insn.id] & {other.id for other in _statements(kernel)}
-    for other in kernel.instructions:
-        if other.id in known[insn.id] and getattr(other, "synchronization_kind", "") == "global":
-            before -= known[other.id]
+    before = kernel.recursive_insn_dep_map()
+    barriers = [name for name in before[insn.id] if _is_barrier(kernel.id_to_insn[name], ["global"])]
     return Statement(
         insn.id, frozenset(insn.within_inames), frozenset(insn.reduction_inames()), scalar, reads, writes,
-        frozenset(before),
+        frozenset(before[insn.id]), frozenset().union(*(before[name] for name in barriers)),
     )  # fmt: skip

@@ -102,6 +102,17 @@ def nests(instructions):
 
 
 @cache
+def centred():
+    """A kernel with a barrier between its two nests."""
+    instructions = """
+        m[k] = sum(r, a[r, k])/n {id=m}
+        ... gbarrier {id=wait, dep=m}
+        c[i, j] = a[i, j] - m[j] {dep=wait}
+        """
+    return made("{[i, j, k, r]: 0 <= i, j, k, r < n}", instructions, {"a": "n, n", "c": "n, n", "m": "n"})
+
+
+@cache
 def scaled():
     instructions = "for i\n<> factor = 2*b[i] {id=factor}\nout[i, j] = factor*a[i, j] {dep=factor}\nend"
     return made("{[i, j]: 0 <= i, j < n}", instructions, {"a": "n, n", "b": "n", "out": "n, n"})
@@ -134,6 +145,10 @@ def data():
         nests_with_barrier: (
             {"a": line["a"], "b": 0 * line["a"]}, {"b": 2 * line["a"], "c": 2 * line["a"][::-1] + 1}
         ),
+        centred: (
+            {"a": square["a"], "m": 0 * line["a"]},
+            {"c": square["a"] - square["a"].mean(axis=0), "m": square["a"].mean(axis=0)},
+        ),
         scaled: (
             {"a": square["a"], "b": line["b"]}, {"out": 2 * line["b"][:, None] * square["a"]}
         ),
@@ -155,6 +170,7 @@ FORMS = {
     recurrence: ["j:item", "j:strided order=t,j"],
     two_nests: ["i/j:item", "i/j:local"],
     nests_with_barrier: ["i/j:item"],
+    centred: ["j/k:item i:item", "j/k:strided i:group", "i/k:item"],
     scaled: ["j:item i:group", "i:item"],
 }  # fmt: skip
 
