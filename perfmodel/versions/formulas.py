@@ -23,13 +23,16 @@ TITLE = "# counts of "
 NUMBERED = " #"  # before the number of a kernel in a recording that has the name of another
 INDIRECT = "indirect"
 SHAPES = ("group size", "local memory", "private memory")
-GRANULARITIES = {"launches": "launch", "work-groups": "workgroup", "cells loaded": "cell", "cells stored": "cell"}
+GRANULARITIES = {
+    "launches": "launch", "work-groups": "workgroup", "cells loaded": "cell", "cells stored": "cell", "layout": "cell",
+}  # fmt: skip
 CELLS = {"load": "cells loaded", "store": "cells stored"}
 SUBJECTS = {  # what a formula counts, in words, in the order of changes
     "launches": "launches", "work-groups": "work-groups", "barriers": "barriers, summed over work-items",
     "operations": "{dtype} {name}", "load": "loads of {name}", "store": "stores to {name}",
     "cells loaded": "distinct cells of {name} that are loaded",
     "cells stored": "distinct cells of {name} that are stored",
+    "layout": "distance of neighbours along axis {axis} of {name}",
 }  # fmt: skip
 EQUAL = ("kind", "dtype", "stride", "count")  # what equal formulas have in common; names of arrays may differ
 LEAST = 0.5  # least similarity of kernels with different names that are a pair [1]
@@ -40,7 +43,7 @@ class Formula:
     """A count of a kernel: its subject, what distinguishes it from others, and the function of the sizes.
 
     `name` is an array or a kind of operation. `stride` is the lane stride of an access in cells, or None for an address
-    that depends on data, and for all that is not an access.
+    that depends on data. The layout of an array has a formula for each axis, and `stride` is the number of the axis.
     """
 
     subject: str  # by :data:`SUBJECTS`
@@ -53,8 +56,8 @@ class Formula:
     @property
     def line(self) -> str:
         """The formula as a line of a text file."""
-        is_access = self.subject in CELLS
-        stride = "" if not is_access else INDIRECT if self.stride is None else str(self.stride.polynomial)
+        has_stride = self.subject in (*CELLS, "layout")
+        stride = "" if not has_stride else INDIRECT if self.stride is None else str(self.stride.polynomial)
         return " | ".join([self.subject, self.name, self.space, self.dtype, stride, _written(self.count)])
 
     @property
@@ -142,7 +145,9 @@ class Formulas(FrozenValue):
 
     def similarity(self, new: Formulas) -> float:
         """Return the share of formulas that two kernels have in common [1], from 0 to 1."""
-        mine, theirs = ([row for row in each.rows if row.name] for each in (self, new))  # launches are alike in most
+        mine, theirs = (  # launches and layouts are alike in most
+            [row for row in each.rows if row.name and row.subject != "layout"] for each in (self, new)
+        )
         gone, _ = _unmatched(mine, theirs)
         return (len(mine) - len(gone)) / max(len(mine), len(theirs), 1)
 
@@ -197,6 +202,11 @@ def _rows(counts: KernelCounts) -> Iterator[Formula]:
             cells.add((row.direction, row.array))
             yield Formula(CELLS[row.direction], row.footprint, row.array, row.space)
     yield from _added(seen)
+    strides = {access.array: access.strides for _, access in counts.access_maps if access.space == "global"}
+    for array, axes in strides.items():
+        for axis, step in enumerate(axes):
+            distance = Count(step, granularity="cell")
+            yield Formula("layout", distance, array, "global", stride=Count.constant(axis, "cell"))
 
 
 def _added(rows: Sequence[Formula]) -> Iterator[Formula]:
@@ -257,9 +267,9 @@ def _changes(space: str, name: str, old: Sequence[Formula], new: Sequence[Formul
     for subject, words in SUBJECTS.items():
         mine, theirs = ([row for row in rows if row.subject == subject] for rows in (gone, added))
         several = any(sum(row.subject == subject for row in rows) > 1 for rows in (old, new))
-        if subject in CELLS.values() and not (old and new):  # the accesses of an array that only one version has say it
-            continue
-        if len(mine) == len(theirs) == 1 and not same(mine[0].stride, theirs[0].stride):
+        if space and subject not in CELLS and not (old and new):
+            continue  # the accesses of an array that only one version has say it
+        if subject in CELLS and len(mine) == len(theirs) == 1 and not same(mine[0].stride, theirs[0].stride):
             what = words.format(name=shown)
             if same(mine[0].count, theirs[0].count):
                 yield Change(f"lane stride of {what}", *map(_stride, mine + theirs))
@@ -268,8 +278,8 @@ def _changes(space: str, name: str, old: Sequence[Formula], new: Sequence[Formul
             continue
         for pair in _pairs(mine, theirs, "stride" if space else "dtype"):
             row = next(filter(None, pair))
-            what = words.format(name=shown, dtype=row.dtype)
-            what += f" with lane stride {_stride(row)}" if space and several else ""
+            what = words.format(name=shown, dtype=row.dtype, axis=row.stride)
+            what += f" with lane stride {_stride(row)}" if subject in CELLS and several else ""
             yield Change(what, *("0" if each is None else str(each.count) for each in pair))
 
 

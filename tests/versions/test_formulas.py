@@ -92,6 +92,20 @@ def test_another_type() -> None:
     } == changed(unit("out[i, j] = a[i, j] + b[0]"), unit("out[i, j] = a[i, j] + b[0]", np.float64))  # fmt: skip
 
 
+def test_another_layout_of_an_array_without_lanes() -> None:
+    """One work-item computes everything, so that no lane stride shows the layout of a, or the longer rows of out."""
+    def sequential(axes: str, row: str) -> lp.TranslationUnit:
+        a = lp.GlobalArg("a", np.float32, shape="n, n", dim_tags=axes)
+        out = lp.GlobalArg("out", np.float32, shape=f"n, {row}")
+        return lp.make_kernel("{[i, j]: 0 <= i, j < n}", "out[i, j] = 2*a[i, j]", [a, out, ...], assumptions=ASSUMED,
+                              lang_version=(2018, 2))  # fmt: skip
+
+    assert {
+        "distance of neighbours along axis 0 of a: n -> 1", "distance of neighbours along axis 1 of a: 1 -> n",
+        "distance of neighbours along axis 0 of out: n -> n + 2",
+    } == changed(sequential("N1,N0", "n"), sequential("N0,N1", "n + 2"))  # fmt: skip
+
+
 def test_smaller_groups() -> None:
     assert {"group size: 32 -> 16", "work-groups: 1/32*n^2 -> 1/16*n^2"} == changed(unit(SUM), unit(SUM, width=16))
 
