@@ -3,11 +3,11 @@ r"""Two versions of kernels: the formulas that changed, and the ratio of their p
 Both versions of a kernel share most errors of a prediction. The error of the log ratio of their times has Student's
 distribution, and its scale grows with the share c of the predicted time that changed:
 
-.. math:: s^2 = (w \sigma)^2 \left(\nu + (1 - \nu)(1 - e^{-c / \ell})\right), \quad
+.. math:: s^2 = (\sigma^2 + \tau^2) \left(\nu + (1 - \nu)(1 - e^{-c / \ell})\right), \quad
     c = \frac{\sum_k |T_k' - T_k|}{\sum_k \max(T_k, T_k')}
 
 :math:`T_k` and :math:`T_k'` are the terms of both predictions, and :math:`\sigma` is the scatter of the model's errors
-between variants of one kernel (:mod:`perfmodel.fitting.selection`). The factor w covers kernels of other projects. If
+between variants of one kernel (:mod:`perfmodel.fitting.selection`). Kernels of other projects add :math:`\tau`. If
 all formulas are equal, :math:`\nu` is 0 and :math:`\ell` larger, because variants differ in their launches, and
 versions with equal formulas do not. The constants are from pairs of measured kernels (docs/diff.md).
 """
@@ -32,7 +32,7 @@ from perfmodel.versions.sides import Side, Version
 
 LEVEL = 0.9  # probability of the intervals of ratios
 OWN_SHARE = 0.15  # nu: share of the variance that any change has [1]
-WIDER = 1.5  # w: changes of kernels of other projects have larger errors than variants of measured kernels [1]
+UNLIKE = 0.2  # tau: more scatter of errors, for kernels that are unlike the measured ones [1]
 REACH = 0.1  # l: share of the time that has to change before errors are nearly independent [1]
 EQUAL_REACH = 1.0  # l if all formulas are equal, so that only the order of the code differs: an assumption [1]
 UNKNOWN = Scatter(deviation=0.3, freedom=8, cells=1)  # of weights that lack the scatter
@@ -206,12 +206,21 @@ def _times(
     given = points or new.points or old.points or ({},)
     predictions = [_predictions(model, old, "old", given), _predictions(model, new, "new", given)]
     for sizes, before, after in zip(given, *predictions, strict=True):
-        if not (before.seconds > 0 and after.seconds > 0):
-            raise PredictionError("a predicted time is not above zero", "use another family (--family)")
-        scatter = scatter_of(model, [before, after]) or UNKNOWN
-        bounds = _bound(model, before), _bound(model, after)
-        scale = WIDER * scatter.deviation * _growth(before, after, equal)
-        yield TimeChange(sizes, before, after, max(scale, NOISE), scatter.freedom, bounds)
+        yield time_change(model, sizes, before, after, equal)
+
+
+def time_change(
+    model: FittedModel, sizes: Mapping[str, int], old: Prediction, new: Prediction, equal: bool = False
+) -> TimeChange:
+    """Return the change between two predictions of a kernel; `equal` if all its formulas are.
+
+    Raises PredictionError if a time is not above zero.
+    """
+    if not (old.seconds > 0 and new.seconds > 0):
+        raise PredictionError("a predicted time is not above zero", "use another family (--family)")
+    scatter = scatter_of(model, [old, new]) or UNKNOWN
+    scale = math.hypot(scatter.deviation, UNLIKE) * _growth(old, new, equal)
+    return TimeChange(sizes, old, new, max(scale, NOISE), scatter.freedom, (_bound(model, old), _bound(model, new)))
 
 
 def _predictions(
