@@ -24,7 +24,17 @@ from perfmodel.counts.counters.lines import UNITS, Lines
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.issues import IssuedNest
 from perfmodel.counts.nests.nest import Nest, NestedKernel
-from perfmodel.counts.program.program import DECISIONS, Access, Domain, IndexSpan, Node, Program, Statistic
+from perfmodel.counts.program.program import (
+    ARITHMETIC,
+    BUILT_IN,
+    DECISIONS,
+    Access,
+    Domain,
+    IndexSpan,
+    Node,
+    Program,
+    Statistic,
+)
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.quasipoly.arguments import whole
 from perfmodel.counts.quasipoly.count import Count, given
@@ -151,6 +161,12 @@ class KernelCounts(FrozenValue):
         program = self.program
         domains = (statement.domain for statement in (*program.statements, *program.decisions))
         return tuple(dict.fromkeys(test for domain in domains for test in domain.unknown_tests))
+
+    @cached_property
+    def own_functions(self) -> tuple[str, ...]:
+        """The functions that the user defines in C. Their work is not counted."""
+        kinds = {row.kind for row in self.operation_table}
+        return tuple(sorted(kinds - ARITHMETIC - BUILT_IN - {*DECISIONS}))
 
     @property
     def most_local(self) -> KernelCounts:

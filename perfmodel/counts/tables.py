@@ -145,11 +145,32 @@ def _cells(
 @cached_method
 def if_tests_are_false(counts: KernelCounts) -> KernelCounts:
     """Return the counts if none of :attr:`KernelCounts.unknown_tests` is ever true, so that no branch is taken."""
-    never, program = once(_never), counts.program
-    statements, decisions = (
-        tuple(replace(each, domain=never(each.domain)) for each in table)
-        for table in (program.statements, program.decisions)
-    )
+    never = once(_never)
+    return _changed(counts, lambda statement: replace(statement, domain=never(statement.domain)))
+
+
+@cached_method
+def with_own_functions(counts: KernelCounts, times: int) -> KernelCounts:
+    """Return the counts with each call of :attr:`KernelCounts.own_functions` counted several times, or never."""
+
+    def changed(statement: Statement) -> Statement:
+        operations = (
+            replace(one, amount=one.amount * times) if one.kind in counts.own_functions else one
+            for one in statement.operations
+        )
+        computed = (
+            one._replace(lanes=one.lanes * times) if one.kind in counts.own_functions else one
+            for one in statement.computed
+        )
+        return replace(statement, operations=tuple(one for one in operations if one.amount), computed=tuple(computed))
+
+    return _changed(counts, changed)
+
+
+def _changed(counts: KernelCounts, change: Callable[[Statement], Statement]) -> KernelCounts:
+    """Return the counts with changed statements. The schedule stays the same."""
+    program = counts.program
+    statements, decisions = (tuple(map(change, table)) for table in (program.statements, program.decisions))
     program = replace(program, statements=statements, decisions=decisions)
     tables = tabulate(program, counts.subgroup_size, counts.launch, counts.budget)
     made = replace(tables, parameters=counts.parameters, offsets=counts.offsets, types=counts.types)

@@ -29,7 +29,7 @@ from perfmodel.fitting.weights_file import FitOptions, FittedWeight, FittedWeigh
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import RunTime
 from perfmodel.predicting import relatives
-from perfmodel.predicting.prediction import Anchor, Prediction, no_device_clock, union
+from perfmodel.predicting.prediction import DEAREST, Anchor, Prediction, no_device_clock, union
 from perfmodel.predicting.relatives import RelatedWeight
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.relatives import NEVER_FREE
@@ -212,6 +212,11 @@ class FittedModel(FrozenValue):
 
             never = model._with_gathers(if_tests_are_false(counts), at, level, True)
             made = made.covering_false_tests(never, counts.unknown_tests)
+        if counts.own_functions:
+            from perfmodel.counts.tables import with_own_functions
+
+            ends = (model._with_gathers(with_own_functions(counts, times), at, level, True) for times in (0, DEAREST))
+            made = made.covering_own_functions(*ends, counts.own_functions)
         if self.clock == "device":
             made = made.by_device()
         return self.anchor.applied(made) if self.anchor else made

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 MATTERS = 1.05  # above this factor between times with local and random indices, or true and false tests: a caution
+DEAREST = 10
+"""Functions of OpenCL's library that take as long as a long function of the user in C.
+
+Kernels of sumpy with Hankel and Bessel functions took 2 to 10 times as long as predicted (docs/lab/others.md).
+"""
 ADDS_UP = 1e-6  # terms add up if the relative difference between their sum and the time is at most this
 
 
@@ -100,6 +105,17 @@ class Prediction:
                 f"never true, and intervals cover both; give the probability as statistics {{{keys}}}",
             )
         return replace(self, interval=self._union(false), cautions=cautions)
+
+    def covering_own_functions(self, free: Prediction, dearest: Prediction, names: tuple[str, ...]) -> Prediction:
+        """Return this prediction. The interval also covers functions that take no time, and the dearest ones."""
+        cautions = self.cautions
+        if (factor := free._factor(dearest)) is not None and factor > MATTERS:
+            cautions += (
+                f"perfmodel does not read the C code of {listed(names)}; a call counts as one function of OpenCL's "
+                f"library, and intervals cover 0 to {DEAREST} of them, a factor of {factor:.1f} in time",
+            )
+        both = replace(self, interval=self._union(free))
+        return replace(both, interval=both._union(dearest), cautions=cautions)
 
     def _factor(self, other: Prediction) -> float | None:
         """Return the largest factor between two predictions, or None if a time is not above zero."""

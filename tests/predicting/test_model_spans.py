@@ -5,9 +5,11 @@ from __future__ import annotations
 import loopy as lp
 import numpy as np
 import pytest
+from constantdict import constantdict
 
 import perfmodel as pm
 from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.tables import with_own_functions
 from tests.recorded import POCL
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
@@ -126,3 +128,43 @@ def test_unknown_tests_are_named_at_arrays_of_sizes_and_in_counts_that_were_read
 def test_a_test_that_takes_no_time_has_no_caution(model: pm.FittedModel) -> None:
     assert () == masked("i >= 5").unknown_tests == masked(**{"> 0": 0.5}).unknown_tests
     assert not any("data decide" in warning for warning in model.predict(masked("i >= 5"), n=4096).warnings)
+
+
+class Own(lp.ScalarCallable):
+    """A function of one number, as users define it in C."""
+
+    def with_types(self, arg_id_to_dtype, callables_table):
+        (dtype,) = (dtype for at, dtype in arg_id_to_dtype.items() if at == 0)
+        return self.copy(name_in_target="own", arg_id_to_dtype=constantdict({0: dtype, -1: dtype})), callables_table
+
+    def with_descrs(self, arg_id_to_descr, callables_table):
+        return self.copy(arg_id_to_descr=constantdict(arg_id_to_descr)), callables_table
+
+
+def called(function: str) -> KernelCounts:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", f"y[i] = {function}(x[i])",
+        [lp.GlobalArg("x, y", np.float64, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    if function == "own":
+        unit = lp.register_callable(unit, "own", Own("own"))
+    return count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"))
+
+
+def test_the_interval_of_a_user_s_function_in_c_covers_none_and_ten_functions_of_the_library(model) -> None:
+    n, counts = SIZES["n"], called("own")
+    assert (("own",), ()) == (counts.own_functions, called("erf").own_functions)
+    ends = [with_own_functions(counts, times) for times in (0, 10)]
+    assert [0, 10 * n] == [end.operations(kind="own")(n=n) for end in ends]
+    free, dearest = (model.predict(end, n=n) for end in ends)
+    made, library = model.predict(counts, n=n), model.predict(called("erf"), n=n)
+    assert library.seconds == made.seconds > free.seconds
+    assert free.interval[0] == pytest.approx(made.interval[0])
+    assert 5 < made.interval[1] / library.interval[1] < 10  # ten functions, but all else once
+    (said,) = [warning for warning in made.warnings if "C code" in warning]
+    assert said == (
+        "perfmodel does not read the C code of own; a call counts as one function of OpenCL's library, and intervals "
+        f"cover 0 to 10 of them, a factor of {dearest.seconds / free.seconds:.1f} in time"
+    )
+    assert not any("C code" in warning for warning in library.warnings)

@@ -82,6 +82,16 @@ OpKind = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or `
 Index = tuple[int, tuple[tuple[str, int], ...]] | None
 Cell = tuple[Index, ...]
 DECISIONS = ("compare", "select")  # kinds of operations that do not compute a number
+ARITHMETIC = frozenset({"add", "mul", "madd", "div", "pow", "minmax", "shift", "bitwise", "intpow"})
+BUILT_IN = frozenset({
+    "abs", "acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan", "atan2", "atan2pi", "atanh", "atanpi",
+    "cbrt", "ceil", "copysign", "cos", "cosh", "cospi", "dot", "erf", "erfc", "exp", "exp10", "exp2", "expm1",
+    "fabs", "fdim", "floor", "fma", "fmod", "frexp", "hypot", "ilogb", "isfinite", "isinf", "isnan", "ldexp",
+    "lgamma", "log", "log10", "log1p", "log2", "logb", "mad", "modf", "nan", "nextafter", "pow", "pown", "powr",
+    "remainder", "remquo", "rint", "rootn", "round", "rsqrt", "sign", "sin", "sincos", "sinh", "sinpi", "sqrt",
+    "tan", "tanh", "tanpi", "tgamma", "trunc",
+})  # fmt: skip
+"""OpenCL's functions of numbers. Any other function is the user's own."""
 SHARED = ("global", "local")  # the spaces whose accesses take time; private ones are registers
 
 
