@@ -215,8 +215,10 @@ class FittedModel(FrozenValue):
         if counts.own_functions:
             from perfmodel.counts.tables import with_own_functions
 
-            ends = (model._with_gathers(with_own_functions(counts, times), at, level, True) for times in (0, DEAREST))
-            made = made.covering_own_functions(*ends, counts.own_functions)
+            free, dearest = (
+                model._with_gathers(with_own_functions(counts, times), at, level, True) for times in (0, DEAREST)
+            )
+            made = made.covering_own_functions(free, dearest, counts.own_functions)
         if self.clock == "device":
             made = made.by_device()
         return self.anchor.applied(made) if self.anchor else made
