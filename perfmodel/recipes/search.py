@@ -70,7 +70,9 @@ LONGEST = 120  # characters of a reason
 FIRST_RUN_S = 15.0  # longest time of building a recipe and running it once at small sizes [s]
 MOST_LATE = 8  # recipes that may take longer than that; then no other one is built
 AFFORDABLE_S = 1.0  # if the untransformed kernel is predicted to be slower, it runs only at small sizes [s]
-SLOW_S = 5.0  # if its first run takes longer, it is not timed [s]
+# If its first run takes longer, it is not timed. If building and running the best recipe takes longer, this recipe does
+# not run without its assumptions [s].
+SLOW_S = 5.0
 # Smaller sizes leave the same remainder by one of these numbers, so that tiles of powers of two divide both or neither.
 STRIDE = 128
 STRIDES = (1024, 512, 256, STRIDE)
@@ -385,7 +387,7 @@ def _chosen_by_runs(
     """Run recipes, and choose the fastest among those with right outputs. Return None if nothing ran.
 
     `counts` are the untransformed kernel's, and `trials` and `tuning` lack what depends on the recipes. The fastest
-    runs without its assumptions too, and that recipe is chosen if it is not slower.
+    runs without its assumptions too, unless it is slow to build, and that recipe is chosen if it is not slower.
     """
     plain, t_unit, arguments = found.plain, found.unit, trials.keywords["arguments"]
     affordable = plain is not None and plain.seconds <= AFFORDABLE_S
@@ -406,7 +408,7 @@ def _chosen_by_runs(
         search = tuning(runs, most=tuning.keywords["most"] + len(first), first=tuple(first))
         search.expect({**first, **{one.name: one.prediction for one in chosen}})
         tuned = search.finished()
-        best = candidates.get(tuned.best.name) if tuned.best else None
+        best = candidates.get(tuned.best.name) if tuned.best and tuned.best.cost_s <= SLOW_S else None
         if best is not None and best.unassumed.name not in search.tried:
             tuned = _with_another(tuned, tuning(runs, most=1, watch=None), best.unassumed)
     if not tuned.tried:

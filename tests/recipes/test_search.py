@@ -140,6 +140,7 @@ def test_recipes_run_after_the_untransformed_kernel():
 
 def test_the_fastest_runs_without_its_assumptions_too(monkeypatch):
     monkeypatch.setattr(search, "AFFORDABLE_S", 0.0)  # the untransformed kernel does not run
+    monkeypatch.setattr(search, "SLOW_S", 600.0)
     space = Space(tiles=TILES[:1])
     assumed = Step.of("assume", "n mod 128 = 0")
     space.made = {key: Recipe((assumed, *recipe.steps)) for key, recipe in space.made.items()}
