@@ -223,12 +223,12 @@ def _share(part: int, whole: int) -> str:
 
 
 def each_pair(rows: Sequence[Row], sort: str) -> str:
-    """Return a table of the pairs of a sort: the predicted and the measured ratio on each device."""
-    cells = [("kernel", "change", *(f"{name}: predicted, measured" for name in NAMES.values())),
-             ("---", "---", *["---:"] * len(NAMES))]  # fmt: skip
+    """Return a table of the pairs of a sort: the predicted and the measured ratio on each device that has rows."""
+    devices = [device for device in NAMES if any((row.sort, row.device) == (sort, device) for row in rows)]
+    cells = [("kernel", "change", *map(NAMES.__getitem__, devices)), ("---", "---", *["---:"] * len(devices))]
     named = {row.key: row for row in rows}
     for kernel, change in dict.fromkeys((row.kernel, row.change) for row in rows if row.sort == sort):
-        found = [named.get((sort, kernel, change, device)) for device in NAMES]
+        found = [named.get((sort, kernel, change, device)) for device in devices]
         cells.append((kernel, change, *map(_ratios, found)))
     return markdown_table(cells)
 
