@@ -6,7 +6,7 @@ import mmap
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,22 +22,23 @@ HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")  # Linux's folder with 
 VENDORS = Path("/etc/OpenCL/vendors")  # folder of the drivers that OpenCL's loader finds
 INTEL = Path(sys.prefix, "lib", "libintelocl.so")  # driver of the package intel-opencl-rt
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
-# key, unit, attribute of pyopencl.Device; the OpenCL query is CL_DEVICE_<ATTRIBUTE>
-_NUMBERS = (
-    ("compute_units", "", "max_compute_units"), ("clock_mhz", "MHz", "max_clock_frequency"),
-    ("global_memory_bytes", "B", "global_mem_size"), ("max_alloc_bytes", "B", "max_mem_alloc_size"),
-    ("cache_bytes", "B", "global_mem_cache_size"), ("cache_line_bytes", "B", "global_mem_cacheline_size"),
-    ("local_memory_bytes", "B", "local_mem_size"), ("max_work_group_size", "work-items", "max_work_group_size"),
-    ("profiling_resolution_ns", "ns", "profiling_timer_resolution"),
-)  # fmt: skip
 _NVIDIA, _AMD = "cl_nv_device_attribute_query", "cl_amd_device_attribute_query"
-# queries of one vendor: extension that has the query, key, unit, attribute
-_VENDOR_NUMBERS = (
-    (_NVIDIA, "registers_per_work_group", "registers", "registers_per_block_nv"),
-    (_AMD, "simd_per_compute_unit", "", "simd_per_compute_unit_amd"),
-    (_AMD, "local_memory_banks", "", "local_mem_banks_amd"),
-    (_AMD, "global_memory_channels", "", "global_mem_channels_amd"),
-)
+# By the extension that has the queries, since devices of other vendors may answer them wrongly ("": the standard): key,
+# unit, attribute of pyopencl.Device. The OpenCL query is CL_DEVICE_<ATTRIBUTE>.
+_NUMBERS = {
+    "": (
+        ("compute_units", "", "max_compute_units"), ("clock_mhz", "MHz", "max_clock_frequency"),
+        ("global_memory_bytes", "B", "global_mem_size"), ("max_alloc_bytes", "B", "max_mem_alloc_size"),
+        ("cache_bytes", "B", "global_mem_cache_size"), ("cache_line_bytes", "B", "global_mem_cacheline_size"),
+        ("local_memory_bytes", "B", "local_mem_size"), ("max_work_group_size", "work-items", "max_work_group_size"),
+        ("profiling_resolution_ns", "ns", "profiling_timer_resolution"),
+    ),
+    _NVIDIA: (("registers_per_work_group", "registers", "registers_per_block_nv"),),
+    _AMD: (
+        ("simd_per_compute_unit", "", "simd_per_compute_unit_amd"), ("local_memory_banks", "", "local_mem_banks_amd"),
+        ("global_memory_channels", "", "global_mem_channels_amd"),
+    ),
+}  # fmt: skip
 _SUBGROUP_SIZES = ((_NVIDIA, "warp_size_nv"), (_AMD, "wavefront_width_amd"))
 _CAPABILITY = ("compute_capability_major_nv", "compute_capability_minor_nv")
 _SMALL_KERNEL = "kernel void small(global int *a) { a[get_global_id(0)] = 1; }"
@@ -170,48 +171,28 @@ def identity_of(handle: Any) -> DeviceFacts:
         facts["compute_units"] = Fact(int(units), "", _source("max_compute_units"))
     if facts["device_type"].value == "cpu":
         facts.update(system_caches())
-    return _described(handle, facts)
+    name, platform, driver = handle.name.strip(), handle.platform.name.strip(), handle.driver_version.strip()
+    return DeviceFacts.from_mapping(name, platform, driver, facts)
 
 
 def facts_of(handle: Any) -> DeviceFacts:
     """Query a ``pyopencl.Device`` for all facts of models. Unreported facts are left out."""
+    identity, extensions = identity_of(handle), handle.extensions.split()
     facts = {
         key: Fact(int(value), unit, _source(attribute))
-        for key, unit, attribute in _NUMBERS
-        if (value := _query(handle, attribute)) is not None
-    }
-    facts.update(_vendor_facts(handle))
+        for extension, numbers in _NUMBERS.items() if extension in ("", *extensions)
+        for key, unit, attribute in numbers if (value := _query(handle, attribute)) is not None
+    }  # fmt: skip
+    if _NVIDIA in extensions and None not in (parts := [_query(handle, attribute) for attribute in _CAPABILITY]):
+        facts["compute_capability"] = Fact(".".join(map(str, parts)), "", ", ".join(map(_source, _CAPABILITY)))
     shape = tuple(int(size) for size in handle.max_work_item_sizes)
     facts["max_work_item_sizes"] = Fact(shape, "work-items", _source("max_work_item_sizes"))
-    facts["device_type"] = Fact(_type_of(handle), "", _source("type"))
     facts["opencl_version"] = Fact(handle.version.strip(), "", _source("version"))
     facts["has_float64"] = Fact(bool(_query(handle, "double_fp_config")), "", _source("double_fp_config"))
     facts["subgroup_size"] = _subgroup_size(handle)
-    if facts["device_type"].value == "cpu":
-        facts.update(system_caches(), page_told_bytes=system_page())
-    return _described(handle, facts)
-
-
-def _described(handle: Any, facts: Mapping[str, Fact]) -> DeviceFacts:
-    return DeviceFacts.from_mapping(
-        handle.name.strip(), handle.platform.name.strip(), handle.driver_version.strip(), facts
-    )
-
-
-def _vendor_facts(handle: Any) -> dict[str, Fact]:
-    """Run the queries of the device's vendor. Devices of other vendors may answer these queries wrongly."""
-    extensions = handle.extensions.split()
-    facts = {
-        key: Fact(int(value), unit, _source(attribute))
-        for extension, key, unit, attribute in _VENDOR_NUMBERS
-        if extension in extensions and (value := _query(handle, attribute)) is not None
-    }
-    if _NVIDIA in extensions:
-        parts = [_query(handle, attribute) for attribute in _CAPABILITY]
-        if None not in parts:
-            version = ".".join(str(part) for part in parts)
-            facts["compute_capability"] = Fact(version, "", ", ".join(map(_source, _CAPABILITY)))
-    return facts
+    if identity.value("device_type") == "cpu":
+        facts["page_told_bytes"] = system_page()
+    return identity.updated(facts)
 
 
 def _source(attribute: str) -> str:

@@ -43,11 +43,11 @@ def check(device: Device, time_limit: float = TIME_LIMIT_S) -> Health:
         return Health(False, time.perf_counter() - start, error.cause)
 
 
-def survey(time_limit: float = TIME_LIMIT_S) -> tuple[tuple[Device, Health], ...]:
+def survey() -> tuple[tuple[Device, Health], ...]:
     """Return all devices with their checks, without OpenCL in this process. A crash raises BrokenDeviceError."""
-    listed = _probe("list", time_limit)["devices"]
+    listed = _probe("list", TIME_LIMIT_S)["devices"]
     known = (Device(index, DeviceFacts.from_json(document)) for index, document in enumerate(listed))
-    return tuple((device, check(device, time_limit)) for device in known)
+    return tuple((device, check(device)) for device in known)
 
 
 def broken(device: str, cause: str) -> BrokenDeviceError:
@@ -108,15 +108,11 @@ def health(device: Device) -> dict[str, Any]:
     try:
         run_small_kernel(device)
     except Exception as error:  # a driver may raise any error
-        ok, message = False, f"{type(error).__name__}: {_first_line(error)}"
+        reason = str(error).strip().partition("\n")[0].rstrip() or "no reason given"
+        ok, message = False, f"{type(error).__name__}: {reason}"
     else:
         ok, message = True, "built and ran a kernel"
     return {"ok": ok, "seconds": time.perf_counter() - start, "message": message}
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines()]
-    return next((line for line in lines if line), "no reason given")
 
 
 def main(argument: str) -> None:
