@@ -201,7 +201,23 @@ def contradictions(facts: DeviceFacts) -> tuple[ContradictingFacts, ...]:
     - The measured peak of operations is compared with the bound from units, lanes and clock.
     - The measured bandwidth is compared with the lower bound from one load at a time.
     """
-    return tuple(_contradictions(facts))
+    found: list[ContradictingFacts] = []
+    for what, witnesses, also, why in (*_properties(facts), *_rates(facts)):
+        if len(witnesses) < 2 or not facts.fact(witnesses[0].key).source.startswith(PROBED):
+            continue
+        first, other = witnesses[0], max(witnesses[1:], key=lambda w: abs(log(w.value / witnesses[0].value)))
+        if not other.key or max(other.value / first.value, first.value / other.value) >= CONTRADICTING:
+            unit = KEYS[first.key].unit
+            statements = tuple(f"{w.origin} {_text(w.value, unit)}" for w in (*witnesses, *also))
+            assumed = _text(first.value, unit)
+            found.append(ContradictingFacts(what, statements, assumed, why, first.key, first.value, other.value))
+    registers = vector_registers(facts)
+    if facts.known("device_type") == "cpu" and registers.source.startswith(ASSUMED):
+        sets = (f"AVX2 has {FEW}", f"AVX-512 and NEON have {MANY}")
+        why = registers.source.partition(": ")[2]
+        text = f"{registers.value} {KEYS[REGISTERS].unit}"
+        found.append(ContradictingFacts("the number of vector registers", sets, text, why, REGISTERS, MANY, FEW))
+    return tuple(found)
 
 
 def doubted_facts(facts: DeviceFacts) -> Iterator[tuple[ContradictingFacts, Fact]]:
@@ -209,23 +225,6 @@ def doubted_facts(facts: DeviceFacts) -> Iterator[tuple[ContradictingFacts, Fact
     for each in contradictions(facts):
         value = int(each.other) if float(each.other).is_integer() else each.other
         yield each, Fact(value, KEYS[each.key].unit, f"in doubt: of {each.what} {', '.join(each.statements)}")
-
-
-def _contradictions(facts: DeviceFacts) -> Iterator[ContradictingFacts]:
-    for what, witnesses, also, why in (*_properties(facts), *_rates(facts)):
-        if len(witnesses) < 2 or not facts.fact(witnesses[0].key).source.startswith(PROBED):
-            continue
-        first, other = witnesses[0], max(witnesses[1:], key=lambda w: abs(log(w.value / witnesses[0].value)))
-        if not other.key or max(other.value / first.value, first.value / other.value) >= CONTRADICTING:
-            unit = KEYS[first.key].unit
-            found = tuple(f"{w.origin} {_text(w.value, unit)}" for w in (*witnesses, *also))
-            yield ContradictingFacts(what, found, _text(first.value, unit), why, first.key, first.value, other.value)
-    registers = vector_registers(facts)
-    if facts.known("device_type") == "cpu" and registers.source.startswith(ASSUMED):
-        sets = (f"AVX2 has {FEW}", f"AVX-512 and NEON have {MANY}")
-        why = registers.source.partition(": ")[2]
-        text = f"{registers.value} {KEYS[REGISTERS].unit}"
-        yield ContradictingFacts("the number of vector registers", sets, text, why, REGISTERS, MANY, FEW)
 
 
 def _text(value: float, unit: str) -> str:

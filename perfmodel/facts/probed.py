@@ -26,7 +26,7 @@ in registers. T is the time of the kernel with both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import ceil, log, log2, sqrt
@@ -99,14 +99,14 @@ class ProbeRun:
         }  # fmt: skip
 
 
-def newest(runs: Iterable[ProbeRun], probe: str) -> tuple[ProbeRun, ...]:
+def newest(runs: Sequence[ProbeRun], probe: str) -> tuple[ProbeRun, ...]:
     """Return the visits of a probe's newest series that did not fail."""
     visits = [run for run in runs if run.probe == probe and run.status == "ok"]
     last = max((run.series for run in visits), default=0)
     return tuple(run for run in visits if run.series == last)
 
 
-def times(runs: Iterable[ProbeRun], *names: str, **where: Setting) -> Mapping[tuple[Setting, ...], float]:
+def times(runs: Sequence[ProbeRun], *names: str, **where: Setting) -> Mapping[tuple[Setting, ...], float]:
     """Return the shortest time for a unit of work [s] by the named settings, of configurations with `where`."""
     lowest: dict[tuple[Setting, ...], float] = {}
     for run in runs:
@@ -122,9 +122,8 @@ def times(runs: Iterable[ProbeRun], *names: str, **where: Setting) -> Mapping[tu
     return {key: lowest[key] for key in sorted(lowest, key=order)}
 
 
-def probed_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
+def probed_facts(runs: Sequence[ProbeRun]) -> dict[str, Fact]:
     """Return the facts that the runs of one device determine clearly, by key. Each source begins with "measured"."""
-    runs = tuple(runs)
     rules = (cache_facts, page_facts, last_level_fact, lane_facts, barrier_facts, overlap_facts)
     return {key: fact for rule in rules for key, fact in rule(runs).items()}
 
@@ -139,15 +138,14 @@ class CurveStep:
     after: float
 
 
-def capacities(runs: Iterable[ProbeRun]) -> tuple[CurveStep, ...]:
+def capacities(runs: Sequence[ProbeRun]) -> tuple[CurveStep, ...]:
     """Return the steps of the time of a load over the footprint, in bytes and seconds."""
     curve = times(newest(runs, CHASE), "bytes")
     return steps([float(key[0]) for key in curve], list(curve.values()))
 
 
-def cache_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
+def cache_facts(runs: Sequence[ProbeRun]) -> dict[str, Fact]:
     """Return the capacities [B] and load times [s] of up to three levels, and the load time of memory."""
-    runs = tuple(runs)
     facts: dict[str, Fact] = {}
     levels = capacities(runs)
     for name, step in zip(LEVELS, levels, strict=False):
@@ -166,7 +164,7 @@ def cache_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     return facts
 
 
-def page_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
+def page_facts(runs: Sequence[ProbeRun]) -> dict[str, Fact]:
     """Return ``page_bytes`` and ``tlb_pages``, if the curve has a step at the number of pages that the TLB covers.
 
     The curve is the time of loads that each use another page, minus the time that as many lines cost in caches.
@@ -183,9 +181,8 @@ def page_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     return {"page_bytes": Fact(PROBED_PAGE, "B", source), "tlb_pages": Fact(int(end.last), "", source)}
 
 
-def last_level_fact(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
+def last_level_fact(runs: Sequence[ProbeRun]) -> dict[str, Fact]:
     """Return ``last_level_bytes`` [B], if repeated reading slows down at a footprint above all second-level caches."""
-    runs = tuple(runs)
     curve, levels = times(newest(runs, STREAM), "bytes", "units"), capacities(runs)
     second = max((float(units) for _, units in curve), default=0.0) * (levels[1].last if len(levels) > 1 else 0.0)
     ends = [s for s in steps([float(key[0]) for key in curve], list(curve.values())) if s.last > BEYOND * second]
@@ -195,7 +192,7 @@ def last_level_fact(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
     return {"last_level_bytes": Fact(int(ends[0].last), "B", f"measured, all units read again: slower {between}")}
 
 
-def _line_bytes(runs: tuple[ProbeRun, ...]) -> int:
+def _line_bytes(runs: Sequence[ProbeRun]) -> int:
     """Return the line size of the first-level cache [B], the least distance at which both loads of a pair miss."""
     pairs = times(newest(runs, LINE), "apart")
     if len(pairs) < 3:
@@ -206,7 +203,7 @@ def _line_bytes(runs: tuple[ProbeRun, ...]) -> int:
     return line if far >= CLEAR * near else 0
 
 
-def _ways(runs: tuple[ProbeRun, ...], levels: tuple[CurveStep, ...], line: int) -> dict[str, Fact]:
+def _ways(runs: Sequence[ProbeRun], levels: tuple[CurveStep, ...], line: int) -> dict[str, Fact]:
     """Return the ways of the first two caches, from chases over lines at strides of powers of two.
 
     Lines at a large stride share a set. For each stride, the lines that fit are the most lines whose load time is below
@@ -219,13 +216,14 @@ def _ways(runs: tuple[ProbeRun, ...], levels: tuple[CurveStep, ...], line: int) 
         fewest = _fewest_lines(runs, sqrt(step.before * step.after))
         ways = min(fewest.values(), default=0)
         strides = [stride for stride, lines in fewest.items() if lines == ways]
-        if ways and len(strides) > 1 and _sets_fit(ways * line, step):
+        capacity_fits = ways and ways * line * 2 ** ceil(log2(step.last / (ways * line))) < step.first
+        if capacity_fits and len(strides) > 1:
             kept = f"up to {ways} lines at strides from {bytes_text(min(strides))} stay in the cache"
             facts[f"{name}_ways"] = Fact(ways, "", f"measured, lines in one set: {kept}")
     return facts
 
 
-def _fewest_lines(runs: tuple[ProbeRun, ...], bound_s: float) -> Mapping[int, int]:
+def _fewest_lines(runs: Sequence[ProbeRun], bound_s: float) -> Mapping[int, int]:
     curve = times(newest(runs, CONFLICTS), "stride", "lines")
     fewest = {}
     for stride in sorted({int(key[0]) for key in curve}):
@@ -235,10 +233,6 @@ def _fewest_lines(runs: tuple[ProbeRun, ...], bound_s: float) -> Mapping[int, in
         if above and below and np.median([s for n, s in lines if n >= min(above)]) > bound_s:
             fewest[stride] = max(below)
     return fewest
-
-
-def _sets_fit(set_bytes: int, step: CurveStep) -> bool:
-    return bool(step.last <= set_bytes * 2 ** ceil(log2(step.last / set_bytes)) < step.first)
 
 
 def steps(positions: Sequence[float], heights: Sequence[float]) -> tuple[CurveStep, ...]:
@@ -295,16 +289,13 @@ def _peaks(slope: Floats) -> list[int]:
 
 
 def _middle(slope: Floats, at: int, grid: Floats) -> float:
-    flat = slope <= slope[at] + 0.02
-    first, last = at, at
-    while first > 0 and flat[first - 1]:
-        first -= 1
-    while last + 1 < len(slope) and flat[last + 1]:
-        last += 1
+    steep = np.flatnonzero(slope > slope[at] + 0.02)
+    first = max(steep[steep < at], default=-1) + 1
+    last = min(steep[steep > at], default=len(slope)) - 1
     return float(grid[first] + grid[last]) / 2
 
 
-def in_step(runs: Iterable[ProbeRun], dtype: str) -> int:
+def in_step(runs: Sequence[ProbeRun], dtype: str) -> int:
     """Return how many lanes run in lockstep. Unless ratios fall once from 2 to 1, or all are about 1, return 0."""
     curve = times(newest(runs, LANES), "block", "lanes", dtype=dtype)
     widest = max((int(key[1]) for key in curve), default=0)
@@ -316,9 +307,8 @@ def in_step(runs: Iterable[ProbeRun], dtype: str) -> int:
     return 2 * max(waits) if waits else 1
 
 
-def lane_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
+def lane_facts(runs: Sequence[ProbeRun]) -> dict[str, Fact]:
     """Return ``lane_order``, ``lockstep_lanes``, ``vector_lanes`` and ``vector_lanes_float64``, if clear."""
-    runs = tuple(runs)
     width = in_step(runs, "float32")
     if not width:
         return {}
@@ -344,19 +334,18 @@ def _waiting(width: int) -> str:
     return f"{width} lanes wait for each other" if width > 1 else "no lane waits for another"
 
 
-def _growth(runs: tuple[ProbeRun, ...], width: int) -> tuple[int, int, float] | None:
+def _growth(runs: Sequence[ProbeRun], width: int) -> tuple[int, int, float] | None:
     """Return two numbers of lanes with a ratio of 4 to 8, and the ratio of their times."""
     curve = times(newest(runs, LANES), "block", "lanes", dtype="float32")
     alone = {int(lanes): seconds for (block, lanes), seconds in curve.items() if block == lanes}
     pairs = [(few, many) for few in sorted(alone) for many in sorted(alone) if width <= few and 4 <= many / few <= 8]
     if not pairs:
         return None
-    few = pairs[0][0]
-    many = max(more for less, more in pairs if less == few)
+    few, many = min(pairs, key=lambda pair: (pair[0], -pair[1]))
     return few, many, alone[many] / alone[few]
 
 
-def vector_gain(runs: Iterable[ProbeRun], dtype: str) -> float:
+def vector_gain(runs: Sequence[ProbeRun], dtype: str) -> float:
     """Return the ratio of a chain's time with a loop to the time without a loop, or 0 if not measured."""
     curve = times(newest(runs, NESTS), "nest", "operations", dtype=dtype)
     slopes = {}
@@ -368,7 +357,7 @@ def vector_gain(runs: Iterable[ProbeRun], dtype: str) -> float:
     return slopes["looped"] / slopes["straight"]
 
 
-def barrier_slopes(runs: Iterable[ProbeRun]) -> dict[int, float]:
+def barrier_slopes(runs: Sequence[ProbeRun]) -> dict[int, float]:
     """Return the time of one more barrier [s] for each number of work-items in the group, or 0 if unclear."""
     curve = times(newest(runs, BARRIERS), "items", "barriers")
     slopes = {}
@@ -381,21 +370,17 @@ def barrier_slopes(runs: Iterable[ProbeRun]) -> dict[int, float]:
     return slopes
 
 
-def barrier_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
+def barrier_facts(runs: Sequence[ProbeRun]) -> dict[str, Fact]:
     """Return ``barrier_s`` [s for each work-item] and ``barrier_group_s`` [s], if all slopes are positive."""
     slopes = barrier_slopes(runs)
     if len(slopes) < 2 or min(slopes.values()) <= 0:
         return {}
-    group, item = _fitted_line(np.array(list(slopes), np.float64), np.array(list(slopes.values())))
-    source = f"measured, kernels with and without barriers, groups of {', '.join(map(str, slopes))}"
-    return {"barrier_s": Fact(item, "s", source), "barrier_group_s": Fact(group, "s", source)}
-
-
-def _fitted_line(items: Floats, seconds: Floats) -> tuple[float, float]:
     from scipy.optimize import nnls  # imported here: a prediction needs no SciPy
 
-    group, item = nnls(np.column_stack((1 / seconds, items / seconds)), np.ones(len(items)))[0]
-    return float(group), float(item)
+    items, seconds = np.array(list(slopes), np.float64), np.array(list(slopes.values()))
+    group, item = map(float, nnls(np.column_stack((1 / seconds, items / seconds)), np.ones(len(items)))[0])
+    source = f"measured, kernels with and without barriers, groups of {', '.join(map(str, slopes))}"
+    return {"barrier_s": Fact(item, "s", source), "barrier_group_s": Fact(group, "s", source)}
 
 
 def exponent(triples: Sequence[tuple[float, float, float]]) -> float:
@@ -418,7 +403,7 @@ def together(a: float, b: float, p: float) -> float:
     return float(large * (1 + (small / large) ** p) ** (1 / p))
 
 
-def triples(runs: Iterable[ProbeRun]) -> dict[int, tuple[float, float, float]]:
+def triples(runs: Sequence[ProbeRun]) -> dict[int, tuple[float, float, float]]:
     """Return the times of memory alone, of computing alone and of both [s], by the operations of each work-item."""
     curve = times(newest(runs, OVERLAP), "part", "operations")
     memory = curve.get(("memory", 0))
@@ -430,7 +415,7 @@ def triples(runs: Iterable[ProbeRun]) -> dict[int, tuple[float, float, float]]:
     }  # fmt: skip
 
 
-def overlap_facts(runs: Iterable[ProbeRun]) -> dict[str, Fact]:
+def overlap_facts(runs: Sequence[ProbeRun]) -> dict[str, Fact]:
     """Return ``overlap_exponent``, or nothing if no kernel has comparable times of memory and computing."""
     usable = [(a, b, t) for a, b, t in triples(runs).values() if 1 / COMPARABLE <= a / b <= COMPARABLE]
     if not usable:

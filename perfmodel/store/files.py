@@ -213,8 +213,7 @@ def _replace(path: Path, content: bytes) -> None:
 
 def probes_path(path: Path | str) -> Path:
     """Return the file of probes in the folder of a store (a folder, or a ``.jsonl`` file in it)."""
-    path = Path(path)
-    return (path.parent if path.suffix == ".jsonl" else path) / PROBES_FILE
+    return paths(path)[0].with_name(PROBES_FILE)
 
 
 def append_probe(path: Path | str, run: ProbeRun) -> None:

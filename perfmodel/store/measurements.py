@@ -77,13 +77,10 @@ def unsupported(rows: Sequence[Measurement], work: Callable[[Measurement], float
     work-items of a configuration, or NaN. The function calls `work` only if times alone do not decide.
     """
     order = sorted(range(len(rows)), key=lambda index: (math.prod(rows[index].parameters.values()), index))
-    near = {}
-    for rank, index in enumerate(order):
-        around = (*order[max(0, rank - NEIGHBOURS) : rank], *order[rank + 1 : rank + 1 + NEIGHBOURS])
-        near[index] = [other for other in around if _order(rows[index], rows[other])]
     reasons = {}
-    for index, others in near.items():
-        row = rows[index]
+    for rank, index in enumerate(order):
+        row, around = rows[index], (*order[max(0, rank - NEIGHBOURS) : rank], *order[rank + 1 : rank + 1 + NEIGHBOURS])
+        others = [other for other in around if _order(row, rows[other])]
         far = [other for other in others if not 1 / FACTOR <= row.seconds / rows[other].seconds <= FACTOR]
         if not _rejected(row, len(far), len(others)):
             continue
