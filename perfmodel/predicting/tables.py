@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,7 +55,9 @@ def table(
     )
     with closing(asked.stream(named if length_of(at) else {}, at, rows)) as outcomes:
         columns = _columns(outcomes, length_of(at))
-        return _frame(columns, at, len(named)) if path is None else _parquet_file(Path(path), columns, at, rows)
+        if path is not None:
+            return _parquet_file(Path(path), columns, at, rows)
+        return _frame(((variant, slice(None)) for variant in columns), at)
 
 
 class _Columns(NamedTuple):
@@ -63,6 +65,9 @@ class _Columns(NamedTuple):
     times: Mapping[str, NDArray[np.float64]]
     allowed: NDArray[np.bool_]
     problem: str
+
+
+_Part = tuple[_Columns, slice]  # some of the sizes of a variant
 
 
 def _columns(outcomes: Iterator[tuple[str, Predicted | PerfModelError]], length: int) -> Iterator[_Columns]:
@@ -80,33 +85,30 @@ def _columns(outcomes: Iterator[tuple[str, Predicted | PerfModelError]], length:
         raise failed
 
 
-def _frame(variants: Iterator[_Columns], at: Sizes, count: int) -> Any:
+def _frame(parts: Iterable[_Part], at: Sizes) -> Any:
     try:
         import pandas as pd
     except ImportError as error:
         raise extra_needed("pandas", "pandas") from error
 
-    def text(codes: NDArray[np.int32], texts: Sequence[str]) -> Any:
+    def text(codes: Sequence[NDArray[np.int32]], texts: Sequence[str]) -> Any:
         distinct = {each: number for number, each in enumerate(dict.fromkeys(texts))}
         numbers = np.array([distinct[each] for each in texts], dtype=np.int32)
-        return pd.Categorical.from_codes(numbers[codes], list(distinct))
+        return pd.Categorical.from_codes(numbers[np.concatenate(codes)], list(distinct))
 
-    length = length_of(at)
-    times = {name: np.empty(count * length) for name in TIMES}
-    problems, texts, names = np.zeros(count * length, dtype=np.int32), [""], []
-    for number, variant in enumerate(variants):
-        here = slice(number * length, (number + 1) * length)
-        for name, values in variant.times.items():
-            times[name][here] = values
+    values = {name: [column[:0]] for name, column in {**at, **dict.fromkeys(TIMES, np.empty(0))}.items()}
+    variants, problems = ([np.empty(0, dtype=np.int32)] for _ in range(2))
+    names, texts = list[str](), [""]
+    for variant, here in parts:
+        for name, column in {**at, **variant.times}.items():
+            values[name].append(column[here])
+        allowed = variant.allowed[here]
+        variants.append(np.full(len(allowed), len(names), dtype=np.int32))
+        problems.append(np.where(allowed, 0, len(texts)).astype(np.int32))
         names.append(variant.name)
-        if variant.problem:
-            problems[here] = np.where(variant.allowed, 0, len(texts))
-            texts.append(variant.problem)
-    columns = {
-        "variant": text(np.repeat(np.arange(count, dtype=np.int32), length), names),
-        **{name: np.tile(values, count) for name, values in at.items()}, **times, "problem": text(problems, texts),
-    }  # fmt: skip
-    return pd.DataFrame(columns, copy=False)
+        texts.append(variant.problem)
+    columns = {name: np.concatenate(values[name]) for name in values}
+    return pd.DataFrame({"variant": text(variants, names), **columns, "problem": text(problems, texts)}, copy=False)
 
 
 def _parquet_file(path: Path, variants: Iterator[_Columns], at: Sizes, rows: int) -> Path:
@@ -119,20 +121,13 @@ def _parquet_file(path: Path, variants: Iterator[_Columns], at: Sizes, rows: int
     numbers = [*((name, pa.int64()) for name in at), *((name, pa.float64()) for name in TIMES)]
     schema = pa.schema([("variant", text), *numbers, ("problem", text)])
     slices = [slice(first, first + rows) for first in range(0, length_of(at), rows)]
-
-    def part(variant: _Columns, here: slice) -> Any:
-        codes = np.where(variant.allowed[here], 0, 1).astype(np.int32)
-        name = pa.DictionaryArray.from_arrays(pa.array(np.zeros_like(codes)), pa.array([variant.name]))
-        problem = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(["", variant.problem]))
-        columns = {column: values[here] for column, values in {**at, **variant.times}.items()}
-        return pa.table({"variant": name, **columns, "problem": problem}, schema=schema)
-
     temporary = path.with_name(f".{secrets.token_hex(8)}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with parquet.ParquetWriter(temporary, schema) as writer:
-            for group in _grouped((part(variant, here) for variant in variants for here in slices), rows):
-                writer.write_table(pa.concat_tables(group).unify_dictionaries(), row_group_size=rows)
+            for group in _grouped(((variant, here) for variant in variants for here in slices), rows):
+                made = pa.Table.from_pandas(_frame(group, at), schema, preserve_index=False)
+                writer.write_table(made, row_group_size=rows)
         temporary.replace(path)
     except OSError as error:
         raise output_error(path, error) from error
@@ -142,11 +137,11 @@ def _parquet_file(path: Path, variants: Iterator[_Columns], at: Sizes, rows: int
     return path
 
 
-def _grouped(parts: Iterator[Any], rows: int) -> Iterator[list[Any]]:
-    waiting, count = list[Any](), 0
-    for part in parts:
-        waiting.append(part)
-        count += part.num_rows
+def _grouped(parts: Iterator[_Part], rows: int) -> Iterator[list[_Part]]:
+    waiting, count = list[_Part](), 0
+    for variant, here in parts:
+        waiting.append((variant, here))
+        count += len(variant.allowed[here])
         if count >= rows:
             yield waiting
             waiting, count = [], 0
