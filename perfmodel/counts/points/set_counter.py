@@ -8,15 +8,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache, reduce
 
 import islpy as isl
 
 from perfmodel.counts.points import cardinality
-from perfmodel.counts.points.cardinality import NOTHING, Cardinality, IntervalCounter, Unexpanded
-from perfmodel.counts.points.factors import FactoredSet, Factors, alternating, factored, straightened
+from perfmodel.counts.points.cardinality import NOTHING, Cardinality, IntervalCounter, Unexpanded, floors_of
+from perfmodel.counts.points.factors import (
+    FactoredSet,
+    Factors,
+    alternating,
+    factored,
+    straightened,
+    without_dimensions,
+)
 from perfmodel.counts.points.polytopes import Polytope, polytope_of
 from perfmodel.counts.points.summation import TooHardError, Values, joined, partial_sums_of, total_of, values_of
 from perfmodel.libraries import installed
@@ -34,6 +41,11 @@ TERMS = 2000  # most terms of a formula; counting a set at each size is faster t
 # Fewest variables of a set whose tiles are merged, since Barvinok's algorithm is exponential in their number: a skewed
 # stencil with two tiled loops takes 0.6 s as five variables and 9 ms as three.
 TILED = 4
+# A box has two constraints per variable. Sets with more than three are summed over a variable with few values: the halo
+# of a stencil's tile, a diamond of five variables, takes Barvinok's algorithm 6 s, and its three slices 0.1 s.
+PER_VARIABLE = 3
+VALUES = 5
+CACHED = 1024  # formulas; the tables, nests and traffic of a kernel need the same sets, and so do its recipes
 
 
 class BudgetSpentError(Exception):
@@ -118,7 +130,8 @@ class SetCounter:
         key = (factor.canonical, context)
         if key not in self._known:
             simple = whole.straightened_points(factor) if len(factor.variables) >= TILED else None
-            self._known[key] = count_points(whole.points(factor) if simple is None else simple, self.operations)
+            points = whole.points(factor) if simple is None else simple
+            self._known[key] = self._by_slices(points) or count_points(points, self.operations)
         return self._known[key]
 
     def sum_of_unions(self, whole: FactoredSet, unions: Iterable[list[Factors]]) -> Cardinality | None:
@@ -166,8 +179,30 @@ class SetCounter:
             named = named.set_dim_name(SET, index, f"d{index}")
         key = str(named)
         if key not in self._known:
-            self._known[key] = self._in_hull(points) or count_points(points, self.operations)
+            number = self._in_hull(points) or self._by_slices(points)
+            self._known[key] = number or count_points(points, self.operations)
         return self._known[key]
+
+    def _by_slices(self, points: isl.Set) -> Cardinality | None:
+        """Return the number of points of a set of many constraints, as a sum over the values of a variable, or None."""
+        variables = points.dim(SET)
+        if variables <= TILED or points.n_basic_set() != 1:
+            return None
+        if points.get_basic_sets()[0].n_constraint() <= PER_VARIABLE * variables:
+            return None
+        ranges = {k: values for k in range(variables) if 1 < len(values := _values_of(points, k)) <= VALUES}
+        if not ranges:
+            return None
+        index = min(ranges, key=lambda k: len(ranges[k]))
+        slices = [without_dimensions(points.fix_val(SET, index, isl.Val(value)), [index]) for value in ranges[index]]
+        sizes = [self.count(part, self.factored(part)) for part in map(isl.Set.remove_redundancies, slices)]
+        unexpanded = tuple(summand for size in sizes for summand in size.unexpanded)
+        if sum(floors_of(size.polynomial) for size in sizes) <= cardinality.MOST_FLOORS_ADDED:
+            with suppress(BudgetSpentError), limited(self.operations):
+                number = reduce(isl.PwQPolynomial.add, [size.polynomial for size in sizes]).coalesce()
+                if terms_of(number) * OPERATIONS <= TERMS * self.operations:
+                    return Cardinality(number, unexpanded=unexpanded)
+        return cardinality.only_at_sizes(points)
 
     def _in_hull(self, points: isl.Set) -> Cardinality | None:
         """Return the number of points of a union that fills its hull, up to one hole. Return None for other sets."""
@@ -185,6 +220,12 @@ class SetCounter:
         return whole if hole.is_empty() else whole.minus(self._cached(hole))
 
 
+def _values_of(points: isl.Set, index: int) -> range:
+    """Return the values of a variable, or no values if they depend on parameters."""
+    first, last = points.dim_min_val(index), points.dim_max_val(index)
+    return range(first.to_python(), last.to_python() + 1) if first.is_int() and last.is_int() else range(0)
+
+
 def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
     """Return the number of points of a set (section 3.2 of the 2016 paper).
 
@@ -195,17 +236,21 @@ def count_points(points: isl.Set, operations: int = OPERATIONS) -> Cardinality:
     points = points.coalesce()
     if not can_count():
         return sum_of_points(points)
-    for written in _ways_to_write(points):
-        try:
-            with limited(max(operations, OPERATIONS)):
-                number = _checked(written, operations).card().coalesce()
-        except BudgetSpentError:
-            continue
-        if any(v.is_nan() or v.is_infty() or v.is_neginfty() for _, v in number.get_pieces()):
-            continue  # such a piece may be at sizes at which the kernel executes nothing
-        if terms_of(number) * OPERATIONS <= TERMS * operations:
-            return Cardinality(number)
-    return cardinality.only_at_sizes(points)
+    formulas = (_formula(written, operations) for written in _ways_to_write(points))
+    number = next((formula for formula in formulas if formula is not None), None)
+    return cardinality.only_at_sizes(points) if number is None else Cardinality(number)
+
+
+@lru_cache(maxsize=CACHED)
+def _formula(points: isl.Set, operations: int) -> isl.PwQPolynomial | None:
+    try:
+        with limited(max(operations, OPERATIONS)):
+            number = _checked(points, operations).card().coalesce()
+    except BudgetSpentError:
+        return None
+    if any(v.is_nan() or v.is_infty() or v.is_neginfty() for _, v in number.get_pieces()):
+        return None  # such a piece may be at sizes at which the kernel executes nothing
+    return number if terms_of(number) * OPERATIONS <= TERMS * operations else None
 
 
 def _ways_to_write(points: isl.Set) -> Iterator[isl.Set]:

@@ -96,6 +96,24 @@ def test_a_hull_with_a_hole(n, monkeypatch):
     assert [1] == [points.n_basic_set() for points in counted]  # the hole, and not the union
 
 
+def test_the_halo_of_a_tile_is_counted_in_slices(monkeypatch):
+    counted = []
+    known = set_counter.count_points
+    monkeypatch.setattr(set_counter, "count_points", lambda points, work: counted.append(points) or known(points, work))
+    halo = " and ".join(
+        f"-{width} <= {x} + {sign}z and {x} - {sign}z <= {width} and {x} + {sign}z <= n - {width}{tile}"
+        for x, tile, width in (("x", "a", 4), ("y", "b", 6)) for sign in ("", "-")
+    )
+    text = f"[n] -> {{ [a, b, x, y, z] : 0 <= 4a < n and 0 <= 6b < n and -1 <= z <= 1 and {halo} }}"
+    expected = sum(
+        all(-w <= v + s * z and v - s * z <= w and v + s * z <= 9 - w * t for v, t, w in ((x, a, 4), (y, b, 6))
+            for s in (1, -1))
+        for z in (-1, 0, 1) for a in range(3) for b in range(2) for x in range(-9, 10) for y in range(-9, 10)
+    )
+    assert expected == size(text, "[n] -> { : n >= 1 }", n=9)
+    assert all(points.dim(isl.dim_type.set) < 5 for points in counted)
+
+
 @pytest.mark.parametrize("parts", [2, 5, 20])
 def test_unions_of_any_number_of_parts(parts):
     where = isl.Set("[n] -> { : n >= 1 }").params()
