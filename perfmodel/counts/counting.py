@@ -201,27 +201,15 @@ def _warn_of_atomics(t_unit: lp.TranslationUnit) -> None:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What :func:`count` reads of a scheduled kernel. The counts follow from it without Loopy.
+    """What :func:`count` reads of a scheduled kernel. The counts follow from it without Loopy."""
 
-    Parameters
-    ----------
-    program
-        The program, as a value or as JSON.
-    shape
-        The largest launch.
-    untouched, types, statistic_keys
-        As in :class:`KernelCounts`.
-    found, notes
-        Statistics that follow from the data of a call, by key, and the reasons why others do not.
-    """
-
-    program: Program | Mapping[str, Any]
-    shape: LaunchShape
-    untouched: tuple[str, ...] = ()
+    program: Program | Mapping[str, Any]  #: The program, as a value or as JSON.
+    shape: LaunchShape  #: The largest launch.
+    untouched: tuple[str, ...] = ()  #: This and the next two are as in :class:`KernelCounts`.
     types: Mapping[str, str] = field(default_factory=dict)
     statistic_keys: tuple[str, ...] = ()
-    found: Mapping[str, float] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    found: Mapping[str, float] = field(default_factory=dict)  #: Statistics that follow from the data of a call, by key.
+    notes: tuple[str, ...] = ()  #: The reasons why others do not follow.
 
     @classmethod
     def of(

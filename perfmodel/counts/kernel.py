@@ -58,48 +58,24 @@ ANY_INDEX = 1 << 62  # a span larger than any array
 
 @dataclass(frozen=True, eq=False)
 class KernelCounts(FrozenValue):
-    """Symbolic counts of a kernel's operations, accesses, barriers and launches.
-
-    Attributes
-    ----------
-    parameters : tuple of str
-        The size parameters of counts and assumptions, sorted.
-    assumptions : str
-        The sizes for which the counts hold, in isl's notation.
-    subgroup_size : int
-        The number of work-items in a sub-group.
-    launch : LaunchShape
-        The largest launch of the sequence.
-    launch_table, operation_table, access_table, barrier_table : tuple
-        The counts themselves.
-    source : Program or mapping
-        The counted program, as a value or as JSON. :attr:`program` always returns the value.
-    budget : float
-        The limit of the work for a formula, as given to :func:`perfmodel.count`.
-    offsets : tuple of str
-        Arguments that only give the offset of an array. Such arguments are not sizes, and have the default 0.
-    untouched : tuple of str
-        Array arguments that are not accessed.
-    types : mapping of str to str
-        Types of the size parameters whose arguments are not ``int32``.
-    statistic_keys : tuple of str
-        Keys of ``statistics`` that the counts use, or that would make the counts more exact.
-    """
+    """Symbolic counts of a kernel's operations, accesses, barriers and launches."""
 
     name: str
-    parameters: tuple[str, ...]
-    assumptions: str
-    subgroup_size: int
-    launch: LaunchShape
+    parameters: tuple[str, ...]  #: The size parameters of counts and assumptions, sorted.
+    assumptions: str  #: The sizes for which the counts hold, in isl's notation.
+    subgroup_size: int  #: The number of work-items in a sub-group.
+    launch: LaunchShape  #: The largest launch of the sequence.
     launch_table: tuple[LaunchCount, ...]
     operation_table: tuple[OperationCount, ...]
     access_table: tuple[AccessCount, ...]
     barrier_table: tuple[BarrierCount, ...]
-    source: Program | Mapping[str, Any]
-    budget: float = 1.0
-    offsets: tuple[str, ...] = ()
-    untouched: tuple[str, ...] = ()
+    source: Program | Mapping[str, Any]  #: The counted program, as a value or as JSON (:attr:`program` is the value).
+    budget: float = 1.0  #: The limit of the work for a formula, as given to :func:`perfmodel.count`.
+    offsets: tuple[str, ...] = ()  #: Arguments that only give the offset of an array (default 0). They are not sizes.
+    untouched: tuple[str, ...] = ()  #: Array arguments that are not accessed.
+    #: Types of the size parameters whose arguments are not ``int32``.
     types: Mapping[str, str] = field(default_factory=dict)
+    #: Keys of ``statistics`` that the counts use, or that would make the counts more exact.
     statistic_keys: tuple[str, ...] = ()
 
     @cached_property

@@ -40,33 +40,23 @@ def _nothing(_: Case) -> Mapping[str, Any]:
     return {}
 
 
+def _empty() -> Any:
+    return field(default_factory=lambda: MappingProxyType({}), hash=False)
+
+
 @dataclass(frozen=True)
 class Weight:
-    """A number in a family's expression that belongs to the device.
+    """A number in a family's expression that belongs to the device."""
 
-    Parameters
-    ----------
-    name, unit
-        Identifier beginning with ``w_``, and its unit as in ``s/operation``. A pure number has an empty unit.
-    start, lower, upper
-        Starting value of a fit and bounds, in `unit`. With None the fit starts where all terms take a similar time.
-    fact
-        Key of the device's fact that gives the number. The weight is fitted only if the fact is unknown.
-    label, counted
-        For reports: what the weight is charged for, or what the number means, and the noun of its rate, as in ``line``.
-    scale
-        For transfers: name of the rate (:data:`perfmodel.facts.rates.RATES`) that the weight is a multiple of.
-    """
-
-    name: str
-    unit: str
-    start: float | None = 1.0
-    lower: float = 0.0
+    name: str  #: Identifier beginning with ``w_``.
+    unit: str  #: As in ``s/operation``. A pure number has an empty unit.
+    start: float | None = 1.0  #: Of a fit, in `unit`; with None the fit starts where all terms take a similar time.
+    lower: float = 0.0  #: Bounds of a fit, in `unit`.
     upper: float = math.inf
-    fact: str = ""
-    label: str = ""
-    counted: str = ""
-    scale: str = ""
+    fact: str = ""  #: Key of the device's fact that gives the number. Only without this fact the weight is fitted.
+    label: str = ""  #: For reports: what the weight is charged for, or what the number means.
+    counted: str = ""  #: For reports: the noun of its rate, as in ``line``.
+    scale: str = ""  #: For transfers: the rate (:data:`perfmodel.facts.rates.RATES`) that the weight is a multiple of.
 
 
 LAUNCH = Weight("w_launch", "s/launch", start=1e-5, label="a launch", scale="launch")
@@ -97,57 +87,31 @@ class Family(FrozenValue):
     is :math:`\sum_f w_f f` over all features :math:`f` that match the patterns of the sum and that some measurement
     exercises. Each weight has the name of its feature, in seconds per unit. The sum ``total`` is over :attr:`features`.
     Without an expression, ``total`` is the run time.
-
-    Parameters
-    ----------
-    name, citation
-        Identifier, which begins with the name of its file, and the paper and section that define the family.
-    features, sums
-        Patterns (as for file names) of the features in the sum ``total``, and in each other sum by its name.
-    quantities, units
-        Function from a :class:`~perfmodel.quantities.case.Case` to quantities by name, and the unit of each ("": a
-        number).
-    weights
-        Weights that are not in a sum.
-    parts, expression
-        Named steps, each of which may use earlier ones, and the run time [s] (:mod:`perfmodel.expressions.expression`).
-    additive
-        Whether a prediction is the sum of its terms.
-    resources
-        The quantities of each resource, if the run time is an overhead and a smooth maximum of resources with a weight
-        ``w_<quantity>`` for each quantity (:mod:`perfmodel.fitting.resources`).
-    choices
-        Facts of a device, with their candidates, that a fit chooses by cross-validation where they are unknown.
-    labels, advice
-        For reports: the meaning of each part of the run time, and what to try where it is the largest.
-    definition, sha256
-        Source of a user's own family: ``expr:`` and an expression, or the path of a file, with the file's SHA-256.
-    classes
-        What the classes of accesses depend on.
-    of_one_launch
-        Whether the expression is for one launch. Such an expression has no features, and times of launches add up.
-    assumed_facts
-        A function from a device's facts to cautions on unknown facts, each with another plausible value of the fact.
     """
 
-    name: str
-    citation: str
-    features: tuple[str, ...] = ()
-    sums: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    quantities: Quantities = _nothing
-    units: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    weights: tuple[Weight, ...] = ()
-    parts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    expression: str = TOTAL
-    additive: bool = True
-    resources: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    choices: Mapping[str, tuple[FactValue, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    labels: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    advice: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), hash=False)
-    definition: str = ""
-    sha256: str = ""
-    classes: Classes = PLAIN
+    name: str  #: Identifier, which begins with the name of its file.
+    citation: str  #: The paper and section that define the family.
+    features: tuple[str, ...] = ()  #: Patterns (as for file names) of the features in the sum ``total``.
+    sums: Mapping[str, tuple[str, ...]] = _empty()  #: Patterns of the features in each other sum by its name.
+    quantities: Quantities = _nothing  #: From a :class:`~perfmodel.quantities.case.Case` to quantities by name.
+    units: Mapping[str, str] = _empty()  #: Of each quantity; "" for a number.
+    weights: tuple[Weight, ...] = ()  #: Weights that are not in a sum.
+    parts: Mapping[str, str] = _empty()  #: Named steps, each of which may use earlier ones.
+    expression: str = TOTAL  #: The run time [s] (:mod:`perfmodel.expressions.expression`).
+    additive: bool = True  #: Whether a prediction is the sum of its terms.
+    #: The quantities of each resource, if the run time is an overhead and a smooth maximum of resources with a weight
+    #: ``w_<quantity>`` for each quantity (:mod:`perfmodel.fitting.resources`).
+    resources: Mapping[str, tuple[str, ...]] = _empty()
+    #: Facts of a device, with their candidates, that a fit chooses by cross-validation where they are unknown.
+    choices: Mapping[str, tuple[FactValue, ...]] = _empty()
+    labels: Mapping[str, str] = _empty()  #: For reports: the meaning of each part of the run time.
+    advice: Mapping[str, str] = _empty()  #: For reports: what to try where a part is the largest.
+    definition: str = ""  #: Source of a user's own family: ``expr:`` and an expression, or the path of a file.
+    sha256: str = ""  #: Of that file.
+    classes: Classes = PLAIN  #: What the classes of accesses depend on.
+    #: Whether the expression is for one launch. Such an expression has no features, and times of launches add up.
     of_one_launch: bool = False
+    #: From a device's facts to cautions on unknown facts, each with another plausible value of the fact.
     assumed_facts: AssumedFacts = _nothing_assumed
 
     def __repr__(self) -> str:

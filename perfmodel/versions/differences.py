@@ -42,26 +42,14 @@ SLOWER, DOUBTFUL = 0.5, 0.45  # least probabilities to be slower, and to be unde
 
 @dataclass(frozen=True)
 class TimeChange(FrozenValue):
-    """The predicted times of both versions of a kernel at one size.
+    """The predicted times of both versions of a kernel at one size."""
 
-    Parameters
-    ----------
-    sizes
-        The size parameters of both versions.
-    old, new
-        The predictions.
-    scale, freedom
-        The scale s of the error of the log ratio [1], and the degrees of freedom of the errors; None if normal.
-    bounds
-        The largest term of each prediction in words.
-    """
-
-    sizes: Mapping[str, int]
+    sizes: Mapping[str, int]  #: The size parameters of both versions.
     old: Prediction
     new: Prediction
-    scale: float
-    freedom: int | None
-    bounds: tuple[str, str]
+    scale: float  #: The scale s of the error of the log ratio [1].
+    freedom: int | None  #: The degrees of freedom of the errors; None if they are normal.
+    bounds: tuple[str, str]  #: The largest term of each prediction in words.
 
     @property
     def ratio(self) -> float:
@@ -101,29 +89,15 @@ class KernelDifference(FrozenValue):
 
 @dataclass(frozen=True)
 class Difference(FrozenValue):
-    """All kernels of two sides.
+    """All kernels of two sides."""
 
-    Parameters
-    ----------
-    old, new
-        The names of both sides.
-    kernels
-        The kernels that both sides have.
-    removed, added
-        Names of kernels that only one side has.
-    errors
-        Kernels that cannot be counted, with the reason.
-    model
-        Name of the model of the times; empty without times.
-    """
-
-    old: str
+    old: str  #: The names of both sides.
     new: str
-    kernels: tuple[KernelDifference, ...]
-    removed: tuple[str, ...]
+    kernels: tuple[KernelDifference, ...]  #: The kernels that both sides have.
+    removed: tuple[str, ...]  #: Names of kernels that only one side has.
     added: tuple[str, ...]
-    errors: Mapping[str, str]
-    model: str = ""
+    errors: Mapping[str, str]  #: Kernels that cannot be counted, with the reason.
+    model: str = ""  #: Name of the model of the times; empty without times.
 
     def __repr__(self) -> str:
         changed = sum(bool(each.changes) for each in self.kernels)
