@@ -1,4 +1,4 @@
-"""Strict reading of JSON and YAML documents within :data:`LIMITS`, and checks of values.
+"""Strict reading of JSON and YAML documents of limited size, and checks of values.
 
 A problem is a :class:`~perfmodel.errors.DocumentError`. The reader of a file adds the name of the file.
 """
@@ -24,24 +24,14 @@ from perfmodel.errors import ArgumentError, DocumentError, OutOfMemoryError
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["LIMITS", "Limits", "Schema", "json_document", "json_text", "read_file", "value_of", "yaml_document"]
 Value = TypeVar("Value")
 EXACT = 2**53  # doubles represent every integer up to this one; sizes must not be larger
 MOST_LANES = 1024  # largest sub-group size of any device
 WIDTH = 119  # longest ``repr`` of a value [characters]
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of a document."""
-
-    bytes: int = 64 * 2**20  # of a file with one document, and of a line of a store
-    yaml_bytes: int = 64 * 2**10  # of a YAML document; its reader takes a second for this much
-    depth: int = 64  # levels of nested lists and mappings
-    digits: int = 100  # of an integer
-
-
-LIMITS = Limits()
+MOST_BYTES = 64 * 2**20  # of a file with one document, and of a line of a store
+MOST_YAML_BYTES = 64 * 2**10  # of a YAML document; its reader takes a second for this much
+MOST_LEVELS = 64  # of nested lists and mappings
+MOST_DIGITS = 100  # of an integer
 
 
 def require(holds: bool, argument: str, value: object, allowed: str) -> None:
@@ -75,7 +65,7 @@ def one_line(text: str) -> str:
 
 
 def json_document(content: bytes) -> Any:
-    """Return the document of a JSON text, without repeated keys, with finite numbers, within :data:`LIMITS`."""
+    """Return the document of a JSON text, without repeated keys, with finite numbers, within the limits."""
     try:
         text = content.decode()
         document = _DECODER.decode(text)
@@ -102,8 +92,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(text: str) -> int:
-    if len(text) > LIMITS.digits:
-        raise DocumentError(f"has an integer of {len(text)} digits; at most {LIMITS.digits} are allowed")
+    if len(text) > MOST_DIGITS:
+        raise DocumentError(f"has an integer of {len(text)} digits; at most {MOST_DIGITS} are allowed")
     return int(text)
 
 
@@ -118,13 +108,13 @@ def _check_depth(document: Any) -> None:
     level, depth = [document], 0
     while level := [node for node in level if isinstance(node, (dict, list))]:
         depth += 1
-        if depth > LIMITS.depth:
+        if depth > MOST_LEVELS:
             raise _too_deep()
         level = [child for node in level for child in (node.values() if isinstance(node, dict) else node)]
 
 
 def _too_deep() -> DocumentError:
-    return DocumentError(f"nests lists and mappings more than {LIMITS.depth} levels deep")
+    return DocumentError(f"nests lists and mappings more than {MOST_LEVELS} levels deep")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer, parse_float=_finite, parse_constant=_finite)
@@ -153,9 +143,9 @@ def _not_finite(node: Any, position: str) -> Iterator[tuple[str, float]]:
 
 
 def yaml_document(content: bytes) -> Any:
-    """Return the document of a YAML text, without repeated keys, aliases and tags, within :data:`LIMITS`."""
-    if len(content) > LIMITS.yaml_bytes:
-        raise DocumentError(f"has more than {LIMITS.yaml_bytes} bytes, the allowed size")
+    """Return the document of a YAML text, without repeated keys, aliases and tags, within the limits."""
+    if len(content) > MOST_YAML_BYTES:
+        raise DocumentError(f"has more than {MOST_YAML_BYTES} bytes, the allowed size")
     try:
         return yaml.load(content.decode(), _Loader)
     except DocumentError:
@@ -177,7 +167,7 @@ class _Loader(yaml.SafeLoader):
             raise DocumentError(f"uses an anchor or alias in line {line}; write the value out")
         if event.tag is not None:
             raise DocumentError(f"uses the tag {event.tag!r} in line {line}; leave it out")
-        if self.level > LIMITS.depth:
+        if self.level > MOST_LEVELS:
             raise _too_deep()
         self.level += 1
         node = super().compose_node(parent, index)
@@ -230,7 +220,7 @@ def reading(path: str | Path) -> Iterator[None]:
         ) from error
 
 
-def read_file(path: str | Path, most: int = LIMITS.bytes) -> bytes:
+def read_file(path: str | Path, most: int = MOST_BYTES) -> bytes:
     """Return the bytes of a file. Raise a DocumentError if the file cannot be read or is too large."""
     try:
         with reading(path), Path(path).open("rb") as stream:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from perfmodel.measuring.lock import MachineTimes
-from perfmodel.opencl import Device, Health, selection
+from perfmodel.opencl import Device, Health, health
 from perfmodel.store import files
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def lines_are_read_once() -> Iterator[None]:
 def a_device_is_checked_once() -> Iterator[None]:
     """Check a device once, not for each command that a test calls."""
     healthy: dict[tuple[int, str], Health] = {}
-    check = selection.check
+    check = health.check
 
     def checked(device: Device) -> Health:
         key = device.index, device.name
@@ -118,7 +118,7 @@ def a_device_is_checked_once() -> Iterator[None]:
         return known
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(selection, "check", checked)
+        patch.setattr(health, "check", checked)
         yield
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import pytest
 
 from perfmodel.documents import (
-    LIMITS,
+    MOST_LEVELS,
+    MOST_YAML_BYTES,
     Schema,
     json_document,
     json_text,
@@ -47,7 +48,7 @@ def test_json():
     text = '{"a": [1, -2.5, true, null, "é"], "b": {}}'
     assert {"a": [1, -2.5, True, None, "é"], "b": {}} == json_document(text.encode())
     assert 10**99 == json_document(b"1" + 99 * b"0")
-    assert isinstance(json_document(LIMITS.depth * b"[" + LIMITS.depth * b"]"), list)
+    assert isinstance(json_document(MOST_LEVELS * b"[" + MOST_LEVELS * b"]"), list)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_json():
         (b"-1e999", "has -1e999"),
         (b"9" * 5000, "an integer of 5000 digits; at most 100"),
         (b'[{"b": {"a": 1, "c": 0, "a": 2}}]', "has the key 'a' twice"),
-        ((LIMITS.depth + 1) * b"[" + (LIMITS.depth + 1) * b"]", "more than 64 levels"),
+        ((MOST_LEVELS + 1) * b"[" + (MOST_LEVELS + 1) * b"]", "more than 64 levels"),
         (b'{"a":' * 5000 + b"1" + b"}" * 5000, "64 levels"),
         (b"[" * 100_000, "64 levels"),
     ],
@@ -118,7 +119,7 @@ def test_yaml():
         ("? [a]\n: 1", "not a string"),
         ("a: " + "9" * 5000, "not valid YAML: Exceeds the limit"),
         ("[" * 5000, "more than 64 levels"),
-        ("a: " + LIMITS.yaml_bytes * "x", "more than 65536 bytes"),
+        ("a: " + MOST_YAML_BYTES * "x", "more than 65536 bytes"),
     ],
 )
 def test_refused_yaml(text, problem):

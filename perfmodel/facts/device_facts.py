@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from perfmodel.documents import LIMITS, Schema, json_document, one_line, read_file, yaml_document
+from perfmodel.documents import MOST_YAML_BYTES, Schema, json_document, one_line, read_file, yaml_document
 from perfmodel.errors import DocumentError, FactsError, StoreError, UnknownNameError, listed
 from perfmodel.facts.fact import Fact, checked_facts
 from perfmodel.values import FrozenValue
@@ -168,19 +168,17 @@ def assumed_facts(facts: DeviceFacts) -> dict[str, Fact]:
     of work-items of the largest work-group, except on a CPU times :data:`ITEMS_OVER_GROUP`. A device without
     ``device_type`` gets no facts.
     """
-    known = dict(facts.facts)
-    if "device_type" not in known:
+    if "device_type" not in facts:
         return {}
-    cpu = known["device_type"].value == "cpu"
+    cpu = facts.value("device_type") == "cpu"
     groups, over = (1, 1) if cpu else (GROUPS_OF_A_GPU, ITEMS_OVER_GROUP)
     why = "a core of a CPU runs one work-group at a time" if cpu else "as most GPUs do"
     advice = f"{ASSUMED}: {why}; no query reports it, so write it into facts.yaml where you know better"
     assumed = {"max_groups_per_unit": Fact(groups, "", advice)}
-    if "max_work_group_size" in known:
-        largest = int(known["max_work_group_size"].value)  # type: ignore[arg-type]  # checked where it was read
+    if "max_work_group_size" in facts:
         items = f"{advice} ({over} x CL_DEVICE_MAX_WORK_GROUP_SIZE)"
-        assumed["max_items_per_unit"] = Fact(over * largest, "work-items", items)
-    return {key: fact for key, fact in assumed.items() if key not in known}
+        assumed["max_items_per_unit"] = Fact(over * int(facts.value("max_work_group_size")), "work-items", items)
+    return {key: fact for key, fact in assumed.items() if key not in facts}
 
 
 def with_assumed_facts(facts: DeviceFacts) -> DeviceFacts:
@@ -210,7 +208,7 @@ def read_facts(path: Path | str) -> Mapping[str, Fact]:
     the name.
     """
     try:
-        return _facts(_mapping(read_file(path, LIMITS.yaml_bytes)))
+        return _facts(_mapping(read_file(path, MOST_YAML_BYTES)))
     except DocumentError as error:
         advice = (
             "write under 'facts' a line for each, such as 'clock_hz: {value: 2.6e+9, unit: Hz, source: lscpu}' "

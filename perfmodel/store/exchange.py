@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from perfmodel import display
-from perfmodel.documents import LIMITS, json_document, read_file, reading, shortened
+from perfmodel.documents import MOST_BYTES, json_document, read_file, reading, shortened
 from perfmodel.errors import DocumentError
 from perfmodel.store.measurement import LONGEST_S, SHORTEST_S, Measurement, Status, canonical
 
@@ -176,11 +176,11 @@ def unpacked(content: bytes) -> bytes:
         return content
     try:
         with gzip.open(BytesIO(content)) as stream:
-            plain = stream.read(LIMITS.bytes + 1)
+            plain = stream.read(MOST_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise DocumentError(f"cannot be unpacked ({error})") from error
-    if len(plain) > LIMITS.bytes:
-        raise DocumentError(f"has more than {LIMITS.bytes} bytes when it is unpacked, the allowed size")
+    if len(plain) > MOST_BYTES:
+        raise DocumentError(f"has more than {MOST_BYTES} bytes when it is unpacked, the allowed size")
     return plain
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from filelock import FileLock
 
-from perfmodel.documents import LIMITS, Schema, json_document, json_text, reading, shortened, value_of
+from perfmodel.documents import MOST_BYTES, Schema, json_document, json_text, reading, shortened, value_of
 from perfmodel.errors import DocumentError, OutputError, PerfModelError, SetAsideWarning, StoreError
 from perfmodel.io import FULL, check_regular, output_error
 from perfmodel.store.measurement import SCHEMA, Measurement, canonical
@@ -124,8 +124,8 @@ def read_lines(path: Path, read: Callable[[bytes], Value], needed: bool = True) 
                 continue
             text = line.removesuffix(b"\n")
             try:
-                if len(text) > LIMITS.bytes:
-                    raise DocumentError(f"has more than {LIMITS.bytes} bytes, the allowed size")
+                if len(text) > MOST_BYTES:
+                    raise DocumentError(f"has more than {MOST_BYTES} bytes, the allowed size")
                 values.append((number, read(text)))
             except DocumentError as error:
                 if error.newer:
@@ -160,10 +160,10 @@ def _lines(path: Path) -> Iterator[bytes]:
     """Yield the lines. If a line exceeds the limit of length, yield only its start and its end."""
     try:
         with lzma.open(path) if path.suffix == PACKED else path.open("rb") as stream:
-            while line := stream.readline(LIMITS.bytes + 1):
+            while line := stream.readline(MOST_BYTES + 1):
                 rest = line
-                while len(rest) >= LIMITS.bytes and not rest.endswith(b"\n"):
-                    rest = stream.readline(LIMITS.bytes)
+                while len(rest) >= MOST_BYTES and not rest.endswith(b"\n"):
+                    rest = stream.readline(MOST_BYTES)
                 yield line if rest is line else line + rest[-1:]
     except (lzma.LZMAError, EOFError) as error:
         raise StoreError(

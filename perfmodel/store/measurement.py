@@ -194,8 +194,8 @@ class Measurement(BaseModel):
 
     def matches(self, other: Measurement) -> bool:
         """Whether case, driver and code are equal. For code of another Loopy, equal counts suffice."""
-        options = (options_of(row.kernel_hash) for row in (self, other))
-        counted_alike = "" != self.counts_hash == other.counts_hash and next(options) == next(options)
+        same_options = options_of(self.kernel_hash) == options_of(other.kernel_hash)
+        counted_alike = same_options and "" != self.counts_hash == other.counts_hash
         same_code = self.kernel_hash == other.kernel_hash or counted_alike
         return same_code and self.driver == other.driver and self.case_key == other.case_key
 

@@ -91,9 +91,9 @@ def test_bad_input_is_one_line_and_status_two(tmp_path, kernels, arguments, mess
 
 
 def test_a_device_that_cannot_build_is_one_line(tmp_path, kernels, monkeypatch):
-    from perfmodel.opencl import Health, selection
+    from perfmodel.opencl import Health, health
 
-    monkeypatch.setattr(selection, "check", lambda device: Health(False, 0.0, "unknown target CPU"))
+    monkeypatch.setattr(health, "check", lambda device: Health(False, 0.0, "unknown target CPU"))
     result = perfmodel("--quick", "--store", tmp_path / "s", "--kernels", kernels)
     assert 2 == result.exit_code
     (line,) = result.stderr.splitlines()

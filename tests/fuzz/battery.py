@@ -311,14 +311,14 @@ class _Overran(BaseException):
 def no_devices() -> Iterator[None]:
     """Let commands that measure end where they look for a device."""
     from perfmodel import opencl
-    from perfmodel.opencl import device, selection
+    from perfmodel.opencl import device, health
 
-    whole = selection.devices, device.devices, opencl.devices
-    selection.devices = device.devices = opencl.devices = lambda: ()  # type: ignore[assignment]
+    whole = health.devices, device.devices, opencl.devices
+    health.devices = device.devices = opencl.devices = lambda: ()  # type: ignore[assignment]
     try:
         yield
     finally:
-        selection.devices, device.devices, opencl.devices = whole
+        health.devices, device.devices, opencl.devices = whole
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from perfmodel import opencl
 from perfmodel.errors import BrokenDeviceError, NoDeviceError, PerfModelWarning, UnknownNameError
-from perfmodel.opencl import Health, selection
+from perfmodel.opencl import Health, health
 from tests.machine import fake_device
 
 FAKES = (
@@ -21,9 +21,9 @@ FAKES = (
 def fakes(monkeypatch):
     """Four devices, of which those in the returned set are broken."""
     broken: set[int] = set()
-    monkeypatch.setattr(selection, "devices", lambda: FAKES)
+    monkeypatch.setattr(health, "devices", lambda: FAKES)
     monkeypatch.setattr(
-        selection, "check", lambda device: Health(device.index not in broken, 0.1, "Code -11")
+        health, "check", lambda device: Health(device.index not in broken, 0.1, "Code -11")
     )
     return broken
 
@@ -50,12 +50,12 @@ def test_selectors(selector, expected):
 
 @pytest.mark.parametrize(("selector", "expected"), [(None, 0), ("intel", 1), ("h200", 2)])
 def test_a_device_is_identified_without_a_check(fakes, monkeypatch, selector, expected):
-    monkeypatch.setattr(selection, "identities", lambda: FAKES)
+    monkeypatch.setattr(health, "identities", lambda: FAKES)
     fakes.update({0, 1, 2, 3})
     assert expected == opencl.identify(selector).index
     with pytest.raises(UnknownNameError):
         opencl.identify("amd")
-    monkeypatch.setattr(selection, "identities", tuple)
+    monkeypatch.setattr(health, "identities", tuple)
     with pytest.raises(NoDeviceError):
         opencl.identify()
 
