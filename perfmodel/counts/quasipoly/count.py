@@ -33,32 +33,18 @@ class Count:
     ``c_k``. The atoms ``x_j`` are parameters, or floors of affine forms in parameters (section 3.2 of Stevens and
     Klöckner). Values are immutable. ``==`` compares functions on the common assumptions, so counts are not hashable.
 
-    Parameters
-    ----------
-    number : Cardinality or islpy.PwQPolynomial
-        The function, over parameters only.
-    assumptions : islpy.Set, optional
-        The parameter values for which the count holds. The count cannot be evaluated at other values.
-    granularity : str
-        What is counted: ``"workitem"`` (executions by work-items), ``"subgroup"``, ``"workgroup"``, ``"launch"``,
-        ``"cell"`` or ``"line"``. Counts of different granularities cannot be added.
-    reasons : tuple of str
-        The known reasons why the count is not exact. ``str`` shows these reasons.
-    signed : frozenset of str
-        The parameters that may be negative. Other negative sizes are refused.
-
-    Examples
-    --------
     >>> c = Count.from_text("[n] -> { n^2 }", assumptions="[n] -> { : n >= 1 }")
     >>> c(n=3), str(2 * c)
     (9, '2*n^2')
     """
 
-    number: Any  # a Cardinality
-    assumptions: isl.Set = UNIVERSE
+    number: Any  #: The function over parameters: a Cardinality, or an ``islpy.PwQPolynomial`` that becomes one.
+    assumptions: isl.Set = UNIVERSE  #: The parameter values for which the count holds. At others it has no value.
+    #: What is counted: ``"workitem"`` (executions by work-items), ``"subgroup"``, ``"workgroup"``, ``"launch"``,
+    #: ``"cell"`` or ``"line"``. Counts of different granularities cannot be added.
     granularity: str = "workitem"
-    reasons: tuple[str, ...] = ()
-    signed: frozenset[str] = frozenset()
+    reasons: tuple[str, ...] = ()  #: The known reasons why the count is not exact. ``str`` shows these reasons.
+    signed: frozenset[str] = frozenset()  #: The parameters that may be negative. Other negative sizes are refused.
 
     def __post_init__(self) -> None:
         number = self.number if isinstance(self.number, Cardinality) else Cardinality(self.number)

@@ -81,18 +81,10 @@ class Points:
 
 @dataclass(frozen=True)
 class CallData:
-    """The data of one call of a kernel.
+    """The data of one call of a kernel."""
 
-    Parameters
-    ----------
-    scalars : mapping of str to number
-        Values of its scalar arguments.
-    arrays : mapping of str to numpy.ndarray
-        In the shape of the argument, or flat as in memory.
-    """
-
-    scalars: Mapping[str, Any]
-    arrays: Mapping[str, Any]
+    scalars: Mapping[str, Any]  #: Values of its scalar arguments.
+    arrays: Mapping[str, Any]  #: NumPy arrays, in the shape of the argument, or flat as in memory.
 
 
 class Observed:
