@@ -109,13 +109,13 @@ def device_code(
 
 
 def made_arguments(
-    unit: TranslationUnit, sizes: Mapping[str, int], scalars: Mapping[str, float], seed: int = 0
+    unit: TranslationUnit, sizes: Mapping[str, int], scalars: Mapping[str, float]
 ) -> dict[str, Any]:
     """Return values for all arguments by name: scalars, and arrays in [0.5, 2) of shape (elements,)."""
     from perfmodel.measuring.subject import array_arguments, host_array, scalar_arguments
 
     kernel = unit.default_entrypoint
-    arrays = [(array, host_array(array, seed + k)) for k, array in enumerate(array_arguments(kernel, sizes))]
+    arrays = [(array, host_array(array, k)) for k, array in enumerate(array_arguments(kernel, sizes))]
     buffers = {name: flat[part] for array, flat in arrays for name, part in array.parts.items()}
     return {**buffers, **scalar_arguments(kernel, sizes, scalars)}
 

@@ -68,10 +68,6 @@ def _candidates(selector: str | None, listed: tuple[Device, ...]) -> list[Device
         raise no_device()
     if selector is None:
         return sorted(listed, key=lambda device: not device.slug.startswith("pocl-"))
-    return _matching(selector, listed)
-
-
-def _matching(selector: str, listed: tuple[Device, ...]) -> list[Device]:
     wanted = selector.strip().lower()
     rules: tuple[Callable[[Device], bool], ...] = (
         lambda device: wanted == str(device.index),

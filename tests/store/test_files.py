@@ -89,17 +89,6 @@ def test_a_torn_last_line_is_left_out_and_told(tmp_path, cut):
     assert 1 == len(recorded_warnings)
 
 
-def test_the_torn_line_is_set_aside_before_the_next_record(tmp_path):
-    path = keep(tmp_path, 1, 2)
-    torn = path.read_bytes()[:-30]
-    path.write_bytes(torn)
-    store.append(tmp_path, measurement(parameters={"n": 3}))
-    found = store.read(tmp_path)
-    assert [1, 3] == sizes_of(found)
-    assert () == found.set_aside
-    assert torn.splitlines()[1] + b"\n" == (tmp_path / "measurements.jsonl.torn").read_bytes()
-
-
 @pytest.mark.filterwarnings("ignore::perfmodel.errors.SetAsideWarning")
 def test_every_cut_of_the_file_leaves_the_whole_records(tmp_path):
     path = keep(tmp_path, 1, 2, 3)
