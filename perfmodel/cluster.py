@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from perfmodel.errors import SchedulerError, VersionError, extra_needed
+from perfmodel.errors import SchedulerError, VersionError, optional
 
 ANSWERS_S = 5.0  # a scheduler must answer within this time [s]
 SAME = ("perfmodel", "loopy", "islpy", "pyopencl")
@@ -18,11 +18,7 @@ SAME = ("perfmodel", "loopy", "islpy", "pyopencl")
 
 def dask() -> Any:
     """Import Dask's package for several processes, or raise MissingExtraError."""
-    try:
-        import distributed
-    except ImportError:
-        raise extra_needed("dask.distributed", "scale") from None
-    return distributed
+    return optional("distributed", "scale")
 
 
 def connected(address: str, timeout_s: float = ANSWERS_S) -> Any:

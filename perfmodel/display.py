@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.documents import shortened
-from perfmodel.errors import extra_needed
+from perfmodel.errors import optional
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -145,10 +145,7 @@ def _row(cells: Sequence[str], tag: str, left: int) -> str:
 
 def data_frame(records: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> DataFrame:
     """Return records as a pandas ``DataFrame``, with these columns even without a record."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise extra_needed("pandas", "pandas") from error
+    pd = optional("pandas", "pandas")
     return pd.DataFrame(list(records), columns=None if columns is None else list(columns))
 
 

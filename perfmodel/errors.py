@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
@@ -216,12 +217,14 @@ def not_anchored(kernel: str, reason: str) -> AnchorError:
     return AnchorError(f"'{kernel}' cannot be anchored: {clipped(reason)}", advice, kernel=kernel)
 
 
-def extra_needed(library: str, extra: str) -> MissingExtraError:
-    """Return the error to raise where a library of one of perfmodel's extras is not installed."""
-    clone = f"in a clone: pip install -e '.[{extra}]'"
-    return MissingExtraError(
-        f"this needs {library}, which is not installed", f"run pip install 'perfmodel[{extra}]', or {clone}"
-    )
+def optional(module: str, extra: str) -> Any:
+    """Import a module of one of perfmodel's extras. If it is not installed, raise a MissingExtraError."""
+    try:
+        return import_module(module)
+    except ImportError:
+        problem = f"this needs {module.partition('.')[0]}, which is not installed"
+        advice = f"run pip install 'perfmodel[{extra}]', or in a clone: pip install -e '.[{extra}]'"
+        raise MissingExtraError(problem, advice) from None
 
 
 def clipped(value: object, most: int = LONGEST) -> str:

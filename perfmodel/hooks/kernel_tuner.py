@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from perfmodel import predicting
 from perfmodel.display import values_text
 from perfmodel.documents import one_line
-from perfmodel.errors import ArgumentError, KernelError, KernelFileError, PerfModelError, TuningError, extra_needed
+from perfmodel.errors import ArgumentError, KernelError, KernelFileError, PerfModelError, TuningError, optional
 from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
@@ -203,12 +203,9 @@ class Guide(FrozenValue):
 
         ``strategy_options={"max_fevals": ...}`` or ``{"time_limit": ...}`` end the search.
         """
-        try:
-            from kernel_tuner.strategies.wrapper import OptAlgWrapper
-        except ModuleNotFoundError:
-            raise extra_needed("Kernel Tuner", "kernel-tuner") from None
+        wrapper = optional("kernel_tuner.strategies.wrapper", "kernel-tuner")
         ranks = {_key(configuration): rank for rank, (configuration, _) in enumerate(self.ranked)}
-        return OptAlgWrapper(PredictedFirst(tuple(self.tune_params), ranks))
+        return wrapper.OptAlgWrapper(PredictedFirst(tuple(self.tune_params), ranks))
 
     def kernel(
         self, arguments: Mapping[str, Any] | None = None, scalars: Mapping[str, float] | None = None

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from perfmodel.errors import OptionError, PerfModelError, extra_needed
+from perfmodel.errors import OptionError, PerfModelError, optional
 from perfmodel.io import output_error
 from perfmodel.kernels.space import Space
 from perfmodel.predicting.model import FittedModel
@@ -86,10 +86,7 @@ def _columns(outcomes: Iterator[tuple[str, Predicted | PerfModelError]], length:
 
 
 def _frame(parts: Iterable[_Part], at: Sizes) -> Any:
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise extra_needed("pandas", "pandas") from error
+    pd = optional("pandas", "pandas")
 
     def text(codes: Sequence[NDArray[np.int32]], texts: Sequence[str]) -> Any:
         distinct = {each: number for number, each in enumerate(dict.fromkeys(texts))}
@@ -112,11 +109,7 @@ def _frame(parts: Iterable[_Part], at: Sizes) -> Any:
 
 
 def _parquet_file(path: Path, variants: Iterator[_Columns], at: Sizes, rows: int) -> Path:
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError as error:
-        raise extra_needed("pyarrow", "scale") from error
+    pa, parquet = (optional(name, "scale") for name in ("pyarrow", "pyarrow.parquet"))
     text = pa.dictionary(pa.int32(), pa.string())
     numbers = [*((name, pa.int64()) for name in at), *((name, pa.float64()) for name in TIMES)]
     schema = pa.schema([("variant", text), *numbers, ("problem", text)])

@@ -44,7 +44,8 @@ def recording_page(explanation: Explanation, elsewhere: Mapping[str, Explanation
     first = recording.processes[0]
     about = f"{', '.join(device.name for device in recording.devices)}, {first.started}, on {first.host}"
     shown = SimpleNamespace(
-        tabs=TABS, figures=_figures(recording), advice=[_sentence(text) for text in explanation.advice],
+        tabs=TABS, figures=_figures(recording),
+        advice=[f"{text[:1].upper()}{text[1:]}." for text in explanation.advice],
         parts=figures.plot("parts", time_parts(recording)), parts_table=_parts_table(recording),
         elsewhere=[line for name, other in elsewhere.items() for line in elsewhere_lines(name, other)],
         roofline=figures.plot("roofline", bubbles(explanation)), kernels=_kernels_table(explanation),
@@ -254,7 +255,3 @@ def trace_events(recording: Recording) -> list[dict[str, Any]]:
             }  # fmt: skip
             events.append(event | ({"args": {"sizes": dict(row.sizes)}} if row and row.sizes else {}))
     return events
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

@@ -110,7 +110,8 @@ class IssuedNest(FrozenValue):
         loops, statements = self.nest.loops.names, self.nest.statements
         copies = [math.prod(copies_of(statement.domain, loops).values()) for statement in statements]
         code = sum(
-            number * max(1, sum(operation.amount for operation in statement.operations) + _shared(statement))
+            number * max(1, sum(operation.amount for operation in statement.operations)
+                         + sum(access.space != "private" for access in statement.accesses))
             for number, statement in zip(copies, statements, strict=True)
         )
         for k in range(len(loops), len(self.nest.loops.outer), -1):
@@ -313,10 +314,6 @@ def _unmoving(loops: tuple[str, ...], domain: Domain, address: Address | None, s
     if not spilled or unmoving == set(copies):
         unmoving |= {*takewhile(lambda loop: loop not in address.steps, reversed(loops))}
     return unmoving
-
-
-def _shared(statement: Statement) -> int:
-    return sum(access.space != "private" for access in statement.accesses)
 
 
 def _stays(trips: LoopTrips, innermost: bool, statements: Sequence[Statement]) -> bool:

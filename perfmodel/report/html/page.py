@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from perfmodel import documents
 from perfmodel.analyses.report_data import ReportData
 from perfmodel.analyses.roofline import KernelPoint
-from perfmodel.errors import extra_needed
+from perfmodel.errors import optional
 from perfmodel.report import drawing, pictures
 from perfmodel.report.html import cards, figures, tables
 from perfmodel.report.html.figures import Plot
@@ -139,21 +139,14 @@ def json_text(value: Any) -> str:
 
 
 def _environment() -> Environment:
-    try:
-        import jinja2
-    except ImportError as error:
-        raise extra_needed("jinja2", EXTRA) from error
-    return jinja2.Environment(
+    jinja2 = optional("jinja2", EXTRA)
+    return jinja2.Environment(  # type: ignore[no-any-return]
         loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
 
 
 def _plotly() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise extra_needed("plotly", EXTRA) from error
-    text: str = get_plotlyjs()
+    text: str = optional("plotly.offline", EXTRA).get_plotlyjs()
     # A newer plotly could hold the end of a script element in one of its strings, where the backslash changes nothing.
     return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
