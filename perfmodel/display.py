@@ -11,7 +11,6 @@ from textwrap import fill
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from perfmodel.documents import shortened
 from perfmodel.errors import optional
 
 if TYPE_CHECKING:
@@ -168,8 +167,7 @@ def columns_text(rows: Sequence[Sequence[str]], left: int = 1, width: int | None
     count = len(rows[0])
     keys = left if left < count and _total([row[:left] for row in rows]) <= width // 2 else 1
     if count > 1:
-        half = width // 2
-        rows = [(*(shortened(cell, half, quoted=False) for cell in row[:keys]), *row[keys:]) for row in rows]
+        rows = [(*(_cut(cell, width // 2) for cell in row[:keys]), *row[keys:]) for row in rows]
     shown: list[str] = []
     start = keys
     while start < count or not shown:
@@ -206,6 +204,13 @@ def _aligned(rows: Sequence[Sequence[str]], left: int) -> str:
 def _total(rows: Sequence[Sequence[str]]) -> int:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return sum(widths) + GAP * (len(widths) - 1)
+
+
+def _cut(cell: str, most: int) -> str:
+    if len(cell) <= most:
+        return cell
+    head = (most - 2) // 2
+    return f"{cell[:head]}...{cell[head + 3 - most :]}"
 
 
 def _stacked(rows: Sequence[Sequence[str]], width: int) -> str:
