@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 import loopy as lp
 import numpy as np
 import pytest
+from loopy.diagnostic import LoopyWarning
 
 from perfmodel.errors import ArgumentError, KernelError, OptionError, WeightsError
 from perfmodel.facts import Fact
@@ -286,3 +288,11 @@ def test_recipes_that_loopy_refuses_are_not_chosen_without_runs():
     assert (found.candidates, 1) == (legal.candidates, sum(legal.refused.values()) - sum(found.refused.values()))
     none = search._only_legal(replace(found, candidates=(wrong,)))
     assert ((), "Loopy refuses all predicted recipes") == (none.candidates, none.notes[-1])
+
+
+def test_warnings_of_loopy_s_scheduler_do_not_reach_the_user():
+    with search._quiet_loopy():
+        warnings.warn("Cannot satisfy constraint that iname 'b' must be nested within 'i''.", stacklevel=1)
+        warnings.warn("a slow scheduler", LoopyWarning, stacklevel=1)
+        with pytest.raises(UserWarning, match="unused"):
+            warnings.warn("statistics are unused", stacklevel=1)
