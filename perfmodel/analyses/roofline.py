@@ -180,7 +180,6 @@ def points_at(
 def _points(
     case: Case, kernel: str, form: str, sizes: Sequence[Mapping[str, int]], times: Iterable[float]
 ) -> list[KernelPoint]:
-    """Return the points of a kernel at the sizes of a case, for a time [s] at each size."""
     roofs = roof_values(case.facts) if case.facts is not None else {}
     single, double = float_operations(case)
     by_roof = np.stack(np.broadcast_arrays(

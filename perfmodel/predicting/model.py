@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -215,10 +216,11 @@ class FittedModel(FrozenValue):
         if counts.own_functions:
             from perfmodel.counts.tables import with_own_functions
 
-            free, dearest = (
-                model._with_gathers(with_own_functions(counts, times), at, level, True) for times in (0, DEAREST)
-            )
-            made = made.covering_own_functions(free, dearest, counts.own_functions)
+            with suppress(PredictionError):  # a negative weight of functions
+                free, dearest = (
+                    model._with_gathers(with_own_functions(counts, times), at, level, True) for times in (0, DEAREST)
+                )
+                made = made.covering_own_functions(free, dearest, counts.own_functions)
         if self.clock == "device":
             made = made.by_device()
         return self.anchor.applied(made) if self.anchor else made

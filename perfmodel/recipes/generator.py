@@ -535,7 +535,6 @@ def legal(recipe: Recipe, t_unit: TranslationUnit) -> TranslationUnit:
 
 
 def _single(kernel: Any, name: str) -> bool:
-    """Whether a loop has one iteration."""
     try:
         return bool(kernel.get_constant_iname_length(name) == 1)
     except Exception:  # the length is not constant

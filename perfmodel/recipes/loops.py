@@ -102,13 +102,16 @@ class Nest(FrozenValue):
 
     @cached_property
     def ordered(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of statements that share no loop, where the second uses an array after the first has written it."""
+        """Pairs of statements without a common loop: the second uses what the first wrote, and no third is between."""
         names = {statement.name: statement for statement in self.statements}
-        return tuple(
+        pairs = [
             (before, after.name) for after in self.statements for before in sorted(after.depends_on & names.keys())
             if not names[before].loops & after.loops and names[before].loops and after.loops
             and self.arrays & names[before].writes & (after.reads | after.writes) and before not in after.waits_for
-        )  # fmt: skip
+        ]  # fmt: skip
+        return tuple(
+            (one, other) for one, other in pairs if not any((one, at) in pairs and (at, other) in pairs for at in names)
+        )
 
     @cached_property
     def stages(self) -> Mapping[str, int]:
@@ -197,7 +200,8 @@ def _loop(
         why = f"the bounds of loop {name} depend on data" if by_data else _carried(t_unit, name)
     kind = REDUCTION if name in reductions else SERIAL if why else PARALLEL
     affine = from_zero and not constant and re.fullmatch(r"[\w +*()-]+", bounds)
-    return Loop(name, kind, trips, constant, by_data, bounds, bounds if affine else ""), why
+    upper = re.sub(r"\((-\d+)\)", r"\1", bounds) if affine else ""  # isl does not read (-1)*m
+    return Loop(name, kind, trips, constant, by_data, bounds, upper), why
 
 
 def _trips(kernel: lp.LoopKernel, name: str, values: Mapping[str, int]) -> tuple[int, bool, str, bool]:

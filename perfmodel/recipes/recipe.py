@@ -151,13 +151,16 @@ class Recipe(FrozenValue):
         return Recipe(tuple(step for step in self.steps if step.name != "assume"))
 
     def allows(self, sizes: Mapping[str, int]) -> bool:
-        """Whether all assumptions hold at sizes. One that names another size, or that pymbolic cannot read, does not.
+        """Whether all assumptions hold at sizes. Not one with another size, or like ``0 <= n <= 9``.
 
         >>> [Recipe((Step.of("assume", "n mod 64 = 0"),)).allows({"n": n}) for n in (128, 100)]
         [True, False]
         """
         from pymbolic import evaluate, parse
 
+        parts = [part for text in self.assumptions for part in text.split(" and ")]
+        if any(len(re.findall("[<>]=?|=", part)) > 1 or "," in part for part in parts):
+            return False  # pymbolic reads 1 <= n <= 10 as (1 <= n) <= 10
         texts = (re.sub("(?<![<>=])=(?!=)", "==", text.replace(" mod ", " % ")) for text in self.assumptions)
         with suppress(Exception):  # pymbolic raises many kinds
             return all(bool(evaluate(parse(text), dict(sizes))) for text in texts)

@@ -10,6 +10,7 @@ from constantdict import constantdict
 import perfmodel as pm
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.tables import with_own_functions
+from perfmodel.errors import PredictionError
 from tests.recorded import POCL
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
@@ -168,3 +169,15 @@ def test_the_interval_of_a_user_s_function_in_c_covers_none_and_ten_functions_of
         f"cover 0 to 10 of them, a factor of {dearest.seconds / free.seconds:.1f} in time"
     )
     assert not any("C code" in warning for warning in library.warnings)
+
+
+def test_a_bound_that_cannot_be_predicted_does_not_withhold_the_prediction(model, monkeypatch) -> None:
+    counts, predicted = called("own"), pm.FittedModel._with_gathers
+
+    def refusing(self, asked, *given):
+        if asked is not counts:
+            raise PredictionError("negative", "fit again")
+        return predicted(self, asked, *given)
+
+    monkeypatch.setattr(pm.FittedModel, "_with_gathers", refusing)
+    assert 0 < model.predict(counts, n=4096).seconds

@@ -113,6 +113,13 @@ def centred():
 
 
 @cache
+def three_stages():
+    """The third statement reads what the first and the second have written."""
+    instructions = "m[i] = 2*a[i] {id=m}\nt[j] = sum(k, a[k]*m[j]) {id=t, dep=m}\nd[p, q] = t[p]*m[q] {dep=t}"
+    return made("{[i, j, k, p, q]: 0 <= i, j, k, p, q < n}", instructions, {"a": "n", "d": "n, n", "m": "n", "t": "n"})
+
+
+@cache
 def scaled():
     instructions = "for i\n<> factor = 2*b[i] {id=factor}\nout[i, j] = factor*a[i, j] {dep=factor}\nend"
     return made("{[i, j]: 0 <= i, j < n}", instructions, {"a": "n, n", "b": "n", "out": "n, n"})
@@ -149,6 +156,11 @@ def data():
             {"a": square["a"], "m": 0 * line["a"]},
             {"c": square["a"] - square["a"].mean(axis=0), "m": square["a"].mean(axis=0)},
         ),
+        three_stages: (
+            {"a": line["a"], "m": 0 * line["a"], "t": 0 * line["a"]},
+            {"m": 2 * line["a"], "t": 2 * line["a"] * line["a"].sum(),
+             "d": 4 * line["a"].sum() * np.outer(line["a"], line["a"])},
+        ),
         scaled: (
             {"a": square["a"], "b": line["b"]}, {"out": 2 * line["b"][:, None] * square["a"]}
         ),
@@ -171,6 +183,7 @@ FORMS = {
     two_nests: ["i/j:item", "i/j:local"],
     nests_with_barrier: ["i/j:item"],
     centred: ["j/k:item i:item", "j/k:strided i:group", "i/k:item"],
+    three_stages: ["q/i/j:item"],
     scaled: ["j:item i:group", "i:item"],
 }  # fmt: skip
 
@@ -348,3 +361,17 @@ def test_a_tree_computes_one_element():
     forms = recipes_of(product()).forms
     trees = [form for form in forms if any("k" in axis.loops for axis in form.axes)]
     assert {""} == {form.elements for form in trees}
+
+
+def test_a_bound_with_a_subtracted_size_is_assumed():
+    unit = lp.make_kernel(
+        "{[i]: 0 <= i < n - m}", "out[i] = 2*a[i]",
+        [lp.GlobalArg("a, out", F32, shape="n"), lp.ValueArg("n, m", np.int32)],
+        assumptions="n >= m + 1 and m >= 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    recipes = recipes_of(unit, {"n": 2048, "m": 1024})
+    (assumption,) = recipes.first(recipes.forms[0]).assumptions
+    assert "mod" in assumption
+    recipe = recipes.first(recipes.forms[0])
+    assert [True, False] == [recipe.allows({"n": n, "m": 1024}) for n in (2048, 2047)]
+    legal(recipe, unit)

@@ -74,7 +74,8 @@ def test_a_recipe_shows_a_short_name_and_lines_of_python():
 @pytest.mark.parametrize(("texts", "sizes", "expected"), [
     ([], {}, True), (["n mod 64 = 0"], {"n": 128, "m": 1}, True), (["n mod 64 = 0"], {"n": 100}, False),
     (["n mod 64 = 0"], {}, False), (["(4 + 2*n) mod 8 = 0 and n >= 2", "m <= 9"], {"n": 6, "m": 9}, True),
-    (["exists e: n = 2*e"], {"n": 2}, False),
+    (["exists e: n = 2*e"], {"n": 2}, False), (["1 <= n <= 10"], {"n": 100}, False),
+    (["n, m >= 200"], {"n": 1, "m": 1}, False),
 ])  # fmt: skip
 def test_assumptions_hold_at_some_sizes(texts, sizes, expected):
     recipe = Recipe((*(Step.of("assume", text) for text in texts), *TILED.steps))

@@ -85,7 +85,7 @@ DECISIONS = ("compare", "select")  # kinds of operations that do not compute a n
 ARITHMETIC = frozenset({"add", "mul", "madd", "div", "pow", "minmax", "shift", "bitwise", "intpow"})
 BUILT_IN = frozenset({
     "abs", "acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan", "atan2", "atan2pi", "atanh", "atanpi",
-    "cbrt", "ceil", "copysign", "cos", "cosh", "cospi", "dot", "erf", "erfc", "exp", "exp10", "exp2", "expm1",
+    "cbrt", "ceil", "clamp", "copysign", "cos", "cosh", "cospi", "dot", "erf", "erfc", "exp", "exp10", "exp2", "expm1",
     "fabs", "fdim", "floor", "fma", "fmod", "frexp", "hypot", "ilogb", "isfinite", "isinf", "isnan", "ldexp",
     "lgamma", "log", "log10", "log1p", "log2", "logb", "mad", "modf", "nan", "nextafter", "pow", "pown", "powr",
     "remainder", "remquo", "rint", "rootn", "round", "rsqrt", "sign", "sin", "sincos", "sinh", "sinpi", "sqrt",
