@@ -118,14 +118,14 @@ class Indexing:
             dtype, parts, part = _member(event, dtype)
             indices, layout = layout.of_member(indices, parts, part)
             offset = parts * offset if offset else 0
-        key = (id(domain), indices, layout)
+        key, lanes = (id(domain), indices, layout), Lanes(domain, width, self.domains.parameters)
         if key not in self._resolved:
-            self._resolved[key] = self._resolve(Lanes(domain, width, self.domains.parameters), indices, layout)
+            self._resolved[key] = self._resolve(lanes, indices, layout)
         resolved, parameters = self._resolved[key], self.domains.parameters
         name = values.offset_argument(self.kernel, variable)
         shift = (name, parts) if name and name not in parameters else None
         walks = self._walks(domain, indices, resolved.layout)
-        widened = self._is_widened(domain, offset, layout, indices)
+        widened = self._is_widened(lanes.iname, offset, layout, indices)
         known = resolved.cells is not None or walks or (resolved.moves is not None and not resolved.drifts)
         span = None if known else self._span(event.array, domain, indices)
         if resolved.shape is not None and (walks or span):
@@ -141,14 +141,13 @@ class Indexing:
             resolved.drifts, resolved.chosen, resolved.chosen_by, widened,
         )
 
-    def _is_widened(self, domain: Domain, offset: Any, layout: Layout, indices: tuple[Any, ...]) -> bool:
-        """Return whether a 64-bit size is left of the lane in the address. C adds from the left."""
-        lanes = {name for name, axis in zip(domain.names, domain.axes, strict=True) if axis == "l.0"}
+    def _is_widened(self, lane: str, offset: Any, layout: Layout, indices: tuple[Any, ...]) -> bool:
+        """Return whether a 64-bit size is left of the iname `lane` in the address. C adds from the left."""
         wide = self.wide & names_in(offset)
         for stride, index in zip(layout.strides, indices, strict=False):
             for term in index.children if isinstance(index, p.Sum) else (index,):
                 names = names_in(term)
-                if lanes & names:
+                if lane in names:
                     return bool(wide)
                 if names - self.wide:  # Loopy puts a size that nothing multiplies at the end
                     wide |= self.wide & (names | names_in(stride))
