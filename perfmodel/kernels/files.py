@@ -339,7 +339,7 @@ def surroundings(path: Path) -> Iterator[None]:
             sys.path.remove(str(folder))
         if len(sys.modules) > before:  # a restriction runs for each configuration of a space, and rarely loads modules
             new = [*sys.modules][before:]
-            _neighbours.update((name, folder) for name in new if _is_in(folder, sys.modules.get(name)))
+            _neighbours.update((name, folder) for name in new if is_below(sys.modules.get(name), folder))
 
 
 def _module_name(path: Path) -> str:
@@ -364,7 +364,8 @@ def _forget_namesakes(folder: Path) -> None:
             del _neighbours[name]
 
 
-def _is_in(folder: Path, module: ModuleType | None) -> bool:
+def is_below(module: ModuleType | None, folder: Path) -> bool:
+    """Whether a module's file is in a folder, or in a folder inside of it."""
     file = getattr(module, "__file__", None)
     return isinstance(file, str) and folder in Path(file).parents
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -23,7 +22,7 @@ from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.prediction import Anchor, Prediction
 from perfmodel.processes.counting import Counting
 from perfmodel.processes.pool import Pool, Processes
-from perfmodel.processes.variants import Variant, attempt
+from perfmodel.processes.variants import Variant, attempt, counts_from_json
 from perfmodel.progress import FailedStep, Progress, shown, task as reported
 from perfmodel.values import FrozenValue
 
@@ -199,7 +198,7 @@ class Predicting:
         with closing(pool.stream(Counting(self._counting, here=False), variants, TITLE)) as counted:
             for name, counts in counted:
                 failed = isinstance(counts, PerfModelError)
-                yield name, counts if failed else attempt(task, name, KernelCounts.from_json(json.loads(counts)))
+                yield name, counts if failed else attempt(task, name, counts_from_json(counts))
 
     def _anchored(self, name: str, plain: Predicted) -> Predicted:
         if self.anchors is None:

@@ -221,7 +221,5 @@ def _counted(model: FittedModel, name: str, kernel: Any, statistics: Mapping[str
     if not isinstance(kernel, TranslationUnit):
         given = type(kernel).__name__
         raise not_anchored(name, f"it was given as {given}, and only a loopy.TranslationUnit can be run")
-    if statistics:
-        return count(kernel, model.fitted.subgroup_size, statistics=statistics, check=True)
-    return model.counted(kernel)
+    return count(kernel, model.fitted.subgroup_size, statistics=statistics, check=True)
 

@@ -11,13 +11,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
-from perfmodel.counts import KernelCounts, count
+from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import size_error
 from perfmodel.errors import AssumptionError, KernelError, PerfModelError, PredictionError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts
 from perfmodel.measuring.campaign import SETUP_S, Campaign
 from perfmodel.predicting import FittedModel, Predicting, RankedVariant, Ranking, rankings
 from perfmodel.predicting.predictions import together
+from perfmodel.processes.counting import count_all
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import Measurement
 from perfmodel.store.measurement import AGREEMENT
@@ -45,7 +46,7 @@ class Timing:
 def counted_at(
     builders: Mapping[str, Callable[[], TranslationUnit]], points: Sequence[Sizes], subgroup_size: int,
     statistics: Mapping[str, float], **options: Any,
-) -> dict[str, KernelCounts]:
+) -> Mapping[str, KernelCounts]:
     """Return the counts of the variants that can be built and counted. Records of the other variants have the reasons.
 
     `options` are more options of :func:`perfmodel.count`.
@@ -53,16 +54,8 @@ def counted_at(
     Raises SizeError for missing or unknown sizes, AssumptionError if no variant may run at any of the points, and the
     first error of counting if no variant can be counted.
     """
-    counted: dict[str, KernelCounts] = {}
-    problems: list[PerfModelError] = []
+    counted = count_all(builders, 1, subgroup_size=subgroup_size, check=True, statistics=statistics, **options)
     broken: list[AssumptionError] = []
-    for name, build in builders.items():
-        try:
-            counted[name] = count(build(), subgroup_size, check=True, statistics=statistics, **options)
-        except PerfModelError as error:
-            problems.append(error)
-    if not counted:
-        raise problems[0]
     for counts in counted.values():
         for point in points:
             for name in point:

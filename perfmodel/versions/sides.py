@@ -14,14 +14,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.rows import reading_counts
 from perfmodel.documents import Schema, json_document, read_file
 from perfmodel.errors import DocumentError, OptionError, PerfModelError, clipped, listed
-from perfmodel.kernels.files import load_kernel_file
+from perfmodel.kernels.files import is_below, load_kernel_file
 from perfmodel.processes.counting import count_all
 from perfmodel.values import FrozenValue
 from perfmodel.watching.recording import is_recording, read_recording
@@ -179,7 +178,7 @@ def _imports_from(root: Path, top: Path) -> Iterator[None]:
     sys.path[:0] = added
     hidden = {
         name: module for name, module in list(sys.modules.items())
-        if _is_below(module, top) and name != "__main__" and not any(_is_below(module, path) for path in installed)
+        if is_below(module, top) and name != "__main__" and not any(is_below(module, path) for path in installed)
     }  # fmt: skip
     for name in hidden:
         del sys.modules[name]
@@ -189,14 +188,9 @@ def _imports_from(root: Path, top: Path) -> Iterator[None]:
         for folder in added:
             sys.path.remove(folder)
         for name, module in list(sys.modules.items()):
-            if _is_below(module, root):
+            if is_below(module, root):
                 del sys.modules[name]
         sys.modules.update(hidden)
-
-
-def _is_below(module: ModuleType | None, root: Path) -> bool:
-    file = getattr(module, "__file__", None)
-    return isinstance(file, str) and root in Path(file).parents
 
 
 def committed(path: str) -> str:

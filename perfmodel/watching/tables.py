@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from itertools import groupby
+from collections.abc import Mapping
 from typing import Any
 
 from perfmodel.calibration.recommended import verdict_of
 from perfmodel.display import Column, Table, finite, interval_text, percent, seconds_text, values_text
 from perfmodel.documents import shortened
-from perfmodel.report.sweeps import interval_cell
+from perfmodel.report.sweeps import interval_cell, noted_lines
 from perfmodel.watching.explained import LEVEL, Explained, Explanation
 from perfmodel.watching.recording import Recording, Row
 
@@ -173,23 +172,15 @@ def notes(explanation: Explanation) -> list[str]:
         found.append(
             f"{names}: at most {FEW} calls, and first calls also wait for new memory; --replay runs each kernel again"
         )
-    found += _grouped((each.problem, each.row.name) for each in explanation.kernels if each.problem)
-    found += _grouped(
-        (text, each.row.name) for each in explanation.kernels if each.predicted for text in each.predicted.warnings
-    )
+    said = [(each.row.name, each.problem) for each in explanation.kernels if each.problem]
+    predicted = [(each.row.name, each.predicted) for each in explanation.kernels if each.predicted]
+    said += [(name, text) for name, prediction in predicted for text in prediction.warnings]
+    found += noted_lines(said, every=0)
     for unit in recording.units:
         if unit.notes:
             more = f" (and {len(unit.notes) - 1} more)" if len(unit.notes) > 1 else ""
             found.append(f"{unit.name}: {unit.notes[0]}{more}")
     return found
-
-
-def _grouped(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    ordered = sorted(pairs, key=lambda pair: pair[0])
-    return [
-        f"{', '.join(dict.fromkeys(name for _, name in group))}: {text}"
-        for text, group in groupby(ordered, key=lambda pair: pair[0])
-    ]
 
 
 def document(explanation: Explanation, elsewhere: Mapping[str, Explanation]) -> dict[str, Any]:
