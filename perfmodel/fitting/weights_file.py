@@ -218,7 +218,8 @@ def _read(path: str | Path) -> FittedWeights:
 
 
 def _bad_file(path: str | Path, problem: str) -> WeightsError:
-    return WeightsError(f"weights file '{path}' {problem}", "give a file that 'perfmodel fit' wrote", path=str(path))
+    advice = "give a file that 'perfmodel fit' wrote, or name a device that has weights with --device"
+    return WeightsError(f"weights file '{path}' {problem}", advice, path=str(path))
 
 
 def _bad_names(fitted: FittedWeights) -> str:

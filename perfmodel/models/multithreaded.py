@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from perfmodel.models.model import SHARPNESS, Family, Weight, overlapping, weighted
-from perfmodel.quantities.hints import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_LOCAL_MEMORY, LESS_OVERHEAD, SHORTER_CHAINS
+from perfmodel.quantities.hints import FEWER_BYTES, FEWER_INSTRUCTIONS, FEWER_SECTORS, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, assumed_special_units, multithreaded_resources
 
 # values that a fit tries; sharper ones predict the TITAN V's einsums no better, and order variants worse
@@ -83,12 +83,12 @@ FAMILY = Family(
     labels={
         "overhead": "launches and work-groups",
         "issue": "issuing instructions",
-        "near": "accesses to local memory, sectors of global memory touched and fetched, private data in memory",
+        "near": "sectors of global memory, accesses to local memory, or private data in memory",
         "memory": "bytes from and to memory",
         "chain": "the chain of a sub-group: instructions, loads and barriers that wait for each other",
     },
     advice={
-        "overhead": LESS_OVERHEAD, "issue": FEWER_INSTRUCTIONS, "near": LESS_LOCAL_MEMORY, "memory": FEWER_BYTES,
+        "overhead": LESS_OVERHEAD, "issue": FEWER_INSTRUCTIONS, "near": FEWER_SECTORS, "memory": FEWER_BYTES,
         "chain": SHORTER_CHAINS,
     },
 )  # fmt: skip

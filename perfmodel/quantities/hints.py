@@ -19,7 +19,11 @@ FEWER_FUNCTIONS = "Compute fewer functions: reuse their results, or replace divi
 LESS_LOCAL_MEMORY = (
     "Access local memory less: keep values in private variables, and pad rows so that lanes use different banks."
 )
+FEWER_SECTORS = (
+    "Touch fewer sectors: let neighbouring lanes access neighbouring cells and different banks of local memory, and "
+    "keep values in private variables."
+)
 SMALLER_TILES = "Fit the first-level cache: work in smaller tiles, and avoid rows whose length is a power of two."
 # for kernels bound by computing, by memory, or by too little parallelism
 OF_COMPUTING = (FEWER_INSTRUCTIONS, FEWER_FUNCTIONS, SHORTER_CHAINS, LESS_LOCAL_MEMORY)
-OF_MEMORY, OF_WAITING = (FEWER_BYTES, SMALLER_TILES), (SHORTER_CHAINS, LESS_OVERHEAD)
+OF_MEMORY, OF_WAITING = (FEWER_BYTES, FEWER_SECTORS, SMALLER_TILES), (SHORTER_CHAINS, LESS_OVERHEAD)

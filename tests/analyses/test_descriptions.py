@@ -76,6 +76,7 @@ def test_every_feature_has_words_and_advice():
     [
         ("bottleneck", "chain_time", "Break the chain"), ("bottleneck", "near_time", "Fit the first-level cache"),
         ("multithreaded", "memory", "Move less data"), ("roofline", "local", "Access local memory less"),
+        ("multithreaded", "near", "Touch fewer sectors"),
         ("work_depth", "latency", "Break the chain"),
     ],
 )  # fmt: skip
