@@ -19,7 +19,7 @@ from typing import Any
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.rows import reading_counts
 from perfmodel.documents import Schema, json_document, read_file
-from perfmodel.errors import DocumentError, OptionError, PerfModelError, clipped, listed
+from perfmodel.errors import DocumentError, KernelFileError, OptionError, PerfModelError, clipped, listed
 from perfmodel.kernels.files import is_below, load_kernel_file
 from perfmodel.processes.counting import count_all
 from perfmodel.values import FrozenValue
@@ -70,7 +70,10 @@ def read_side(text: str, subgroup_size: int = 32, statistics: Mapping[str, float
     if not colon:
         raise OptionError(f"'{clipped(text)}' does not exist", FORMS)
     with at_revision(revision, name) as extracted:
-        return _counted(text, extracted, subgroup_size, statistics or {})
+        try:
+            return _counted(text, extracted, subgroup_size, statistics or {})
+        except KernelFileError as error:  # name the revision, not the temporary folder
+            raise KernelFileError(error.problem.replace(str(extracted), text), error.advice) from error
 
 
 def _counted(text: str, path: Path, subgroup_size: int, statistics: Mapping[str, float]) -> Side:

@@ -93,6 +93,15 @@ def test_refused_sides(repository: Path, side: str, sentence: str) -> None:
     assert not Path("x").exists()
 
 
+def test_an_error_of_a_file_names_its_revision(repository: Path) -> None:
+    (repository / "empty.py").write_text("x = 1\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "empty")
+    with pytest.raises(KernelFileError, match=r"^'?HEAD:empty.py'?.* defines neither kernel") as caught:
+        read_side("HEAD:empty.py")
+    assert "perfmodel-" not in str(caught.value)
+
+
 def test_a_revision_outside_of_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
