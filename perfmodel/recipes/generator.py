@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain, islice, permutations, product, zip_longest
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from perfmodel.documents import one_line
 from perfmodel.errors import ArgumentError, KernelError, clipped
@@ -35,8 +35,7 @@ MOST_FORMS = 2000
 MOST_COVERS = 6  # loops, or sets of loops, that may become axes
 MOST_ORDERS = 6
 MOST_ORDERED = 3  # loops
-_RACE = re.compile(r"parallel iname\(s\) '([^']*)'")
-
+_RACE = re.compile(r"instruction '([^']*)' contains a write race")
 
 
 class Parts(NamedTuple):
@@ -501,14 +500,14 @@ def _nest(t_unit: TranslationUnit, sizes: Mapping[str, int]) -> Nest:
 def legal(recipe: Recipe, t_unit: TranslationUnit) -> TranslationUnit:
     """Return the transformed and scheduled unit. Raise a KernelError with a `reason` if Loopy's checks refuse it.
 
-    A write race is a refusal too, except for the single work-item that stores the result of a tree.
+    A write race is a refusal too, unless a single work-item executes the instruction.
     """
     import loopy as lp
     from loopy.check import check_for_unused_hw_axes_in_insns, check_for_write_races, pre_schedule_checks
     from loopy.diagnostic import WriteRaceConditionWarning
     from loopy.schedule import generate_loop_schedules
 
-    from perfmodel.recipes.loops import quiet
+    from perfmodel.recipes.loops import RaceChecker, assigned, quiet
 
     t_unit = recipe.apply(t_unit)
     kernel = t_unit.default_entrypoint
@@ -524,21 +523,15 @@ def legal(recipe: Recipe, t_unit: TranslationUnit) -> TranslationUnit:
             unit: TranslationUnit = checked.with_kernel(next(iter(schedules)))
             check_for_unused_hw_axes_in_insns(unit.default_entrypoint, unit.callables_table)
         for text in (str(one.message) for one in given if issubclass(one.category, WriteRaceConditionWarning)):
-            match = _RACE.search(text)
-            if match is None or any(not _single(kernel, name.strip()) for name in match[1].split(",")):
+            match, checker = _RACE.search(text), RaceChecker(kernel, checked.callables_table)
+            insn = kernel.id_to_insn[match[1]] if match else None
+            if insn is None or any(checker.races(insn.id, insn.id, variable) for variable in assigned(insn)):
                 raise WriteRaceConditionWarning(text.partition(" (add ")[0])
     except Exception as error:  # Loopy raises many kinds
         reason = reason_of(error)
         problem = f"Loopy refuses the transformed kernel: {reason}"
         raise KernelError(problem, "use another recipe", reason=reason) from error
     return unit
-
-
-def _single(kernel: Any, name: str) -> bool:
-    try:
-        return bool(kernel.get_constant_iname_length(name) == 1)
-    except Exception:  # the length is not constant
-        return False
 
 
 def _covers(nest: Nest) -> list[Axis]:

@@ -16,8 +16,15 @@ import loopy as lp
 import numpy as np
 from loopy.kernel.array import ArrayBase
 from loopy.kernel.data import AddressSpace, GroupInameTag
-from loopy.schedule.tools import WriteRaceChecker
-from loopy.symbolic import CoefficientCollector, WalkMapper, get_dependencies, pw_aff_to_expr
+from loopy.schedule.tools import AccessMapDescriptor, WriteRaceChecker
+from loopy.symbolic import (
+    CoefficientCollector,
+    WalkMapper,
+    condition_to_set,
+    dim_type,
+    get_dependencies,
+    pw_aff_to_expr,
+)
 from pymbolic import evaluate
 from pymbolic.primitives import LogicalNot, Subscript
 
@@ -222,7 +229,7 @@ def _carried(t_unit: lp.TranslationUnit, name: str) -> str:
     ids = {insn.id for insn in inside}
     used = [tag.axis for iname in kernel.inames.values() for tag in iname.tags if isinstance(tag, GroupInameTag)]
     tagged = lp.tag_inames(t_unit, {name: f"g.{max(used, default=-1) + 1}"}, force=True)
-    checker = WriteRaceChecker(tagged.default_entrypoint, tagged.callables_table)
+    checker = RaceChecker(tagged.default_entrypoint, tagged.callables_table)
     for variable in sorted({word for insn in inside for word in assigned(insn)}):
         temporary = kernel.temporary_variables.get(variable)
         users = [insn for insn in kernel.instructions if variable in insn.dependency_names()]
@@ -237,7 +244,7 @@ def _carried(t_unit: lp.TranslationUnit, name: str) -> str:
             for user in inside:
                 if variable not in assigned(writer) or variable not in user.dependency_names():
                     continue
-                if not _subscripted(writer, variable) or _races(checker, writer, user, variable):
+                if checker.races(writer.id, user.id, variable):
                     return f"loop {name} carries a dependency of `{variable}`"
     return ""
 
@@ -288,17 +295,26 @@ def assigned(insn: Any) -> frozenset[str]:
     return frozenset(names() if names else insn.write_dependency_names())
 
 
-def _subscripted(insn: Any, variable: str) -> bool:
-    """Whether an instruction is an assignment to elements of a variable, which Loopy's check sees."""
-    targets = getattr(insn, "assignees", ())
-    return any(isinstance(target, Subscript) and target.aggregate.name == variable for target in targets)
+class RaceChecker(WriteRaceChecker):  # type: ignore[misc]  # Loopy's class has no types
+    """Loopy's check of races between work-items, which also sees conditions and arguments without subscripts."""
 
+    def races(self, writer: str, user: str, variable: str) -> bool:
+        """Whether two work-items access an element in these instructions, of which the first writes it."""
+        try:
+            return bool(self.do_accesses_result_in_races(writer, "w", user, "any", variable))
+        except Exception:  # isl and Loopy fail for subscripts that they cannot represent
+            return True
 
-def _races(checker: Any, writer: Any, user: Any, variable: str) -> bool:
-    try:
-        return bool(checker.do_accesses_result_in_races(writer.id, "w", user.id, "any", variable))
-    except Exception:  # isl and Loopy fail for subscripts that they cannot represent
-        return True
+    def _get_access_map_for_var(self, insn_id: str, access_dir: str, var_name: str) -> Any:
+        insn = self.kernel.id_to_insn[insn_id]
+        found = super()._get_access_map_for_var(insn_id, access_dir, var_name)
+        if found is AccessMapDescriptor.DOES_NOT_ACCESS and var_name in insn.dependency_names():
+            points = self.kernel.get_inames_domain(insn.within_inames).to_set()
+            found = points.identity().project_out(dim_type.out, 0, points.dim(dim_type.set))
+        if not isinstance(found, AccessMapDescriptor):
+            for where in (condition_to_set(found.domain().space, test) for test in insn.predicates):
+                found = found if where is None else found.intersect_domain(where)
+        return found
 
 
 def _scored(loop: Loop, accesses: Sequence[Access], trips: Mapping[str, int]) -> Loop:

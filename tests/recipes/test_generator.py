@@ -63,6 +63,13 @@ def softmax():
 
 
 @cache
+def red_black():
+    """Only elements with odd indices are written, and these read only the others."""
+    text = "y[i + 1] = y[i] + y[i + 2] {if=i % 2 == 0}\nif i == n - 1\nlast[0] = x[i]\nend"
+    return made("{[i]: 0 <= i < n}", text, {"last": "1", "x": "n", "y": "n + 2"})
+
+
+@cache
 def sparse():
     return lp.make_kernel(
         ["{[i]: 0 <= i < n}", "[length] -> {[j]: 0 <= j < length}"],
@@ -133,6 +140,8 @@ def data():
     matrix = {"start": start, "column": rng.integers(0, N, 64, np.int32), "entry": rng.random(64, F32)}
     wide = rng.random((N + 2, N + 2), F32)
     exps = np.exp(square["a"])
+    coloured = wide[0].copy()
+    coloured[1:-1:2] = wide[0, :-2:2] + wide[0, 2::2]
     dense = np.zeros((N, N), F32)
     for row in range(N):
         for at in range(start[row], start[row + 1]):
@@ -145,6 +154,7 @@ def data():
         stencil: ({"u": wide}, {"out": wide[:-2, 1:-1] + wide[2:, 1:-1] - 2 * wide[1:-1, 1:-1]}),
         transpose: ({"a": square["a"]}, {"out": square["a"].T}),
         total: ({"a": line["a"]}, {"out": line["a"].sum(keepdims=True)}),
+        red_black: ({"x": line["x"], "y": wide[0], "last": line["x"][:1]}, {"last": line["x"][-1:], "y": coloured}),
         softmax: ({"a": square["a"]}, {"out": exps / exps.sum(axis=1, keepdims=True)}),
         sparse: (matrix | {"x": line["x"]}, {"y": dense @ line["x"]}),
         recurrence: ({"u": square["b"], "a": square["a"]}, {"u": steps}),
@@ -177,6 +187,7 @@ FORMS = {
     stencil: ["j:item i:item prefetch=u", "j:blocked i:tile order=i,j"],
     transpose: ["j:item i:item prefetch=a", "i:item j:strided"],
     total: ["i:local"],
+    red_black: ["i:item", "i:blocked elements=ilp"],
     softmax: ["i:item reduction=unrolled", "l/j/k:local i:group"],
     sparse: ["i:item", "i:blocked"],
     recurrence: ["j:item", "j:strided order=t,j"],
@@ -223,6 +234,28 @@ def test_most_first_recipes_are_legal_and_differ():
 def delays(text):
     arguments = [lp.GlobalArg("x, out", np.float64, shape="n"), lp.TemporaryVariable("d", np.float64, shape=(2,)), ...]
     return lp.make_kernel("{[i]: 0 <= i < n}", text, arguments, lang_version=(2018, 2), silenced_warnings="*")
+
+
+@pytest.mark.parametrize(("text", "parallel"), [
+    ("y[i + 1] = y[i]", False),
+    ("y[i + 1] = y[i] {if=i % 2 == 0}", True),  # even elements are read, odd ones written
+    ("y[i + 1] = y[i] {if=i % 3 == 0 or i % 3 == 1}", False),  # y[1] is written for i = 0 and read for i = 1
+    ("last = x[i]", False),
+    ("last = x[i] {if=i == n - 1}", True),
+    ("last = x[i] {if=x[i] > 0}", False),
+    ("last = x[i] {if=i < 2}", False),
+    ("last = x[i] {if=i == 0, id=last}\ny[i] = last {dep=last}", False),  # the others read what one writes
+    ("y[i] = 1 {if=i <= 5, id=one}\ny[i - 6] = 2 {if=i >= 6 and i <= 9, dep=one}", False),
+    ("y[i] = 1 {if=i <= 5, id=one}\ny[i] = 2 {if=i >= 6, dep=one}", True),
+])  # fmt: skip
+def test_conditions_decide_which_iterations_depend_on_each_other(text, parallel):
+    last = lp.GlobalArg("last", F32, shape=(), is_output=True)
+    arguments = [lp.GlobalArg("x, y", F32, shape="n + 1"), last, lp.ValueArg("n", np.int32)]
+    unit = lp.make_kernel("{[i]: 0 <= i < n}", text, arguments, lang_version=(2018, 2), assumptions="n >= 12")
+    recipes = recipes_of(unit)
+    assert parallel == bool(recipes)
+    if parallel:
+        legal(recipes.first(recipes.forms[0]), unit)
 
 
 def test_loops_that_carry_dependencies_stay_sequential():
