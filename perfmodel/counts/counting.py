@@ -29,15 +29,15 @@ from perfmodel.counts.reading.values import Options, array_bytes, untouched_arra
 from perfmodel.counts.rows import LaunchShape, read_row, reading_counts, size_types, write_row
 from perfmodel.counts.tables import tabulate
 from perfmodel.counts.unused import Report, report, unused
-from perfmodel.documents import MOST_LANES, is_number, require
-from perfmodel.errors import ArgumentError, DocumentError, OptionError, PerfModelError, PerfModelWarning
+from perfmodel.documents import MOST_LANES, Schema, is_number, require
+from perfmodel.errors import ArgumentError, OptionError, PerfModelError, PerfModelWarning
 from perfmodel.libraries import failure_in_library
 
 if TYPE_CHECKING:
     import loopy as lp
 
 PARAM = isl.dim_type.param
-PREPARED = "perfmodel.prepared/1"
+PREPARED = Schema("perfmodel.prepared/1", "record the program again")
 
 
 def count(
@@ -237,16 +237,14 @@ class Prepared:
         """Return a dictionary for JSON."""
         program = write_program(self.program) if isinstance(self.program, Program) else dict(self.program)
         return {
-            "schema": PREPARED, "program": program, "shape": write_row(self.shape), "untouched": list(self.untouched),
-            "types": dict(self.types), "statistic_keys": list(self.statistic_keys),
+            "schema": PREPARED.text, "program": program, "shape": write_row(self.shape),
+            "untouched": list(self.untouched), "types": dict(self.types), "statistic_keys": list(self.statistic_keys),
         }
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Prepared:
         """Read what :meth:`to_json` wrote; another schema, or a missing or mistyped part, raises a DocumentError."""
-        if document.get("schema") != PREPARED:
-            problem = f"has schema {document.get('schema')!r}; this version reads {PREPARED!r}"
-            raise DocumentError(problem, "record the program again")
+        PREPARED.check(document)
         with reading_counts():
             return cls(
                 given(document, "program", dict), read_row(LaunchShape, document["shape"]),

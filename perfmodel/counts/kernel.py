@@ -43,7 +43,7 @@ from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import ORDERS
 from perfmodel.counts.traffic.traffic import Traffic, TrafficPlan, traffic_plan
 from perfmodel.display import columns_text, data_frame, html_table
-from perfmodel.documents import one_line, require
+from perfmodel.documents import Schema, one_line, require
 from perfmodel.values import FrozenValue, cached_method
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from perfmodel.facts import DeviceFacts
 
-SCHEMA = "perfmodel.counts/1"
+_SCHEMA = Schema("perfmodel.counts/1", "count the kernel again")
 OPTIONAL = ("offsets", "untouched", "statistic_keys")  # parts that a document omits if they are empty
 ANY_INDEX = 1 << 62  # a span larger than any array
 
@@ -436,7 +436,7 @@ class KernelCounts(FrozenValue):
         source = self.source
         tables = {name: list(map(rows.write_row, getattr(self, name))) for name in rows.TABLES}
         return {
-            "schema": SCHEMA, "name": self.name, "parameters": list(self.parameters),
+            "schema": _SCHEMA.text, "name": self.name, "parameters": list(self.parameters),
             "assumptions": self.assumptions, "subgroup_size": self.subgroup_size,
             "launch": rows.write_row(self.launch), **tables,
             "source": write_program(source) if isinstance(source, Program) else dict(source),
@@ -448,10 +448,7 @@ class KernelCounts(FrozenValue):
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> KernelCounts:
         """Read what :meth:`to_json` wrote. Another schema, or a missing or mistyped part, raises a DocumentError."""
-        if document.get("schema") != SCHEMA:
-            raise errors.DocumentError(
-                f"has schema {document.get('schema')!r}; this version reads {SCHEMA!r}", "count the kernel again"
-            )
+        _SCHEMA.check(document)
         with rows.reading_counts():
             return cls(
                 name=given(document, "name", str), parameters=tuple(given(document, "parameters", list, str)),
