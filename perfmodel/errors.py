@@ -237,8 +237,8 @@ def listed(names: Iterable[object], separator: str = ", ", most: int = LONGEST_L
     """Return names in one line, or "none" for no names. A long list is cut at the end."""
     parts = [clipped(name) for name in names]
     kept = max(sum(length <= most for length in accumulate(map(len, parts))), 1)
-    left = [f"{len(parts) - kept} others"] if kept < len(parts) else []
-    return separator.join([*parts[:kept], *left]) or "none"
+    more = f" and {len(parts) - kept} more" if kept < len(parts) else ""
+    return separator.join(parts[:kept]) + more or "none"
 
 
 def underlined(text: str, start: int, end: int, most: int = LINE) -> str:

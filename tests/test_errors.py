@@ -44,7 +44,8 @@ def test_long_values_and_lists_are_shortened():
     names = [f"name{number:05}" for number in range(5000)]
     text = listed(names)
     assert text.startswith("name00000, name00001")
-    assert text.endswith("others")
+    assert text.endswith("more")
     assert len(text) < 6000
     assert "x or y" == listed(["x", "y"], " or ")
+    assert "x, y and 2 more" == listed(["x", "y", "zzz", "w"], most=3)
     assert "none" == listed([])

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from perfmodel import store as stored
 from perfmodel.documents import require
+from perfmodel.errors import listed
 from perfmodel.kernels import KernelClass, Parameters
 from perfmodel.measuring import size_plan as sizes, supervised
 from perfmodel.measuring.bench import Bench, Timekeeper, outcome
@@ -25,7 +26,6 @@ from perfmodel.progress import Progress, Silent, task
 from perfmodel.store import Key, Measurement, Measurements
 from perfmodel.store.measurement import LOADED, options_of
 
-MOST_NAMES = 5  # most kernel classes that a message names
 NO_END = FailedError("runtime", "")  # failure of a configuration that is under way; a supervisor adds the cause
 
 
@@ -87,12 +87,10 @@ def _measure_all(
 def _left_out(session: Session, left: list[Configuration], unplanned: list[Team]) -> str:
     left_out = [c for c in left if c.key not in session.rows]
     names = sorted({c.subject.kernel.name for c in left_out} | {t[0].kernel.name for t in unplanned})
-    named = ", ".join(names[:MOST_NAMES]) or "none"
-    named += f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return (
         f"the budget of {session.bench.campaign.budget_s or 0:.0f} s is used: {len(left_out)} configurations and all "
-        f"sizes of {sum(map(len, unplanned))} variants are left out (of {named}), and {len(left) - len(left_out)} "
-        "others need more visits; run again to go on"
+        f"sizes of {sum(map(len, unplanned))} variants are left out (of {listed(names, most=100)}), and "
+        f"{len(left) - len(left_out)} others need more visits; run again to go on"
     )
 
 

@@ -20,7 +20,7 @@ unknown, errors are not scaled.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -178,8 +178,8 @@ def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
         needs[key, device].append(weight)
     if needs:
         lacking = listed((
-            f"{key} of '{device}' ({KEYS[key].meaning if key in KEYS else 'cpu or gpu'}; for {_few(weights)})"
-            for (key, device), weights in needs.items()
+            f"{key} of '{device}' ({KEYS[key].meaning if key in KEYS else 'cpu or gpu'}; for {listed(names, most=60)})"
+            for (key, device), names in needs.items()
         ), "; ")  # fmt: skip
         raise FactsError(
             f"weights of '{known.name}' cannot be transferred to '{facts.name}', since facts are unknown: {lacking}",
@@ -202,10 +202,6 @@ def check_types(known: DeviceFacts | None, facts: DeviceFacts) -> None:
 
 def _advised(facts: DeviceFacts) -> str:
     return ADVISED.get(str(facts.known(TYPE)), ADVISED["gpu"])
-
-
-def _few(names: Sequence[str], most: int = 3) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} others" if len(names) > most else "")
 
 
 def _lacking(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> Iterator[tuple[str, str, str]]:

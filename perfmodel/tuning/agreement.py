@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from perfmodel.errors import TuningError
+from perfmodel.errors import TuningError, listed
 
 TOLERANCE = {2: 1e-2, 4: 1e-4, 8: 1e-8}  # largest relative difference [1], by the size of a real number [bytes]
 LEAST = 3  # least number of agreeing variants minus differing ones
 KEPT = 8  # groups whose outputs are kept in memory; later groups keep only their difference
-NAMED = 6  # most variants that a text names
+NAMED = 6  # most wrong variants or groups that a text names
+LONGEST = 60  # characters of the names of variants in a text
 REFERENCE = "reference()"
 ADVICE = "add reference() to the kernel file, which gives the right outputs, or accept all outputs with --tolerance inf"
 
@@ -201,25 +202,21 @@ class Agreement:
 
     @property
     def _outcome(self) -> str:
-        compared, right = self.compared, self.right
+        compared, right, names = self.compared, self.right, listed(self.right, most=LONGEST)
         if self.reference:
-            agree = f": {_names(right)}" if right else ""
+            agree = f": {names}" if right else ""
             return f"outputs of {len(right)} of {len(compared)} variants agree with {REFERENCE}{agree}"
         if not compared:
             return "no outputs were compared"
         if len(compared) == 1:
             return f"the output of {compared[0]} was compared with no other; {ADVICE}"
         if not right:
-            against = " against ".join(_names(group) for group in self.groups[:NAMED])
+            against = " against ".join(listed(group, most=LONGEST) for group in self.groups[:NAMED])
             return f"outputs differ without a majority, so no variant counts as right: {against}; {ADVICE}"
         if len(right) == len(compared):
             few = "only " * (len(compared) < LEAST)
-            return f"outputs of {few}{len(compared)} variants were compared, and agree: {_names(compared)}"
-        return f"outputs of {len(right)} of {len(compared)} variants agree ({_names(right)}); the others are wrong"
-
-
-def _names(names: Sequence[str]) -> str:
-    return ", ".join(names[:NAMED]) + f" and {len(names) - NAMED} more" * (len(names) > NAMED)
+            return f"outputs of {few}{len(compared)} variants were compared, and agree: {names}"
+        return f"outputs of {len(right)} of {len(compared)} variants agree ({names}); the others are wrong"
 
 
 @dataclass(eq=False)
