@@ -89,22 +89,23 @@ class KernelSource:
                 raise DocumentError(f"has {name}={value!r}, which is neither a parameter of the kernel nor a size")
 
 
-def kernel_source(kernel: Source, results: TunerResults, name: str | None = None) -> KernelSource:
+def kernel_source(kernel: Source, results: TunerResults) -> KernelSource:
     """Return the kernels of a file, of a class, or of a function ``build``."""
     if isinstance(kernel, (str, Path)):
         path = Path(kernel)
         defined = execute(path)
         if isinstance(known := defined.get("KERNEL"), KernelClass):
-            return kernel_source(known, results, name)
-        return _of_file(path, defined, results, name or path.stem)
+            return kernel_source(known, results)
+        return _of_file(path, defined, results)
     if isinstance(kernel, KernelClass):
         signature = parameters_of(kernel.build)
-        return KernelSource(name or kernel.name, kernel.group, kernel.build, *signature, kernel.tags)
-    name = name or results.kernel or str(getattr(kernel, "__name__", "kernel"))
+        return KernelSource(kernel.name, kernel.group, kernel.build, *signature, kernel.tags)
+    name = results.kernel or str(getattr(kernel, "__name__", "kernel"))
     return KernelSource(name, name, kernel, *parameters_of(kernel))
 
 
-def _of_file(path: Path, defined: Mapping[str, Any], results: TunerResults, name: str) -> KernelSource:
+def _of_file(path: Path, defined: Mapping[str, Any], results: TunerResults) -> KernelSource:
+    name = path.stem
     if callable(defined.get("space")) and (space := load_kernel_file(path).space) is not None:
         takes, _ = parameters_of(defined["kernel"])
         return KernelSource(name, name, space.build, takes, frozenset(space.values), (), space.values, True)
@@ -154,8 +155,8 @@ class Imported:
 
 def import_results(
     path: str | Path, kernel: Source, target: str | Path, sizes: Mapping[str, int] | None = None, *,
-    device: str | None = None, platform: str | None = None, driver: str | None = None, name: str | None = None,
-    jobs: int | None = None, progress: Progress | bool | None = None,
+    device: str | None = None, platform: str | None = None, driver: str | None = None,
+    progress: Progress | bool | None = None,
 ) -> Imported:  # fmt: skip
     """Add the results in another tuner's file to a store of measurements.
 
@@ -175,10 +176,8 @@ def import_results(
     device, platform, driver
         Where the results were measured. By default the file names the device, and the store names the platform and
         driver.
-    name
-        Name of the kernel in the records, by default the name of the file or of the class.
-    jobs, progress
-        Processes that count: by default one, or one for each core from 64 kernels on. For `progress`, True shows a bar.
+    progress
+        True shows a bar.
 
     Raises
     ------
@@ -190,11 +189,11 @@ def import_results(
     results = read_results(path)
     before = store.read(target) if store.paths(target)[0].is_file() else None
     facts = _device(results, target, before, device, platform, driver)
-    source = kernel_source(kernel, results, name)
+    source = kernel_source(kernel, results)
     known = {_identity(row) for row in before.rows} if before else set()
     planned, refused, again = _planned(results, source, sizes or {}, facts, known)
     kernels = {record.key: record.build for record in planned if record.row.status == "ok"}
-    pool = Pool(jobs or (-1 if len(kernels) >= MANY else 1), progress)
+    pool = Pool(-1 if len(kernels) >= MANY else 1, progress)
     counting = Counting({"subgroup_size": int(facts.known("subgroup_size", SUBGROUP_SIZE))}, pool.alone)
     added = []
     for record, outcome in _outcomes(planned, pool.stream(counting, kernels, "counting") if kernels else ()):

@@ -16,6 +16,7 @@ from perfmodel.errors import DocumentError, KernelFileError, PerfModelError, Sto
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks import import_results, importing
 from perfmodel.hooks.importing import kernel_source
+from perfmodel.processes.pool import Pool
 from perfmodel.store import t4
 from perfmodel.store.exchange import TunerResults
 from tests.fuzz.mutations import mutated
@@ -74,9 +75,8 @@ def test_a_second_import_adds_nothing():
     assert before == Path("store/measurements.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize(("given", "expected"), [({}, "summed"), ({"name": "mine"}, "mine")])
-def test_a_function_takes_the_caches_name_by_default(given, expected):
-    assert expected == import_results("cache.json", build, "store", SIZES, **given).rows[0].kernel
+def test_a_function_takes_the_caches_name():
+    assert "summed" == import_results("cache.json", build, "store", SIZES).rows[0].kernel
 
 
 def test_t4_of_a_kernel_class_comes_back():
@@ -234,7 +234,7 @@ def test_a_stopped_import_continues(monkeypatch):
     with monkeypatch.context() as patches:
         patches.setattr(store, "append", dying)
         with pytest.raises(KeyboardInterrupt):
-            import_results("cache.json", "kernel.py", "store", SIZES)
+            import_results("cache.json", build, "store", SIZES)
     assert 5 == len(store.read("store").rows)
     counted = []
 
@@ -242,7 +242,7 @@ def test_a_stopped_import_continues(monkeypatch):
         counted.append((group, terms))
         return build(group, terms)
 
-    found = import_results("cache.json", build_and_note, "store", SIZES, name="kernel")
+    found = import_results("cache.json", build_and_note, "store", SIZES)
     assert (3, 5) == (len(found.rows), found.known)
     assert [(64, 2), (64, 3), (64, 4)] == counted
     assert 8 == len({row.case_key for row in store.read("store").rows})
@@ -252,7 +252,8 @@ def test_many_counts_are_packed(monkeypatch):
     eight()
     import_results("cache.json", "kernel.py", "few", SIZES)
     monkeypatch.setattr(importing, "MANY", 8)
-    import_results("cache.json", "kernel.py", "many", SIZES, jobs=1)
+    monkeypatch.setattr(importing, "Pool", lambda _, progress: Pool(1, progress))
+    import_results("cache.json", "kernel.py", "many", SIZES)
     few, many = (store.read(name) for name in ("few", "many"))
     assert (few.rows, few.counts_documents) == (many.rows, many.counts_documents)
     assert [True, False] == [(Path(name) / "counts.jsonl").is_file() for name in ("few", "many")]
