@@ -266,7 +266,7 @@ def _advice(explanation: Explanation) -> Iterator[str]:
 
 
 def _unpinned(recording: Recording, row: Row) -> bool:
-    pinned = any(name in process.environment for process in recording.processes for name in PINNED)
+    pinned = any(name in process.about.environment for process in recording.processes for name in PINNED)
     return recording.devices[row.device].platform == POCL and not pinned
 
 

@@ -42,7 +42,7 @@ def recording_page(explanation: Explanation, elsewhere: Mapping[str, Explanation
     """Return the report as the text of an HTML file; `made` has the time, the versions and the command."""
     recording = explanation.recording
     first = recording.processes[0]
-    about = f"{', '.join(device.name for device in recording.devices)}, {first.started}, on {first.host}"
+    about = f"{', '.join(device.name for device in recording.devices)}, {first.about.started}, on {first.about.host}"
     shown = SimpleNamespace(
         tabs=TABS, figures=_figures(recording),
         advice=[f"{text[:1].upper()}{text[1:]}." for text in explanation.advice],
@@ -53,7 +53,7 @@ def recording_page(explanation: Explanation, elsewhere: Mapping[str, Explanation
         others=_others_table(recording), timeline=figures.plot("timeline", timeline(first)),
         statistics=_statistics(recording), notes=notes(explanation), made=tables.made_table(made.items()), level=LEVEL,
     )  # fmt: skip
-    return page(Head("perfmodel watch", shlex.join(first.command), about), explanation, shown)
+    return page(Head("perfmodel watch", shlex.join(first.about.command), about), explanation, shown)
 
 
 def _figures(recording: Recording) -> list[tuple[str, str]]:
@@ -245,7 +245,7 @@ def trace_events(recording: Recording) -> list[dict[str, Any]]:
     """Return the timeline as events of the Trace Event Format, which Perfetto and Chrome read [us]."""
     events: list[dict[str, Any]] = []
     for number, process in enumerate(recording.processes):
-        names = {"name": f"{process.host} {process.folder.name}"}
+        names = {"name": f"{process.about.host} {process.folder.name}"}
         events.append({"ph": "M", "pid": number, "name": "process_name", "args": names})
         for start, end, kind in process.timeline.tolist():
             row = process.rows[kind] if kind >= 0 else None

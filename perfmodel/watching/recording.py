@@ -32,16 +32,18 @@ class _Document(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class _About(_Document):
+class About(_Document):
+    """The circumstances of the recording of one process."""
+
     schema_: str = Field(validation_alias="schema")
     perfmodel: str
     command: tuple[str, ...]
     python: str
     host: str
     started: str
-    environment: dict[str, str]
-    finished: bool
-    unprofiled: int
+    environment: dict[str, str]  # variables of OpenCL drivers
+    finished: bool  # whether the recording was ended by the process, not by a kill
+    unprofiled: int  # commands that were timed by the host's clock
     lasted_ns: int
     devices: tuple[dict[str, Any], ...]
 
@@ -160,22 +162,21 @@ class Process(FrozenValue):
     """The recording of one process."""
 
     folder: Path
-    command: tuple[str, ...]
-    host: str
-    started: str
-    environment: Mapping[str, str]  # variables of OpenCL drivers
-    finished: bool  # whether the recording was ended by the process, not by a kill
-    lasted_s: float
-    unprofiled: int  # commands that were timed by the host's clock
+    about: About
     rows: tuple[Row, ...]
     #: intervals [ns], of shape (intervals, 3): start, end, and a row's position or a kind of the host's work
     timeline: NDArray[np.int64] = field(repr=False, compare=False)
+
+    @property
+    def lasted_s(self) -> float:
+        """Duration of the recording."""
+        return NS * self.about.lasted_ns
 
     @cached_property
     def shares(self) -> Shares:
         """How the run time divides."""
         start, end, kind = self.timeline.T
-        start, end = np.maximum(start, 0), np.minimum(end, int(self.lasted_s / NS))
+        start, end = np.maximum(start, 0), np.minimum(end, self.about.lasted_ns)
         together, covered = np.zeros(len(kind), bool), [0.0]
         for part in (kind >= 0, kind == BUILD, kind == OWN, kind == WAIT):
             together |= part
@@ -257,14 +258,14 @@ class _Part:
     """The files of one process."""
 
     folder: Path
-    about: _About
+    about: About
     devices: tuple[DeviceFacts, ...]
     units: Mapping[tuple[int, tuple[tuple[str, int], ...]], Unit]
     rows: tuple[_Row, ...]
 
     @classmethod
     def read(cls, folder: Path) -> _Part:
-        about = _value(_About, folder / ABOUT, _SCHEMA)
+        about = _value(About, folder / ABOUT, _SCHEMA)
         units = _value(tuple[_Unit, ...], folder / UNITS)
         made = {
             (number, tuple(sorted(program.sizes.items()))): _unit(folder, unit, program)
@@ -286,11 +287,7 @@ class _Part:
             )
             for row in self.rows
         )  # fmt: skip
-        about = self.about
-        return Process(
-            self.folder, about.command, about.host, about.started, about.environment, about.finished,
-            NS * about.lasted_ns, about.unprofiled, rows, timeline,
-        )  # fmt: skip
+        return Process(self.folder, self.about, rows, timeline)
 
     def _unit_of(self, row: _Row, named: Mapping[str, Unit]) -> Unit | None:
         if row.unit is None:

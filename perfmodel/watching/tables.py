@@ -111,7 +111,7 @@ def _head(recording: Recording) -> list[str]:
         ("host waits", shares.waits), ("recording", shares.recording),
     )  # fmt: skip
     devices = ", ".join(device.name for device in recording.devices)
-    ended = [process for process in recording.processes if not process.finished]
+    ended = [process for process in recording.processes if not process.about.finished]
     return [
         f"{units} Loopy kernel{'s' * (units != 1)}, {recording.launches} launch{'es' * (recording.launches != 1)}"
         f"{processes} on {devices}",
@@ -156,7 +156,7 @@ def elsewhere_lines(name: str, other: Explanation) -> list[str]:
 def notes(explanation: Explanation) -> list[str]:
     """Return refusals with their reasons, cautions of predictions, and limits of the recording."""
     recording = explanation.recording
-    unprofiled = sum(process.unprofiled for process in recording.processes)
+    unprofiled = sum(process.about.unprofiled for process in recording.processes)
     found = [f"no predictions: {problem}" for problem in explanation.problems.values()]
     for number, model in explanation.models.items():
         if verdict := verdict_of(model.path):
@@ -187,7 +187,7 @@ def document(explanation: Explanation, elsewhere: Mapping[str, Explanation]) -> 
     """Return the whole result for JSON."""
     recording = explanation.recording
     return {
-        "command": list(recording.processes[0].command), "processes": len(recording.processes),
+        "command": list(recording.processes[0].about.command), "processes": len(recording.processes),
         "devices": [device.name for device in recording.devices], "seconds": vars(recording.shares),
         "kernels": [
             {name: value for name, value in record.items() if name != "sizes_text"} | {"sizes": dict(each.row.sizes)}

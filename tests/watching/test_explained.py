@@ -141,7 +141,10 @@ def test_advice_names_the_threads_that_are_not_pinned(explanation: Explanation) 
     def advice(seconds: float, environment: dict[str, str]) -> str:
         recording = explanation.recording
         rows = tuple(replace(row, times_s=(seconds,)) for row in recording.rows)
-        processes = tuple(replace(process, environment=environment) for process in recording.processes)
+        processes = tuple(
+            replace(process, about=process.about.model_copy(update={"environment": environment}))
+            for process in recording.processes
+        )
         return " ".join(replace(explanation, recording=replace(recording, processes=processes, rows=rows)).advice)
 
     assert "set POCL_AFFINITY=1" in advice(5e-5, {"POCL_DEVICES": "cpu"})

@@ -166,7 +166,7 @@ def test_a_queue_without_profiling_is_timed_by_the_host(tmp_path: Path) -> None:
             cl.enqueue_copy(queue, buffer, np.zeros(1024, np.float32))
     (row,) = read_recording(tmp_path / "recording").rows
     assert ("write_buffer", 2) == (row.name, row.calls)
-    assert 2 == read_recording(tmp_path / "recording").processes[0].unprofiled
+    assert 2 == read_recording(tmp_path / "recording").processes[0].about.unprofiled
     assert row.total_s > 0
 
 
@@ -194,7 +194,7 @@ ENDS = {
 def test_a_recording_is_readable_however_the_program_ends(end: str, tmp_path: Path) -> None:
     code, status = ENDS[end]
     recording = run_app(tmp_path, f"{SPMV}\n{code}\n", status)
-    assert (status >= 0) == recording.processes[0].finished
+    assert (status >= 0) == recording.processes[0].about.finished
     assert {"spmv", "two_launches"} == {row.name for row in recording.kernels}
     assert 1 == len(recording.processes)
 
