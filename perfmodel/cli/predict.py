@@ -335,7 +335,7 @@ def _draw(
     def leads(panel: Sequence[predicting.Ranking], across: str) -> tuple[predicting.Lead, ...]:
         if predictions.anchors:
             return predicting.crossovers.leads_at(panel, across)
-        return predicting.crossovers.leads_between(panel, across, counts, request.model, False)
+        return predicting.crossovers.leads_between(panel, across, counts, request.model)
 
     counts = predictions.counts or request.counted(request.file.only(predictions.variants))
     figure = report.sizes.sweep_figure(report.sizes.panels_of(points, leads), request.model.name)

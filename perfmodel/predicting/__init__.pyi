@@ -1,5 +1,5 @@
 from . import crossovers, predictions, transfer
-from .crossovers import Lead, crossover, leads_of
+from .crossovers import Lead, leads_of
 from .model import FittedModel, fit, load
 from .prediction import Anchor, Prediction, shares
 from .predictions import Predicted, Predicting, Predictions, scatter_of
@@ -8,6 +8,6 @@ from .tables import table
 
 __all__ = [
     "Anchor", "FittedModel", "Lead", "Predicted", "Predicting", "Prediction", "Predictions", "RankedVariant", "Ranking",
-    "crossover", "crossovers", "fit", "leads_of", "load", "predictions", "rank", "rankings", "scatter_of", "shares",
+    "crossovers", "fit", "leads_of", "load", "predictions", "rank", "rankings", "scatter_of", "shares",
     "table", "transfer", "with_ties",
 ]  # fmt: skip

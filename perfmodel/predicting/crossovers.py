@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -44,45 +44,23 @@ class Lead:
     high: int
 
 
-def crossover(
-    a: Any, b: Any, model: FittedModel, parameter: str, low: int, high: int, fixed: Mapping[str, int] | None = None, /,
-    *, names: tuple[str, str] = ("a", "b"), allow_unmeasured: bool = False, **more_fixed: int
-) -> tuple[Lead, ...]:  # fmt: skip
-    """Return the ranges of sizes in which one of two variants is faster than the other, in ascending order.
-
-    Times are predicted at all sizes of the range that both variants allow. For more than 131072 sizes, times are
-    predicted at 16384 sizes in geometric steps. Both numbers are 512 for a family with resources, such as
-    ``bottleneck``. Bisection then narrows gaps between neighbours with different winners. If the winner changes several
-    times between two neighbours of this grid, changes can be missed. The pattern of allowed sizes must repeat after at
-    most 65536 sizes. If both times are equal, the variant that led before keeps the lead. At the lowest size the first
-    variant leads.
-
-    Parameters
-    ----------
-    a, b
-        Loopy ``TranslationUnit`` values, or their counts (``pm.count``), which is quicker.
-    model, allow_unmeasured
-        As in :meth:`perfmodel.predicting.model.FittedModel.predict`, also for the errors that are raised.
-    parameter, low, high
-        The size parameter that varies, and its range, both ends included.
-    fixed, **more_fixed
-        The other size parameters.
-    """
-    asked = Predicting(model, allow_unmeasured=allow_unmeasured)
-    compared = _Compared(asked, (model.counted(a), model.counted(b)), parameter, {**(fixed or {}), **more_fixed})
-    return compared.leads(low, high, names)
-
-
 def leads_of(
     variants: Mapping[str, KernelCounts], model: FittedModel, parameter: str, low: int, high: int,
-    fixed: Mapping[str, int] | None = None, *, allow_unmeasured: bool = False, progress: Progress | None = None
+    fixed: Mapping[str, int], *, allow_unmeasured: bool = False, progress: Progress | None = None
 ) -> tuple[tuple[Lead, ...], dict[str, PerfModelError]]:  # fmt: skip
     """Return the ranges of sizes in which each variant is the fastest, and the errors of variants without predictions.
 
-    Raise the first error if no variant can be predicted. Equal times are treated as in :func:`crossover`.
+    A `parameter` varies from `low` to `high`, both included, and the other sizes are `fixed`. Times are predicted at
+    all sizes of the range that all variants allow. For more than 131072 sizes, times are predicted at 16384 sizes in
+    geometric steps. Both numbers are 512 for a family with resources, such as ``bottleneck``. Bisection then narrows
+    gaps between neighbours with different winners. If the winner changes several times between two neighbours of this
+    grid, changes can be missed. The pattern of allowed sizes must repeat after at most 65536 sizes. If times are equal,
+    the variant that led before keeps the lead. At the lowest size the first variant leads.
+
+    Raise the first error if no variant can be predicted, and a SizeError if they allow no common size.
     """
     def compared(*kernels: KernelCounts) -> _Compared:
-        return _Compared(Predicting(model, allow_unmeasured=allow_unmeasured), kernels, parameter, fixed or {})
+        return _Compared(Predicting(model, allow_unmeasured=allow_unmeasured), kernels, parameter, fixed)
 
     withheld: dict[str, PerfModelError] = {}
     for name, counts in variants.items():
@@ -106,16 +84,15 @@ def leads_at(rankings: Sequence[Ranking], parameter: str) -> tuple[Lead, ...]:
 
 
 def leads_between(
-    rankings: Sequence[Ranking], parameter: str, variants: Mapping[str, KernelCounts], model: FittedModel,
-    allow_unmeasured: bool = False
-) -> tuple[Lead, ...]:  # fmt: skip
+    rankings: Sequence[Ranking], parameter: str, variants: Mapping[str, KernelCounts], model: FittedModel
+) -> tuple[Lead, ...]:
     """Return the leads over the whole range of ranked sizes. If several parameters vary, use only the ranked sizes."""
     fixed, *others = ({**ranking.sizes, parameter: 0} for ranking in rankings)
     low, high = rankings[0].sizes[parameter], rankings[-1].sizes[parameter]
     if any(other != fixed for other in others):
         return leads_at(rankings, parameter)
     try:
-        return leads_of(variants, model, parameter, low, high, fixed, allow_unmeasured=allow_unmeasured)[0]
+        return leads_of(variants, model, parameter, low, high, fixed)[0]
     except SizeError:
         return leads_at(rankings, parameter)
 
