@@ -115,7 +115,7 @@ def kernels() -> Rows:
             for variant in variants:
                 found = count(kernel.build(**variant), subgroup_size=32)
                 counts[found.hash] = found
-                for exponent in ladder.exponents(ladder.start, rungs):
+                for exponent in (ladder.start, ladder.start + ladder.step)[:rungs]:
                     for parameters in ladder.at(exponent)[:rungs]:
                         rows.append(Row(kernel.name, found.hash, parameters, 1.0, variant, kernel.group))
     return Rows(tuple(rows), counts, facts())

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from perfmodel.expressions.expression import Expression, linear, parse, weight_units
+from perfmodel.expressions.expression import Expression, parse, weight_units
 
-__all__ = ["Expression", "linear", "parse", "weight_units"]
+__all__ = ["Expression", "parse", "weight_units"]

@@ -152,12 +152,6 @@ def parse(
     return Expression(text, term.tree, tuple(n for n in used if n not in weights), weights)
 
 
-def linear(features: Collection[str]) -> Expression:
-    """Return the sum of features, each multiplied by its own weight."""
-    text = " + ".join(f"w_{name}*{name}" for name in features)
-    return parse(text, features)
-
-
 def _sum_of(features: Collection[str]) -> Subexpression:
     products = tuple(Product((Variable(f"w_{name}"), Variable(name))) for name in features)
     if not products:

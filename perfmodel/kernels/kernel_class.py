@@ -31,10 +31,6 @@ class Ladder:
     #: measured.
     longest: int | None = None
 
-    def exponents(self, p: int, rungs: int | None = None) -> tuple[int, ...]:
-        """Return the exponents of the ladder whose lowest rung is `p`."""
-        return tuple(p + self.step * t for t in range(rungs or self.rungs))
-
 
 WorkGroup: TypeAlias = tuple[int, ...]
 

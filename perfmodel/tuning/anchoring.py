@@ -110,9 +110,6 @@ def anchor(
         If the device does not work, or stays in use.
     """
     require(hasattr(model, "counted"), "anchor: model", model, "a fitted model, as pm.fit and pm.load return")
-    # Counts pass here, and are refused below with a reason.
-    known = hasattr(kernel, "callables_table") or hasattr(kernel, "access_table")
-    require(known, "anchor: kernel", kernel, "a translation unit of Loopy")
     require(sizes is None or isinstance(sizes, Mapping), "anchor: sizes", sizes, "a mapping of names to sizes")
     name = str(getattr(getattr(kernel, "default_entrypoint", None), "name", None) or "kernel")
     at = {**(sizes or {}), **more_sizes}

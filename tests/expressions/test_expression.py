@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import FamilyError
-from perfmodel.expressions import linear, parse, weight_units
+from perfmodel.expressions import parse, weight_units
 from perfmodel.expressions.expression import Expressions
 
 NAMES = ("x", "y")
@@ -124,7 +124,6 @@ def test_poles_and_what_is_not_defined():
 
 def test_features_are_known_by_their_names():
     assert ("op_float32_add", "launches") == parse("w_a*op_float32_add + w_b*launches").features
-    assert "w_launches*launches + w_work_groups*work_groups" == linear(["launches", "work_groups"]).text
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ def variants(name):
 
 def top(kernel):
     """The parameter sets of the highest rung."""
-    return kernel.sizes.at(kernel.sizes.exponents(kernel.sizes.start)[-1])
+    return kernel.sizes.at(kernel.sizes.start + kernel.sizes.step * (kernel.sizes.rungs - 1))
 
 
 def storing(counts):

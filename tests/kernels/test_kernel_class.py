@@ -27,12 +27,6 @@ def test_fewer_shapes_are_those_nearest_to_256_work_items():
     assert {(16, 12), (16, 16)} == {v["work_group"] for v in kernel(dimensions=2).variants_on(4096, shapes=2)}
 
 
-def test_a_ladder_of_step_two_is_the_papers():
-    ladder = Ladder(lambda e: ({"n": 2**e},), start=3, step=2)
-    assert (18, 20, 22, 24) == ladder.exponents(18)
-    assert (18, 20) == ladder.exponents(18, rungs=2)
-
-
 @pytest.mark.parametrize(
     ("limit", "expected"),
     [
