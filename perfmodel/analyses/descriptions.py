@@ -145,19 +145,9 @@ class WeightLine:
     warnings: tuple[str, ...]
 
 
-_LOAD = "time of a load that {} answers, if its address waits for another"
-_WAYS = "ways of the {}-level cache as the operating system reports them, for comparison"
-_LEVELS = ((1, "first"), (2, "second"), (3, "third"))
-PLAIN: Mapping[str, str] = {
-    **{f"l{level}_load_s": _LOAD.format(f"the {cache}-level cache") for level, cache in _LEVELS[1:]},
-    "memory_load_s": _LOAD.format("the memory behind the last cache"),
-    **{f"l{level}_told_ways": _WAYS.format(cache) for level, cache in _LEVELS},
-    "barrier_group_s": "cost of a barrier for its work-group as a whole, in addition to its work-items",
-    "overlap_exponent": "overlap of computing and memory: 1 if their times add up, 16 if only the longer one counts",
-    "oversubscription": "whether more work-items on a compute unit hide latency: 1 if they do, 0 if not",
+UNUSED: Mapping[str, str] = {
     "cache_bytes": "cache of global memory, as OpenCL reports it",
     "clock_mhz": "highest clock of the compute units",
-    "device_type": "kind of device",
     "global_memory_bytes": "global memory",
     "has_float64": "whether it computes in float64",
     "max_alloc_bytes": "largest single array",
@@ -165,13 +155,13 @@ PLAIN: Mapping[str, str] = {
     "opencl_version": "version of OpenCL",
     "profiling_resolution_ns": "resolution of the device's own clock",
 }
-"""Meanings of facts that no model uses, or whose meaning in ``keys.csv`` names other keys."""
+"""Meanings of facts that no model uses."""
 
 
 def fact_lines(facts: DeviceFacts | None) -> tuple[FactLine, ...]:
     """Return each fact with its unit, its meaning and its source."""
     return tuple(
-        FactLine(key, _value_text(fact), PLAIN.get(key) or (KEYS[key].meaning if key in KEYS else ""), fact.source)
+        FactLine(key, _value_text(fact), KEYS[key].meaning if key in KEYS else UNUSED.get(key, ""), fact.source)
         for key, fact in (facts.facts if facts else ())
     )
 
