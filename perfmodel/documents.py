@@ -5,6 +5,7 @@ A problem is a :class:`~perfmodel.errors.DocumentError`. The reader of a file ad
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -118,6 +119,16 @@ def _too_deep() -> DocumentError:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer, parse_float=_finite, parse_constant=_finite)
+
+
+def canonical(document: Any) -> str:
+    """Return a document as JSON with sorted keys. Equal documents give equal text."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+
+
+def digest_of(document: Any) -> str:
+    """Return the SHA-256 of :func:`canonical`."""
+    return hashlib.sha256(canonical(document).encode()).hexdigest()
 
 
 def json_text(document: Any, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:

@@ -24,6 +24,7 @@ from perfmodel.caches import cache_folder
 from perfmodel.counts.points.set_counter import can_count
 from perfmodel.counts.reading.sets import in_fixed_order
 from perfmodel.counts.reading.values import structured_types
+from perfmodel.documents import digest_of
 from perfmodel.io import replace_file
 from perfmodel.libraries import installed
 
@@ -105,7 +106,7 @@ def _read(path: Path, kind: Any) -> Any:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         counts = document["counts"]
-        if (document["schema"], document["sha256"]) != (SCHEMA, _digest(counts)):
+        if (document["schema"], document["sha256"]) != (SCHEMA, digest_of(counts)):
             return None
         value = counts if kind is None else kind.from_json(counts)
         os.utime(path)  # marks the entry as used now; trimming removes the least recently used first
@@ -115,16 +116,11 @@ def _read(path: Path, kind: Any) -> Any:
 
 
 def _write(path: Path, content: Any) -> None:
-    document = {"schema": SCHEMA, "sha256": _digest(content), "counts": content}
+    document = {"schema": SCHEMA, "sha256": digest_of(content), "counts": content}
     with suppress(OSError):  # the disk is read-only or full, or another process removed the file
         replace_file(path, json.dumps(document).encode(), durable=False)  # the hash detects a torn entry
         if next(_written) % TRIM_EVERY == 0:
             _trim(path.parent)
-
-
-def _digest(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _trim(directory: Path) -> None:

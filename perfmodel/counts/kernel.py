@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -43,7 +41,7 @@ from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import ORDERS
 from perfmodel.counts.traffic.traffic import Traffic, TrafficPlan, traffic_plan
 from perfmodel.display import columns_text, data_frame, html_table
-from perfmodel.documents import Schema, one_line, require
+from perfmodel.documents import Schema, digest_of, one_line, require
 from perfmodel.values import FrozenValue, cached_method
 
 if TYPE_CHECKING:
@@ -463,8 +461,7 @@ class KernelCounts(FrozenValue):
     @cached_property
     def hash(self) -> str:
         """Return a SHA-256 of the JSON, equal for equal generated code. ``PYTHONHASHSEED`` may change that code."""
-        text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        return digest_of(self.to_json())
 
 
 def _check_choice(argument: str, value: str, allowed: tuple[str, ...]) -> None:

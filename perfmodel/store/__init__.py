@@ -1,5 +1,6 @@
 """The store of measurements: append-only JSON Lines, enough to refit with no device (``docs/store.md``)."""
 
+from perfmodel.documents import canonical
 from perfmodel.store.exchange import csv_text, t4, table
 from perfmodel.store.files import (
     SAMPLES_FILE,
@@ -13,7 +14,7 @@ from perfmodel.store.files import (
     read,
 )
 from perfmodel.store.lines import append_line, read_lines
-from perfmodel.store.measurement import SCHEMA, Key, Measurement, Status, Visit, canonical
+from perfmodel.store.measurement import SCHEMA, Key, Measurement, Status, Visit
 from perfmodel.store.measurements import Measurements
 
 __all__ = [

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from perfmodel import display
-from perfmodel.documents import MOST_BYTES, json_document, read_file, reading, shortened
+from perfmodel.documents import MOST_BYTES, canonical, json_document, read_file, reading, shortened
 from perfmodel.errors import DocumentError
-from perfmodel.store.measurement import LONGEST_S, SHORTEST_S, Measurement, Status, canonical
+from perfmodel.store.measurement import LONGEST_S, SHORTEST_S, Measurement, Status
 
 TIME_COLUMN: Final = b"min_ms"
 OTHER_COLUMNS = ("min_ms", "median_ms", "runs", "invalid")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import gc
-import hashlib
 import lzma
 import os
 import warnings
@@ -17,10 +16,10 @@ from typing import Any, TypeVar
 
 from filelock import FileLock
 
-from perfmodel.documents import MOST_BYTES, Schema, json_document, json_text, reading, shortened, value_of
+from perfmodel.documents import MOST_BYTES, Schema, digest_of, json_document, json_text, reading, shortened, value_of
 from perfmodel.errors import DocumentError, OutputError, PerfModelError, SetAsideWarning, StoreError
 from perfmodel.io import FULL, check_regular, output_error
-from perfmodel.store.measurement import SCHEMA, Measurement, canonical
+from perfmodel.store.measurement import SCHEMA, Measurement
 
 WAIT_S = 60.0  # how long to wait for another process that writes [s]; one line takes milliseconds
 LOCK_FILE = ".lock"  # file in the folder of a store; a process that writes locks it
@@ -213,7 +212,7 @@ def read_counts(line: bytes) -> StoredCounts:
     """Return the counts of a line of ``counts.jsonl``. Raise DocumentError, also if their hash differs."""
     with _named(line, "counts", "name"):
         stored = value_of(StoredCounts, line)
-        digest = hashlib.sha256(canonical(stored.counts).encode()).hexdigest()
+        digest = digest_of(stored.counts)
         if digest != stored.hash:
             raise DocumentError(f"was changed: its hash is {stored.hash:.12}, and its counts have {digest:.12}")
     return stored

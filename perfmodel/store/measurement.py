@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_serializer
 
 from perfmodel.display import seconds_text, values_text
-from perfmodel.documents import EXACT, one_line
+from perfmodel.documents import EXACT, canonical, one_line
 
 SCHEMA: Final = "perfmodel.measurement/1"
 
@@ -37,11 +37,6 @@ LONGEST_S: Final = 1e9  # the longest time of a record [s]
 Seconds: TypeAlias = Annotated[float, Field(ge=SHORTEST_S, le=LONGEST_S)]
 ClockSeconds: TypeAlias = Annotated[float, Field(ge=0, le=LONGEST_S)]
 Size: TypeAlias = Annotated[int, Field(ge=0, le=EXACT)]
-
-
-def canonical(value: Any) -> str:
-    """Write a value as JSON with sorted keys. Equal values give equal text."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 class Visit(BaseModel):

@@ -23,11 +23,11 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 from perfmodel.display import data_frame, seconds_text, values_text
-from perfmodel.documents import one_line
+from perfmodel.documents import canonical, one_line
 from perfmodel.errors import PerfModelError, SetAsideWarning, StoreError, listed
 from perfmodel.facts import DeviceFacts
 from perfmodel.store.exchange import table
-from perfmodel.store.measurement import Key, Measurement, canonical, joined
+from perfmodel.store.measurement import Key, Measurement, joined
 from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
