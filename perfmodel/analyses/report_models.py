@@ -102,13 +102,10 @@ class BoundModels:
         return KernelBounds(**known)
 
 
-def bounds_beside(model: FittedModel) -> BoundModels:
-    """Return the weights of both models in the folder of a model's weights file."""
-    return BoundModels() if model.path is None else bound_models(model.path.parent, model.device)
-
-
-def bound_models(folder: str | Path, device: str) -> BoundModels:
+def bound_models(folder: str | Path | None, device: str) -> BoundModels:
     """Return the weights of both models in a folder for a device. The model of benefits is for GPUs only."""
+    if folder is None:
+        return BoundModels()
     known: dict[str, Any] = {}
     problems = []
     for name, family in (("balance", balance.FAMILY), ("benefits", benefits.FAMILY)):

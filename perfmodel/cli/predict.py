@@ -268,7 +268,8 @@ def _bounds(
     rates: Mapping[str, analyses.roofline.KernelPoint],
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
     model, at, texts = request.model, request.points[0], report.bounds
-    others, documents = analyses.report_models.bounds_beside(model), dict[str, dict[str, Any]]()
+    others = analyses.report_models.bound_models(model.path and model.path.parent, model.device)
+    documents: dict[str, dict[str, Any]] = {}
     judges: dict[str, tuple[Any, Any]] = {
         analyses.balance.FAMILY: (analyses.balance.judge_balance, texts.balance_text),
         analyses.benefits.FAMILY: (analyses.benefits.potential_benefits, texts.benefits_text),

@@ -48,11 +48,11 @@ class Evaluated:
 
 
 def evaluate_together(
-    measurements: Measurements, families: Iterable[Family], rows: Iterable[Measurement] | None = None
+    measurements: Measurements, families: Iterable[str | Family], rows: Iterable[Measurement] | None = None
 ) -> Evaluated:
     """Evaluate families at some rows (by default all), for each candidate value of the facts that the fits choose."""
     values: dict[FamilyKey, dict[RowKey, RowValues]] = defaultdict(dict)
-    tried = [(family, facts) for family in families for facts in _facts_to_try(measurements, family)]
+    tried = [(family, facts) for family in map(find_family, families) for facts in _facts_to_try(measurements, family)]
     for counts, row in read_in_turn(measurements, measurements if rows is None else rows):
         for family, facts in tried:
             with suppress(PerfModelError):  # the fit evaluates the row again and raises the error
@@ -77,7 +77,7 @@ def evaluated_in_processes(
             of_rows = ((part.counts_documents, row.counts_hash) for part, row in rows)
             counted = {digest: documents[digest] for documents, digest in of_rows if digest in documents}
             asked = replace(rows[0][0], rows=(), counts_documents=counted)
-            waiting[processes.submit(_evaluated_here, asked, names, [row for _, row in rows])] = len(some)
+            waiting[processes.submit(evaluate_together, asked, names, [row for _, row in rows])] = len(some)
         seconds = len(hashes) * EVALUATED_S / processes.count
         with task(progress, "evaluating measured kernels", len(waiting), seconds):
             made = []
@@ -91,10 +91,6 @@ def evaluated_in_processes(
                 processes.end(kill=True)
                 return None
     return joined(made)
-
-
-def _evaluated_here(measurements: Measurements, names: Sequence[str], rows: Sequence[Measurement]) -> Evaluated:
-    return evaluate_together(measurements, map(find_family, names), rows)
 
 
 def read_in_turn(measurements: Measurements, rows: Iterable[Measurement]) -> Iterator[tuple[KernelCounts, Measurement]]:

@@ -76,10 +76,6 @@ def _at_iteration(index: tuple[int, tuple[tuple[str, int], ...]], offsets: Mappi
     return constant, tuple(left)
 
 
-def has_names(cell: Cell) -> bool:
-    return any(index is not None and index[1] for index in cell)
-
-
 @lru_cache(maxsize=4096)
 def without_names(cell: Cell, names: frozenset[str]) -> Cell:
     """Return a cell in which each index that depends on one of the names is unknown."""
@@ -216,7 +212,8 @@ class Rules:
                 key = (reading.variable, reading.cell, load)
                 if key not in most or tail.cost > most[key]:
                     most[key] = tail.cost
-                    operands.append(Operand(reading.variable, reading.cell, tail, load, has_names(reading.cell)))
+                    named = any(index is not None and index[1] for index in reading.cell)
+                    operands.append(Operand(reading.variable, reading.cell, tail, load, named))
             self._operands[id(step)] = (step, operands)
         return self._operands[id(step)][1]
 

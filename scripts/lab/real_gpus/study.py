@@ -85,7 +85,7 @@ def evaluate_part(folder: Path, names: Sequence[str], part: int) -> tuple[Evalua
         key_of(Comparison.of(row, None, (), None)): traits_of(Case(counts, row.parameters, measured.facts, "mwp_cwp"))
         for counts, row in read_in_turn(measured, rows)
     }
-    return evaluate_together(measured, map(find_family, names), rows), traits
+    return evaluate_together(measured, names, rows), traits
 
 
 def judge(folder: Path, name: str, evaluated: Evaluated) -> Contender:
