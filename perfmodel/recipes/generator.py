@@ -63,6 +63,8 @@ KINDS = (
     # several elements of each work-item, with the stride L, or next to each other
     Kind("strided", "LE", Parts("_outer", "_inner_inner", "_inner_outer"), 5, 2),
     Kind("blocked", "LE", Parts("_outer", "_inner_outer", "_inner_inner"), 4, 5),
+    # each work-item executes all, E elements at a time
+    Kind("steps", "E", Parts(elements="_inner", outer="_outer"), 2, 4),
     # a group executes E steps one after the other, or one step
     Kind("tile", "E", Parts("_outer", elements="_inner"), 1, 6),
     Kind("group", "", Parts(group=""), 3, 3),
@@ -95,6 +97,11 @@ class Form(FrozenValue):
     prefetch: tuple[str, ...] = ()  #: arrays that go through local memory
     order: tuple[str, ...] = ()  #: sequential loops of the plain kernel, from outside to inside; () for Loopy's choice
     unrolled: tuple[str, ...] = ()  #: short loops that are unrolled
+
+    @cached_property
+    def placed(self) -> Mapping[str, Parts]:
+        """The loops that axes make of each loop."""
+        return {loop: axis.parts(loop) for axis in self.axes for loop in axis.loops}
 
     def __str__(self) -> str:
         words = [f"{'/'.join(axis.loops)}:{axis.kind.name}" for axis in self.axes]
@@ -177,9 +184,10 @@ class Recipes(FrozenValue):
         point = self.point(recipe)
         tiles = dict(point.tiles)
         for name, values in self.choices(point.form).items():
-            for value in (tiles[name] // 2, tiles[name] * 2):
+            near = sorted(values, key=lambda value: abs(math.log2(value / tiles[name])))
+            for value in near[1:3]:
                 changed = tiles | {name: value}
-                if value in values and self._fits(point.form, changed):
+                if self._fits(point.form, changed):
                     yield self.recipe(Point(point.form, tuple(changed.items())))
         for form in self.forms:
             if _distance(form, point.form) == 1:
@@ -197,23 +205,25 @@ class Recipes(FrozenValue):
         found: dict[str, tuple[int, ...]] = {}
         wide = [axis for axis in form.axes if "L" in axis.kind.tiles]
         for number, axis in enumerate(form.axes):
-            trips = max(self.nest.by_name[loop].trips for loop in axis.loops)
+            loops = [self.nest.by_name[loop] for loop in axis.loops]
+            trips = max(loop.trips for loop in loops)
             first = bool(wide) and axis is wide[0]
             if "L" in axis.kind.tiles:
                 usual = (128 if len(wide) == 1 else 32) if first else (2 if self.cpu else 8)
                 least = (8 if self.cpu else 16) if first else 2
                 most = min(self.largest_group, 4 * trips, (4096 if self.cpu else 1024) if first else 64)
-                found[f"L{number}"] = _powers(least, most, usual, trips)
+                found[f"L{number}"] = _sizes(least, most, usual, loops)
             if "E" in axis.kind.tiles:
                 tile = axis.kind.name == "tile"
                 most = (1024 if not form.elements else 16) if tile else 16
-                found[f"E{number}"] = _powers(2, min(most, 2 * trips), 8 if tile else 4, trips)
+                found[f"E{number}"] = _sizes(2, min(most, 2 * trips), 8 if tile else 4, loops)
         if split := _split_reductions(self.nest, form):
-            trips = max(self.nest.by_name[loop].trips for loop in split)
+            loops = [self.nest.by_name[loop] for loop in split]
+            most = 2 * max(loop.trips for loop in loops)
             unrolled = form.reduction == "unrolled"
             fetched = bool(form.prefetch)
             low, high, usual = (4, 64, 16) if fetched else (2, 16, 4)
-            found["K"] = _powers(low, min(32 if unrolled and fetched else high, 2 * trips), usual, trips)
+            found["K"] = _sizes(low, min(32 if unrolled and fetched else high, most), usual, loops)
         return found
 
     def _assumptions(self, point: Point) -> list[str]:
@@ -272,7 +282,9 @@ def _steps(nest: Nest, point: Point) -> Iterator[Step]:
         yield Step.of("tag_inames", ", ".join(f"{loop}:unr" for loop in form.unrolled))
     for array in form.prefetch:
         fetch = _fetched(nest, form, array) or Fetch()
-        yield Step.of("add_prefetch", array, fetch.sweeps, fetch_outer_inames=set(fetch.outer), default_tag="l.auto")
+        within = {"within": match} if (match := nest.match_of(array)) else {}
+        yield Step.of("add_prefetch", array, fetch.sweeps, fetch_outer_inames=set(fetch.outer), default_tag="l.auto",
+                      **within)  # fmt: skip
     if form.order:
         names = [name for loop in form.order for name in _sequential(nest, form, loop)]
         yield Step.of("prioritize_loops", ",".join(names))
@@ -316,11 +328,8 @@ def _shared(nest: Nest, form: Form) -> list[tuple[Statement, tuple[str, ...]]]:
 
 def _split_reductions(nest: Nest, form: Form) -> list[str]:
     """Return the sequential reductions that the form splits: long ones whose bounds do not depend on data."""
-    taken = {loop for axis in form.axes for loop in axis.loops} | set(form.unrolled)
-    return [
-        loop.name for loop in sorted(nest.loops, key=lambda loop: loop.name)
-        if form.reduction and _long(loop) and loop.name not in taken
-    ]  # fmt: skip
+    taken = form.placed.keys() | set(form.unrolled)
+    return sorted(loop.name for loop in nest.loops if form.reduction and _long(loop) and loop.name not in taken)
 
 
 def _long(loop: Loop) -> bool:
@@ -329,10 +338,8 @@ def _long(loop: Loop) -> bool:
 
 def _sequential(nest: Nest, form: Form, loop: str) -> list[str]:
     """Return the sequential loops that a form makes of a loop, from outside to inside."""
-    for axis in form.axes:
-        if loop in axis.loops:
-            parts = axis.parts(loop)
-            return [name for name in (parts.outer, "" if form.elements else parts.elements) if name]
+    if parts := form.placed.get(loop):
+        return [name for name in (parts.outer, "" if form.elements else parts.elements) if name]
     return [f"{loop}_outer", f"{loop}_inner"] if loop in _split_reductions(nest, form) else [loop]
 
 
@@ -347,11 +354,10 @@ class Fetch(NamedTuple):
 def _fetched(nest: Nest, form: Form, array: str) -> Fetch | None:
     """Return how a form fetches an array, or None if it cannot."""
     loads = nest.loads_of(array)
-    if not loads or len({access.within for access in loads}) > 1 or not all(access.affine for access in loads):
+    if not loads or nest.match_of(array) is None or not all(access.affine for access in loads):
         return None
     uses = nest.uses_of(array)
-    placed = {loop: axis.parts(loop) for axis in form.axes for loop in axis.loops}
-    split = _split_reductions(nest, form)
+    placed, split = form.placed, _split_reductions(nest, form)
     # A fetch inside of a reduction is inside of the loops around it, which are all that ILP does not move inside.
     deep = any(loop in split or placed.get(loop, Parts()).outer for loop in uses) and form.elements != "ilp"
     sweeps: dict[str, list[str]] = {}
@@ -376,7 +382,7 @@ def _fetched(nest: Nest, form: Form, array: str) -> Fetch | None:
 
 def _fetchable(nest: Nest, form: Form) -> list[str]:
     """Return the arrays of which several work-items read an element, or which are read along another axis."""
-    placed = {loop: axis.parts(loop) for axis in form.axes for loop in axis.loops}
+    placed = form.placed
     spread = [loop for loop, parts in placed.items() if parts.items]
     several = {loop for loop, parts in placed.items() if parts.items or parts.elements}
     scalars = {scalar for loop in nest.loops for scalar in loop.by_data}
@@ -426,11 +432,15 @@ def _whole(nest: Nest, loop: str) -> bool:
     return known is not None and known.constant and known.trips <= REGISTERS and not known.by_data
 
 
-def _powers(least: int, most: int, usual: int, trips: int) -> tuple[int, ...]:
-    """Return powers of two from least to most, one at least. Divisors come first, then those near the usual value."""
-    values = [least]
-    while values[-1] * 2 <= most:
-        values.append(values[-1] * 2)
+def _sizes(least: int, most: int, usual: int, loops: Sequence[Loop]) -> tuple[int, ...]:
+    """Return powers of two from least to most, one at least, and divisors of a short loop.
+
+    Divisors come first, then those near the usual value.
+    """
+    trips = max(loop.trips for loop in loops)
+    values = {least, *(least << power for power in range(1, 16) if least << power <= most)}
+    if all(loop.constant for loop in loops) and trips <= REGISTERS:
+        values.update(size for size in range(least, most + 1) if trips % size == 0)
     return tuple(sorted(values, key=lambda value: (trips % value != 0, abs(math.log2(value / usual)), value)))
 
 
@@ -576,7 +586,8 @@ def _sibling(nest: Nest, loops: Sequence[str], statement: Statement) -> str:
               for loop in one.all.intersection(loops)}  # fmt: skip
     for loop in nest.loops:
         usable = loop.name in statement.all and loop.kind != "serial" and not loop.by_data
-        if usable and bounds <= {loop.bounds} and not any(nest.together(loop.name, other) for other in loops):
+        inside = any(loop.name in one.all and not one.all.isdisjoint(loops) for one in nest.statements)
+        if usable and bounds <= {loop.bounds} and not inside:
             return loop.name
     return ""
 
@@ -617,6 +628,8 @@ def _axes(nest: Nest, covers: Sequence[Axis]) -> Iterator[tuple[Axis, ...]]:
                 rest = chosen[sum(on_items):]
                 if on_items != sorted(on_items, reverse=True) or (any(on_items) and list(rest) != sorted(rest)):
                     continue
+                if kinds[0].name == "steps":
+                    continue
                 trees, several = sum(kind.name == "local" for kind in kinds), sum("E" in kind.tiles for kind in kinds)
                 if trees > 1 or several > (1 if number == MOST_AXES else 2):
                     continue
@@ -631,7 +644,7 @@ def _kinds(nest: Nest, cover: Axis) -> list[Kind]:
     if any(loop.kind == "reduction" for loop in loops):
         names = [] if short and loops[0].trips <= SHORT else ["local"]
     elif short:
-        names = ["lanes", "group", "item", "tile"] if loops[0].trips > SHORT else ["lanes", "group"]
+        names = ["lanes", "group", "item", "steps", "tile"] if loops[0].trips > SHORT else ["lanes", "group"]
     else:
         names = [kind.name for kind in KINDS if kind.name != "lanes"]
     return [kind for name in names for kind in KINDS if kind.name == name]
@@ -667,7 +680,8 @@ def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]
     rest = [loop for loop in nest.loops if loop.name not in taken]
     short = _unrollable(rest)
     splits = ("", "unrolled", "split") if any(map(_long, rest)) else ("",)
-    choices = product(("", "ilp") if several else ("",), splits, ((), short) if short else ((),))
+    steps = any(axis.kind.name == "steps" for axis in axes)
+    choices = product(("",) * (not steps) + ("ilp",) * several, splits, ((), short) if short else ((),))
     for elements, reduction, unrolled in choices:
         form = Form(axes, elements, reduction, unrolled=unrolled)
         arrays = tuple(_fetchable(nest, form))

@@ -60,7 +60,6 @@ class Access(FrozenValue):
     strides: tuple[tuple[str, float], ...]  #: elements per step of a loop, at the given sizes; empty if not affine
     constants: tuple[str, ...]  #: what the subscripts add to multiples of loops
     affine: bool  #: whether each subscript is a sum of multiples of loops and of a constant that no data gives
-    stored: bool
 
     def stride(self, loop: str) -> float:
         """Return the elements between two steps of a loop; NaN if the access is not affine in it."""
@@ -139,8 +138,19 @@ class Nest(FrozenValue):
 
     @cached_method
     def loads_of(self, array: str) -> tuple[Access, ...]:
-        """Return the accesses of an array, all of them loads if nothing writes it."""
-        return tuple(access for access in self.accesses if access.array == array)
+        """Return the accesses of an array in the most loops, all of them loads if nothing writes it."""
+        loads = [access for access in self.accesses if access.array == array]
+        deepest = max((access.within for access in loads), key=len, default=None)
+        return tuple(access for access in loads if access.within == deepest)
+
+    @cached_method
+    def match_of(self, array: str) -> str | None:
+        """Return a pattern of the statements with :meth:`loads_of`, "" for all, or None if no pattern is known."""
+        loads = self.loads_of(array)
+        if len(loads) == sum(access.array == array for access in self.accesses):
+            return ""
+        names = [one.name for one in self.statements if array in one.reads and one.loops == loads[0].within]
+        return " or ".join(f"id:{name}" for name in names) or None
 
     @cached_method
     def uses_of(self, array: str) -> frozenset[str]:
@@ -150,10 +160,6 @@ class Nest(FrozenValue):
     def first_axis(self, letter: str) -> int:
         """Return the first axis after those that tags of the plain kernel use; `letter` is "g" or "l"."""
         return 1 + max((int(tag[2:]) for _, tag in self.tagged if re.fullmatch(rf"{letter}\.\d+", tag)), default=-1)
-
-    def together(self, one: str, other: str) -> bool:
-        """Whether a statement is in both loops."""
-        return any({one, other} <= statement.all for statement in self.statements)
 
 
 @contextmanager
@@ -166,9 +172,10 @@ def quiet() -> Iterator[list[warnings.WarningMessage]]:
 
 def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
     """Return the loops of a unit with one kernel. Loopy's errors are not changed."""
-    kernel = t_unit.default_entrypoint
     with quiet():
+        t_unit = lp.expand_subst(t_unit)
         checked = lp.preprocess_program(t_unit)
+    kernel = t_unit.default_entrypoint
     plain = checked.default_entrypoint
     names = sorted(kernel.all_inames())
     tags = {name: ", ".join(sorted(map(str, kernel.inames[name].tags))) for name in names if kernel.inames[name].tags}
@@ -282,11 +289,7 @@ def _certain(writer: Any, writers: Sequence[Any]) -> bool:
 
 
 def _indices(variable: str, expressions: Iterable[Any]) -> list[tuple[Any, ...]]:
-    walker = _Subscripts()
-    for expression in expressions:
-        if expression is not None:
-            walker(expression)
-    return [found.index_tuple for found in walker.found if found.aggregate.name == variable]
+    return [found.index_tuple for found in _subscripts(expressions) if found.aggregate.name == variable]
 
 
 def assigned(insn: Any) -> frozenset[str]:
@@ -341,27 +344,25 @@ class _Subscripts(WalkMapper):  # type: ignore[misc]  # Loopy's mapper has no ty
         super().map_subscript(expr, *args, **kwargs)
 
 
-def _accesses(kernel: lp.LoopKernel, insn: Any, values: Mapping[str, int]) -> Iterator[Access]:
+def _subscripts(expressions: Iterable[Any]) -> list[Subscript]:
     walker = _Subscripts()
-    for expression in (getattr(insn, "expression", None), *insn.predicates):
+    for expression in expressions:
         if expression is not None:
             walker(expression)
-    loads = list(walker.found)
-    walker.found.clear()
-    stores = [target for target in getattr(insn, "assignees", ()) if isinstance(target, Subscript)]
-    for target in stores:
-        walker(target.index_tuple)
-    loads += walker.found
-    for subscript, stored in [(load, False) for load in loads] + [(store, True) for store in stores]:
+    return walker.found
+
+
+def _accesses(kernel: lp.LoopKernel, insn: Any, values: Mapping[str, int]) -> Iterator[Access]:
+    found = _subscripts((getattr(insn, "expression", None), *insn.predicates, *getattr(insn, "assignees", ())))
+    for subscript in found:
         array = kernel.arg_dict.get(subscript.aggregate.name)
         if isinstance(array, ArrayBase):
-            yield _access(kernel, insn.within_inames, array, subscript.index_tuple, values, stored)
+            yield _access(kernel, insn.within_inames, array, subscript.index_tuple, values)
 
 
 def _access(
-    kernel: lp.LoopKernel, within: frozenset[str], array: Any, subscripts: Sequence[Any],
-    values: Mapping[str, int], stored: bool,
-) -> Access:  # fmt: skip
+    kernel: lp.LoopKernel, within: frozenset[str], array: Any, subscripts: Sequence[Any], values: Mapping[str, int]
+) -> Access:
     inames = kernel.all_inames()
     uses = frozenset(get_dependencies(tuple(subscripts)) & inames)
     strides: dict[str, float] = {}
@@ -381,7 +382,7 @@ def _access(
     except Exception:  # a product of loops, a function, an index that is data, or a stride without a value
         strides, constants, affine = {}, [], False
     item = array.dtype.numpy_dtype.itemsize if array.dtype is not None else np.dtype(np.float64).itemsize
-    return Access(array.name, item, within, uses, tuple(sorted(strides.items())), tuple(constants), affine, stored)
+    return Access(array.name, item, within, uses, tuple(sorted(strides.items())), tuple(constants), affine)
 
 
 def _is_barrier(insn: Any, kinds: Sequence[str] = ("global", "local")) -> bool:

@@ -134,12 +134,6 @@ class Recipe(FrozenValue):
     def __repr__(self) -> str:
         return one_line(f"<Recipe: {self}>")
 
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def __bool__(self) -> bool:  # a recipe without steps is a recipe too
-        return True
-
     @cached_property
     def assumptions(self) -> tuple[str, ...]:
         """The conditions on sizes under which the transformed kernel is valid, as ``lp.assume`` takes them."""

@@ -132,6 +132,26 @@ def scaled():
     return made("{[i, j]: 0 <= i, j < n}", instructions, {"a": "n, n", "b": "n", "out": "n, n"})
 
 
+@cache
+def pairs():
+    """Sums of squared distances to the particles of three neighbouring cells."""
+    return made(
+        "{[c, p, s, q]: 0 <= c < n and 0 <= p, q < 4 and 0 <= s < 3}",
+        """
+        for c, p
+            <> own = x[c + 1, p] {id=own}
+            <float32> total = 0 {id=zero}
+            for s, q
+                <> distance = own - x[c + s, q] {id=distance, dep=own}
+                total = total + distance*distance {id=total, dep=zero:distance}
+            end
+            y[c, p] = total {dep=total}
+        end
+        """,
+        {"x": "n + 2, 4", "y": "n, 4"},
+    )
+
+
 def data():
     rng = np.random.default_rng(0)
     square = {name: rng.random((N, N), F32) for name in ("a", "b")}
@@ -146,6 +166,9 @@ def data():
     for row in range(N):
         for at in range(start[row], start[row + 1]):
             dense[row, matrix["column"][at]] += matrix["entry"][at]
+    cells = rng.random((N + 2, 4), F32)
+    near = np.stack([cells[:-2], cells[1:-1], cells[2:]], axis=2)
+    distances = cells[1:-1, :, None, None] - near[:, None]
     steps = square["b"].copy()
     for t in range(1, N):
         steps[t] = steps[t - 1] / 2 + square["a"][t]
@@ -171,6 +194,7 @@ def data():
             {"m": 2 * line["a"], "t": 2 * line["a"] * line["a"].sum(),
              "d": 4 * line["a"].sum() * np.outer(line["a"], line["a"])},
         ),
+        pairs: ({"x": cells}, {"y": (distances**2).sum(axis=(2, 3))}),
         scaled: (
             {"a": square["a"], "b": line["b"]}, {"out": 2 * line["b"][:, None] * square["a"]}
         ),
@@ -195,6 +219,7 @@ FORMS = {
     nests_with_barrier: ["i/j:item"],
     centred: ["j/k:item i:item", "j/k:strided i:group", "i/k:item"],
     three_stages: ["q/i/j:item"],
+    pairs: ["c:item prefetch=x", "c:item p:lanes prefetch=x"],
     scaled: ["j:item i:group", "i:item"],
 }  # fmt: skip
 
@@ -388,6 +413,25 @@ def test_only_boxes_are_fetched_and_no_bounds_of_loops():
         t_unit = made("{[i, j]: 0 <= i, j < n}", text, {"u": "n + 2, n + 2", "out": "n, n"})
         assert expected == {array for form in recipes_of(t_unit).forms for array in form.prefetch}
     assert "start" not in {array for form in recipes_of(sparse()).forms for array in form.prefetch}
+
+
+def test_the_loads_of_the_innermost_statements_are_fetched():
+    """The particle itself is read in other loops than its neighbours."""
+    recipes = recipes_of(pairs())
+    form = next(form for form in recipes.forms if "c:item prefetch=x" == str(form))
+    steps = [step for step in recipes.first(form).steps if step.name == "add_prefetch"]
+    assert ["id:distance"] == [dict(step.options)["within"] for step in steps]
+
+
+def test_divisors_of_a_short_loop_are_tiles():
+    arrays = dict.fromkeys("xy", "n, 35")
+    recipes = recipes_of(made("{[i, j]: 0 <= i < n and 0 <= j < 35}", "y[i, j] = 2*x[i, j]", arrays))
+    form = next(form for form in recipes.forms if "i:item j:steps elements=ilp" == str(form))
+    assert {5, 7, 2, 4, 8, 16} == set(recipes.choices(form)["E1"])
+    point = Point(form, (("L0", 128), ("E1", 5)))
+    near = {dict(recipes.point(one).tiles)["E1"] for one in recipes.neighbours(recipes.recipe(point))
+            if recipes.point(one).form == form}  # fmt: skip
+    assert {4, 5, 7} == near
 
 
 def test_a_tree_computes_one_element():

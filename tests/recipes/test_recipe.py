@@ -145,7 +145,7 @@ def test_recipes_are_values():
     assert 1 == len({TILED, Recipe.from_json(stored), pickle.loads(pickle.dumps(TILED))})
     assert TILED != Recipe(TILED.steps[1:])
     assert Step.of("assume", "n >= 1") == Step("assume", ("n >= 1",))
-    assert (5, 0, True) == (len(TILED), len(Recipe()), bool(Recipe()))
+    assert (5, 0) == (len(TILED.steps), len(Recipe().steps))
 
 
 def test_a_refused_step_has_the_reason_of_loopy(plain):
