@@ -580,16 +580,24 @@ def _cover(nest: Nest, loop: Loop, statements: Sequence[Statement]) -> Axis | No
 
 
 def _sibling(nest: Nest, loops: Sequence[str], statement: Statement) -> str:
-    """Return a loop of a statement that is never inside of the others, or "". In a stage, all have as many trips."""
+    """Return a loop of a statement that is never inside of the others, or "". In a stage, all have as many trips.
+
+    A loop of the same kind is preferred, and then one that has the same rank among the loops of its statement.
+    """
     stage = nest.stages[statement.name]
     bounds = {nest.by_name[loop].bounds for one in nest.statements if nest.stages[one.name] == stage
               for loop in one.all.intersection(loops)}  # fmt: skip
-    for loop in nest.loops:
-        usable = loop.name in statement.all and loop.kind != "serial" and not loop.by_data
-        inside = any(loop.name in one.all and not one.all.isdisjoint(loops) for one in nest.statements)
-        if usable and bounds <= {loop.bounds} and not inside:
-            return loop.name
-    return ""
+
+    def role(name: str) -> tuple[bool, int]:
+        statement = next(one for one in nest.statements if name in one.all)
+        ranked = [loop.name for loop in nest.loops if loop.name in statement.all]
+        return nest.by_name[name].kind == "parallel", ranked.index(name)
+
+    inside = frozenset().union(*(one.all for one in nest.statements if not one.all.isdisjoint(loops)))
+    usable = [loop.name for loop in nest.loops if loop.name in statement.all - inside and loop.kind != "serial"
+              and not loop.by_data and bounds <= {loop.bounds}]  # fmt: skip
+    parallel, rank = role(loops[0])
+    return min(usable, key=lambda name: (role(name)[0] != parallel, abs(role(name)[1] - rank)), default="")
 
 
 def _movable(nest: Nest, loops: Sequence[str], statement: Statement) -> str:

@@ -133,6 +133,17 @@ def scaled():
 
 
 @cache
+def diffusion():
+    """Rows and columns of two nests, with other bounds."""
+    instructions = """
+        flux[i, j] = a[i, j + 1] - a[i, j] {id=flux}
+        new[k, l] = a[k, l] + flux[k, l] - flux[k, l - 1] {dep=flux}
+        """
+    domains = ["{[i, j]: 0 <= i < n and 0 <= j < n - 1}", "{[k, l]: 0 <= k < n and 1 <= l < n - 1}"]
+    return made(domains, instructions, dict.fromkeys(("a", "flux", "new"), "n, n"))
+
+
+@cache
 def pairs():
     """Sums of squared distances to the particles of three neighbouring cells."""
     return made(
@@ -166,6 +177,10 @@ def data():
     for row in range(N):
         for at in range(start[row], start[row + 1]):
             dense[row, matrix["column"][at]] += matrix["entry"][at]
+    flux = np.diff(square["a"], append=np.zeros((N, 1), F32))
+    flux[:, -1] = 0
+    new = np.zeros((N, N), F32)
+    new[:, 1:-1] = square["a"][:, 1:-1] + flux[:, 1:-1] - flux[:, :-2]
     cells = rng.random((N + 2, 4), F32)
     near = np.stack([cells[:-2], cells[1:-1], cells[2:]], axis=2)
     distances = cells[1:-1, :, None, None] - near[:, None]
@@ -194,6 +209,7 @@ def data():
             {"m": 2 * line["a"], "t": 2 * line["a"] * line["a"].sum(),
              "d": 4 * line["a"].sum() * np.outer(line["a"], line["a"])},
         ),
+        diffusion: ({"a": square["a"], "flux": 0 * new, "new": 0 * new}, {"flux": flux, "new": new}),
         pairs: ({"x": cells}, {"y": (distances**2).sum(axis=(2, 3))}),
         scaled: (
             {"a": square["a"], "b": line["b"]}, {"out": 2 * line["b"][:, None] * square["a"]}
@@ -219,6 +235,7 @@ FORMS = {
     nests_with_barrier: ["i/j:item"],
     centred: ["j/k:item i:item", "j/k:strided i:group", "i/k:item"],
     three_stages: ["q/i/j:item"],
+    diffusion: ["l/j:item i/k:group"],
     pairs: ["c:item prefetch=x", "c:item p:lanes prefetch=x"],
     scaled: ["j:item i:group", "i:item"],
 }  # fmt: skip
