@@ -7,13 +7,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from perfmodel import predicting
 from perfmodel.display import values_text
 from perfmodel.documents import one_line
 from perfmodel.errors import ArgumentError, KernelError, KernelFileError, PerfModelError, TuningError, optional
+from perfmodel.kernels.space import Space
 from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
@@ -124,16 +124,12 @@ def made_arguments(
 class Guide(FrozenValue):
     """Predictions of all configurations of a space, for Kernel Tuner.
 
-    The first use raises TuningError if no configuration is allowed or fits on the device, or if an allowed one cannot
-    be built or counted.
+    The first use raises TuningError if no configuration fits on the device, or if one cannot be built or counted.
     """
 
-    build: Build  #: ``build(**configuration)`` returns the transformed kernel.
-    space: Mapping[str, Sequence[Any]]  #: The values of each parameter, as Kernel Tuner's tune_params.
+    space: Space  #: The kernels, and the values of each parameter, as Kernel Tuner's tune_params.
     model: predicting.FittedModel  #: A model of the device on which Kernel Tuner runs.
     sizes: Mapping[str, int]  #: Every size parameter of the kernel.
-    #: Functions of a configuration (a mapping), which is allowed if all return true.
-    restrictions: Sequence[Callable[[Configuration], bool]] = ()
     #: The parameters that give the shape of the work-group, l.0 first; by default Kernel Tuner's names (block_size_x,
     #: ...). If the space has none of them, tune_params gets them with the kernels' shapes.
     blocks: Sequence[str] | None = None
@@ -144,26 +140,25 @@ class Guide(FrozenValue):
     @cached_property
     def ranked(self) -> tuple[tuple[dict[str, Any], float], ...]:
         """Each allowed configuration that fits on the device, with the predicted time [s], the fastest first."""
-        predicted = [(configuration, self.seconds(configuration)) for configuration in self._allowed]
+        predicted = [(configuration, self.seconds(configuration)) for configuration in self.space.configurations]
         fitting = sorted((pair for pair in predicted if pair[1] < math.inf), key=lambda pair: pair[1])
         if not fitting:
-            points = math.prod(map(len, self.space.values()))
-            problem = f"the space has {points} configurations, the restrictions allow {len(predicted)}, and of these"
-            raise TuningError(f"{problem} none fits on the device", "give more values, or change the restrictions")
+            problem = f"none of the {len(predicted)} configurations that the restrictions allow fits on the device"
+            raise TuningError(problem, "give more values, or change the restrictions")
         return tuple((self._with_blocks(configuration), seconds) for configuration, seconds in fitting)
 
     @cached_property
     def tune_params(self) -> dict[str, list[Any]]:
         """The space for Kernel Tuner, with the shape of the work-group."""
-        added = [name for name in self._block_names if name not in self.space]
+        added = [name for name in self._block_names if name not in self.space.values]
         shapes = {name: sorted({configuration[name] for configuration, _ in self.ranked}) for name in added}
-        return {**{name: list(values) for name, values in self.space.items()}, **shapes}
+        return {**{name: list(values) for name, values in self.space.values.items()}, **shapes}
 
     def counts(self, configuration: Configuration) -> KernelCounts:
         """Return the counts of a configuration, which are made once. Raise TuningError if that fails."""
         key = _key(configuration)
         if key not in self._counts:
-            unit = build_kernel(self.build, configuration)
+            unit = build_kernel(self.space.build, configuration)
             try:
                 self._counts[key] = self.model.counted(unit)
             except PerfModelError as error:
@@ -217,7 +212,7 @@ class Guide(FrozenValue):
         """
         fastest, _ = self.ranked[0]
         first = self._code(fastest)
-        values = made_arguments(build_kernel(self.build, self._own(fastest)), self.sizes, scalars or {})
+        values = made_arguments(build_kernel(self.space.build, self._own(fastest)), self.sizes, scalars or {})
         if unknown := sorted(set(arguments or ()) - set(values)):
             problem = f"arguments name {', '.join(unknown)}, which the kernel does not have"
             raise ArgumentError(problem, f"name some of: {', '.join(values)}")
@@ -245,30 +240,25 @@ class Guide(FrozenValue):
         own = self._own(configuration)
         key = _key(own)
         if key not in self._codes:
-            self._codes[key] = device_code(build_kernel(self.build, own), self.counts(own), self.sizes, own)
+            self._codes[key] = device_code(build_kernel(self.space.build, own), self.counts(own), self.sizes, own)
         return self._codes[key]
-
-    @property
-    def _allowed(self) -> list[dict[str, Any]]:
-        every = (dict(zip(self.space, values, strict=True)) for values in product(*self.space.values()))
-        return [configuration for configuration in every if all(allows(configuration) for allows in self.restrictions)]
 
     @cached_property
     def _block_names(self) -> tuple[str, ...]:
         if self.blocks is not None:
             return tuple(self.blocks)
-        names = tuple(name for name in BLOCK_SIZES if name in self.space)
-        axes = max(len(self.counts(configuration).launch.group_shape) for configuration in self._allowed)
+        names = tuple(name for name in BLOCK_SIZES if name in self.space.values)
+        axes = max(len(self.counts(configuration).launch.group_shape) for configuration in self.space.configurations)
         return names or BLOCK_SIZES[: axes or 1]
 
     def _own(self, configuration: Configuration) -> dict[str, Any]:
-        return {name: configuration[name] for name in self.space}
+        return {name: configuration[name] for name in self.space.values}
 
     def _with_blocks(self, configuration: dict[str, Any]) -> dict[str, Any]:
         """Add the shape of its work-groups to a configuration. Raise TuningError if its parameters contradict it."""
         shape = three_axes(self.counts(configuration).launch.group_shape)
         names = self._block_names
-        whole = {**configuration, **{n: width for n, width in zip(names, shape, strict=False) if n not in self.space}}
+        whole = {**dict(zip(names, shape, strict=False)), **configuration}
         given = three_axes(tuple(whole.get(name) for name in names))
         if given != shape:
             groups, wrong = "x".join(map(str, shape)), "x".join(map(str, given))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import numpy as np
-from loopy import TranslationUnit
 
 from perfmodel import store
 from perfmodel.analyses.roofline import facts_with_roofs, points_of
@@ -51,8 +49,7 @@ MOST = "the largest number of variants ran"
 
 @statistics_of_variants()
 def tune(
-    variants: Mapping[str, Variant] | Callable[..., TranslationUnit] | Space, sizes: Mapping[str, int] | None = None,
-    /, *, space: Mapping[str, Sequence[Any]] | None = None, restrictions: Iterable[Callable[..., bool]] = (),
+    variants: Mapping[str, Variant] | Space, sizes: Mapping[str, int] | None = None, /, *,
     model: FittedModel | None = None, level: float = 0.9, within: float = 0.02, of_roof: float | None = None,
     budget_s: float | None = None, most: int | None = None, keep: str | Path | None = None, kernel: str = "kernel",
     arguments: Arguments | None = None, reference: Reference | None = None, tolerance: float | None = None,
@@ -70,13 +67,9 @@ def tune(
     Parameters
     ----------
     variants
-        Translation units by name, functions without arguments that return such units, or a :class:`Space`. With
-        `space`, one function of the parameters of the space that returns a translation unit.
+        A :class:`Space`, or translation units or functions without arguments that return such units, by name.
     sizes, **more_sizes
         The size parameters, integers.
-    space, restrictions
-        The values of each parameter, as in ``{"tile": (8, 16, 32), "prefetch": (False, True)}``, and functions of some
-        parameters. If one of these functions returns false, the configuration is left out.
     model
         A fitted model of a device of this machine, by default the model that :func:`perfmodel.load` finds.
     level, within
@@ -110,7 +103,7 @@ def tune(
     Raises
     ------
     TuningError, SizeError, OptionError
-        If the space, the sizes, `level`, `within` or `of_roof` are not allowed, or if no variant can be predicted.
+        If the sizes, `level`, `within` or `of_roof` are not allowed, or if no variant can be predicted.
     WeightsError, BrokenDeviceError, DeviceBusyError
         If no model of a device of this machine is found, or if the device does not work or stays in use.
 
@@ -118,8 +111,9 @@ def tune(
     --------
     ::
 
-        found = pm.tune(build, {"n": 1024}, space={"tile": (8, 16, 32), "prefetch": (False, True)},
-                        restrictions=[lambda tile, prefetch: prefetch or tile < 32])
+        space = pm.Space(build, {"tile": (8, 16, 32), "prefetch": (False, True)},
+                         [lambda tile, prefetch: prefetch or tile < 32])
+        found = pm.tune(space, {"n": 1024})
         print(found.best.name, found.best.seconds, len(found.tried), len(found.skipped))
     """
     check_level(level)
@@ -128,10 +122,11 @@ def tune(
     if of_roof is not None and not 0 < of_roof <= 1:
         raise TuningError(f"of_roof is {of_roof!r}", "give a share above 0 and up to 1, as 0.8 for 80 %")
     began = monotonic()
-    require(isinstance(variants, (Mapping, Space)) or callable(variants), "tune: variants", variants,
-            "a Space, a mapping of names to kernels, or a function with space=")  # fmt: skip
+    require(isinstance(variants, (Mapping, Space)), "tune: variants", variants, "a Space, or kernels by name")
     require(sizes is None or isinstance(sizes, Mapping), "tune: sizes", sizes, "a mapping of names to sizes")
-    named, built = _named(variants, space, restrictions)
+    named, coordinates = (variants.variants, variants.coordinates) if isinstance(variants, Space) else (variants, None)
+    if not named:
+        raise TuningError("the mapping of variants is empty", "give at least one")
     if model is None:
         from perfmodel.calibration.recommended import load
 
@@ -145,29 +140,10 @@ def tune(
     )  # fmt: skip
     with trials:
         search = Tuning(trials, model, at, level, within, of_roof, most, began, budget_s, watch)
-        search.predict(progress or Silent(), None if built is None else built.coordinates, jobs)
+        search.predict(progress or Silent(), coordinates, jobs)
         if keep is not None:
             search.recall(store.read(keep).current)
         return search.finished()
-
-
-def _named(
-    variants: Mapping[str, Variant] | Callable[..., TranslationUnit] | Space,
-    space: Mapping[str, Sequence[Any]] | None,
-    restrictions: Iterable[Callable[..., bool]],
-) -> tuple[Mapping[str, Variant], Space | None]:
-    if isinstance(variants, Space):
-        return variants.variants, variants
-    if callable(variants):
-        if space is None:
-            raise TuningError("a function was given without a space", "give space={name: values, ...} too")
-        built = Space(variants, space, restrictions)
-        return built.variants, built
-    if space is not None:
-        raise TuningError("a space was given with variants that have names", "give a function that builds them")
-    if not variants:
-        raise TuningError("the mapping of variants is empty", "give at least one")
-    return variants, None
 
 
 @dataclass(eq=False)

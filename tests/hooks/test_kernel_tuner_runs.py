@@ -60,7 +60,7 @@ SPACE = Space(
 
 @pytest.fixture(scope="module")
 def guide() -> Guide:
-    return Guide(SPACE.build, SPACE.values, MODEL, SIZES, SPACE.restrictions, allow_unmeasured=True)
+    return Guide(SPACE, MODEL, SIZES, allow_unmeasured=True)
 
 
 def place() -> dict[str, int]:
@@ -81,7 +81,7 @@ def tuned(given: dict, **options) -> list[dict]:
 
 
 def shown(guide: Guide, results: list[dict]) -> list[tuple]:
-    return [tuple(one[name] for name in guide.space) for one in results]
+    return [tuple(one[name] for name in guide.space.values) for one in results]
 
 
 def test_it_times_loopys_kernels_predicted_fastest_first(guide, tmp_path):
@@ -95,7 +95,7 @@ def test_it_times_loopys_kernels_predicted_fastest_first(guide, tmp_path):
         given, strategy=guide.strategy(), strategy_options={"max_fevals": 5}, cache=str(cache),
         answer=[None, expected.astype(np.float32), None, None], atol=1e-4,
     )  # fmt: skip
-    first = [tuple(one[name] for name in guide.space) for one, _ in guide.ranked[:5]]
+    first = [tuple(one[name] for name in guide.space.values) for one, _ in guide.ranked[:5]]
     assert first == shown(guide, found)
     assert all(one["time"] > 0 for one in found)
 

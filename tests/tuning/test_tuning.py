@@ -10,7 +10,7 @@ import pytest
 
 import perfmodel as pm
 from perfmodel import store
-from perfmodel.errors import OptionError, SizeError, TuningError
+from perfmodel.errors import ArgumentError, OptionError, SizeError, TuningError
 from perfmodel.facts import Fact
 from perfmodel.measuring.bench import Timekeeper
 from perfmodel.tuning import tuning
@@ -191,18 +191,15 @@ def test_one_disturbed_visit_does_not_decide(monkeypatch):
 
 def test_a_space_with_restrictions():
     seen = []
-    found = pm.tune(
-        summed, SIZES, space={"repeats": (16, 2000), "group": (32, 64)},
-        restrictions=[lambda repeats, group: repeats < 100 or group == 64],
-        model=model(op_float64_add=1e-9), campaign=SHORT, watch=seen.append,
-    )  # fmt: skip
+    values = {"repeats": (16, 2000), "group": (32, 64)}
+    space = pm.Space(summed, values, [lambda repeats, group: repeats < 100 or group == 64])
+    found = pm.tune(space, SIZES, model=model(op_float64_add=1e-9), campaign=SHORT, watch=seen.append)
     assert {one.name for one in (*found.tried, *found.skipped)} == {
         "repeats=16 group=32", "repeats=16 group=64", "repeats=2000 group=64",
     }  # fmt: skip
     assert found.best.name.startswith("repeats=16")
     assert [len(one.tried) for one in seen] == list(range(1, len(seen) + 1))
-    space = pm.Space(summed, {"repeats": (16, 2000), "group": (32, 64)})
-    again = pm.tune(space, SIZES, model=model(op_float64_add=1e-9), campaign=SHORT, budget_s=0.0)
+    again = pm.tune(pm.Space(summed, values), SIZES, model=model(op_float64_add=1e-9), campaign=SHORT, budget_s=0.0)
     assert (again.best, again.ended, len(again.skipped)) == (None, tuning.BUDGET, 4)
 
 
@@ -210,9 +207,7 @@ def test_a_space_with_restrictions():
     ("variants", "options", "error", "text"),
     [
         ({}, {}, TuningError, "the mapping of variants is empty; give at least one."),
-        (summed, {}, TuningError, "a function was given without a space; give space={name: values, ...} too."),
-        ({"a": summed}, {"space": {"group": (8,)}}, TuningError, "give a function that builds them"),
-        (summed, {"space": {"group": ()}}, TuningError, "parameter 'group' has no values"),
+        (summed, {}, ArgumentError, "give a Space, or kernels by name"),
         ({"a": broken}, {}, TuningError, "no variant can be predicted"),
         ({"a": lambda: summed(16)}, {"level": 1.5}, OptionError, "1.5"),
         ({"a": lambda: summed(16)}, {"within": 1.0}, TuningError, "within is 1.0"),
