@@ -17,7 +17,7 @@ from perfmodel.documents import EXACT
 from perfmodel.errors import DocumentError, KernelFileError, PerfModelError, TuningError
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks.kernel_tuner import BLOCK_SIZES, Build, build_kernel, parameters_of, three_axes
-from perfmodel.kernels import KernelClass, load_file
+from perfmodel.kernels import KernelClass
 from perfmodel.kernels.files import execute, load_kernel_file, surroundings
 from perfmodel.processes.counting import Counting
 from perfmodel.processes.pool import Pool
@@ -63,30 +63,26 @@ class KernelSource:
         if self.by in given:
             given = {VARIANT: str(given.pop(self.by)), **given}
         takes = tuple(given) if self.takes is None else self.takes
-        self._check_values(given, (*takes, *sizes, *BLOCK_SIZES, "kernel"))
+        for name, value in given.items():
+            if name in self.values and value not in self.values[name]:
+                allowed = ", ".join(map(str, self.values[name]))
+                raise DocumentError(f"has {name}={value!r}, and the kernel file has the values {allowed}")
         if "kernel" not in takes and (kernel := given.pop("kernel", self.name)) != self.name:
             raise DocumentError(f"is for the kernel '{kernel}', not '{self.name}'")
-        if missing := sorted(self.needs - set(given)):
-            raise DocumentError(f"has no value for {', '.join(missing)}, which the kernel file needs")
         variant = {name: given.pop(name) for name in takes if name in given}
         parameters = dict(sizes)
         for name, value in given.items():
             if name in BLOCK_SIZES:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= EXACT:
+            is_size = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= EXACT
+            if not is_size or (self.whole and name not in sizes):
                 raise DocumentError(f"has {name}={value!r}, which is neither a parameter of the kernel file nor a size")
             plain = name.removeprefix("parameters.")
             if parameters.setdefault(plain, value) != value:
                 raise DocumentError(f"has {plain}={value}, where {plain}={parameters[plain]} was given")
+        if missing := sorted(self.needs - set(variant)):
+            raise DocumentError(f"has no value for {', '.join(missing)}, which the kernel file needs")
         return variant, parameters
-
-    def _check_values(self, given: Mapping[str, Any], names: Collection[str]) -> None:
-        for name, value in given.items():
-            if name in self.values and value not in self.values[name]:
-                allowed = ", ".join(map(str, self.values[name]))
-                raise DocumentError(f"has {name}={value!r}, and the kernel file has the values {allowed}")
-            if self.whole and name not in names:
-                raise DocumentError(f"has {name}={value!r}, which is neither a parameter of the kernel nor a size")
 
 
 def kernel_source(kernel: Source, results: TunerResults) -> KernelSource:
@@ -112,7 +108,7 @@ def _of_file(path: Path, defined: Mapping[str, Any], results: TunerResults) -> K
     if callable(build := defined.get("build")):
         return KernelSource(name, name, partial(_in_file, path, build), *parameters_of(build))
     if callable(defined.get("variants")):
-        units, takes = load_file(path), (VARIANT,)
+        units, takes = load_kernel_file(path).variants, (VARIANT,)
         by, values = _naming_parameter(units, results), {VARIANT: tuple(units)}
         return KernelSource(name, name, lambda variant: units[variant], takes, frozenset(takes), values=values, by=by)
     problem = f"'{path}' defines no kernel() with space(), build(), variants() or KERNEL"

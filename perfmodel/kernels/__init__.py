@@ -1,6 +1,6 @@
 """Kernel classes: the kernels to measure, their sizes, and the files that hold them."""
 
-from perfmodel.kernels.files import discover, load_file
+from perfmodel.kernels.files import discover, load_kernel_file
 from perfmodel.kernels.kernel_class import (
     WORK_GROUPS,
     KernelClass,
@@ -13,6 +13,6 @@ from perfmodel.kernels.kernel_class import (
 )
 
 __all__ = [
-    "WORK_GROUPS", "KernelClass", "Ladder", "Parameters", "Variant", "WorkGroup", "assume", "discover", "load_file",
-    "work_groups",
+    "WORK_GROUPS", "KernelClass", "Ladder", "Parameters", "Variant", "WorkGroup", "assume", "discover",
+    "load_kernel_file", "work_groups",
 ]  # fmt: skip

@@ -97,30 +97,21 @@ def built(name: str, variant: Any) -> TranslationUnit | KernelCounts:
     return unit
 
 
-def load_file(path: Path | str) -> dict[str, TranslationUnit]:
-    """Return the translation units of a user's kernel file, by variant name.
+def load_kernel_file(path: Path | str) -> KernelFile:
+    """Return a user's kernel file: its variants or its space, ``arguments()`` and ``reference()``.
 
     The file defines ``kernel()``, which returns a :class:`loopy.TranslationUnit`, or ``variants()``, which returns a
     dict of name to TranslationUnit. Instead, ``kernel(tile, ...)`` may take parameters. Then ``space()`` returns a dict
     of the values of each parameter. A configuration is left out if a function ``allowed(tile, ...)`` returns false.
-
-    Raise a KernelFileError, with the line, if the file does not exist, is not Python, raises, or defines neither
-    function, or if a function returns something else. Raise a TuningError if ``space()`` is not well defined, or if
-    ``kernel()`` takes parameters without ``space()``.
-    """
-    return dict(load_kernel_file(path).variants)
-
-
-def load_kernel_file(path: Path | str) -> KernelFile:
-    """Return a user's kernel file: its variants or its space, ``arguments()`` and ``reference()``.
-
     The variants of a space are built when they are used. ``arguments(**sizes)`` takes all or some sizes by name, and
     the name of a variant if it has a parameter ``variant``. It returns a dict of argument name to numpy array or
     number. ``reference(**arguments)`` takes all or some arguments of the kernel by name, as they are before a run:
     arrays, scalars and sizes. The function returns a dict of output name to array, or a translation unit that computes
     the outputs.
 
-    The errors are those of :func:`load_file`, also when these functions are called.
+    Raise a KernelFileError, with the line, if the file does not exist, is not Python, raises, or defines neither
+    function, or if a function returns something else, also when it is called later. Raise a TuningError if ``space()``
+    is not well defined, or if ``kernel()`` takes parameters without ``space()``.
     """
     path = Path(path)
     if not path.is_file():

@@ -21,7 +21,7 @@ import perfmodel as pm
 from perfmodel.calibration.recommended import recommended_weights
 from perfmodel.display import interval_text, seconds_text
 from perfmodel.io import write_whole
-from perfmodel.kernels.files import load_file
+from perfmodel.kernels.files import load_kernel_file
 from perfmodel.predicting.model import load
 from perfmodel.report.drawing import empty_figure, legend_beside, write_figure
 from perfmodel.store import pack, read
@@ -213,7 +213,7 @@ def weights_of(folder: Path) -> Path:
 
 def counts_of(folder: Path, example: Example) -> Callable[[int], dict[str, pm.KernelCounts]]:
     """Return a function that counts an example's variants for sub-groups of a size."""
-    units = load_file(folder / f"{example.name}.py")
+    units = load_kernel_file(folder / f"{example.name}.py").variants
 
     def counted(subgroup_size: int) -> dict[str, pm.KernelCounts]:
         with warnings.catch_warnings():

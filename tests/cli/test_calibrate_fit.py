@@ -13,7 +13,7 @@ from perfmodel.calibration import calibrate
 from perfmodel.cli import application
 from perfmodel.counts import count
 from perfmodel.fitting.device_folder import recorded_folder
-from perfmodel.kernels import load_file
+from perfmodel.kernels import load_kernel_file
 from perfmodel.models import families
 from perfmodel.predicting.model import fit
 from perfmodel.store import Measurement, append
@@ -130,7 +130,7 @@ def test_options_of_all_families_that_are_refused(folder):
 
 def store_times(folder: str) -> None:
     """Times of the kernel file's variants, as if each access took 1 ns and a launch 5 us."""
-    for name, unit in load_file("variants.py").items():
+    for name, unit in load_kernel_file("variants.py").variants.items():
         counts = count(unit)
         for n in (2**10, 2**16, 2**20):
             row = Measurement(

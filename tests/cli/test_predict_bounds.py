@@ -9,7 +9,7 @@ import pytest
 from perfmodel.analyses.balance import judge_balance
 from perfmodel.analyses.benefits import potential_benefits
 from perfmodel.counts import count
-from perfmodel.kernels import load_file
+from perfmodel.kernels import load_kernel_file
 from perfmodel.predicting.model import load
 from tests.cli.documents import document
 from tests.recorded import POCL
@@ -26,7 +26,7 @@ def test_the_balance_in_words(perfmodel):
 def test_the_document_holds_the_numbers(perfmodel):
     found = document(perfmodel("predict", "kernel.py", "-p", "n=4096", "-w", WORK_DEPTH, "--why", "--json"))
     (why,) = found["why"].values()
-    model, (unit,) = load(WORK_DEPTH), load_file(Path("kernel.py")).values()
+    model, (unit,) = load(WORK_DEPTH), load_kernel_file(Path("kernel.py")).variants.values()
     balance = judge_balance(model, count(unit, model.fitted.subgroup_size), {"n": 4096})
     assert (balance.work, balance.depth, balance.transfers) == (why["work"], why["depth"], why["transfers"])
 
@@ -35,7 +35,7 @@ def test_the_benefits_of_each_variant(perfmodel):
     options = "-p", "n=4096", "-w", GPUPERF, "--why"
     found = document(perfmodel("predict", "variants.py", *options, "--json"))
     assert set(found["why"]) == {row["variant"] for row in found["predictions"]}
-    model, units = load(GPUPERF), load_file(Path("variants.py"))
+    model, units = load(GPUPERF), load_kernel_file(Path("variants.py")).variants
     for name, why in found["why"].items():
         saved = potential_benefits(model, count(units[name], model.fitted.subgroup_size), {"n": 4096})
         assert pytest.approx((saved.itilp_s, saved.memlp_s)) == (why["itilp_s"], why["memlp_s"])

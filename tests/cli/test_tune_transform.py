@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from perfmodel.cli import application, options
-from perfmodel.kernels.files import load_file
+from perfmodel.kernels.files import load_kernel_file
 from perfmodel.recipes import search
 from perfmodel.tuning import tuning
 from tests.recipes.test_search import PRICES, Space
@@ -57,9 +57,9 @@ def test_the_best_recipe_is_printed_and_saved(folder):
     assert "predicted time" in done.stdout
     saved = (folder / "best.py").read_text()
     assert "perfmodel" not in saved
-    (unit,) = load_file(folder / "best.py").values()
+    (unit,) = load_kernel_file(folder / "best.py").variants.values()
     recipes = {str(recipe): recipe for recipe in (search.Recipe(), *Space().known)}
-    (plain,) = load_file(folder / "plain.py").values()
+    (plain,) = load_kernel_file(folder / "plain.py").variants.values()
     chosen = done.stdout.partition("best recipe: ")[2].partition(",")[0] or search.PLAIN
     assert recipes[chosen].apply(plain) == unit
 

@@ -305,7 +305,7 @@ def test_a_configuration_of_the_space(source):
         ({"group": 128, "terms": 1}, "has group=128, and the kernel file has the values 32, 64"),
         ({"group": "32", "terms": 1}, "has group='32', and the kernel file has the values 32, 64"),
         ({"group": 32}, "has no value for terms, which the kernel file needs"),
-        ({"group": 32, "terms": 1, "MWG": 16}, "has MWG=16, which is neither a parameter of the kernel nor a size"),
+        ({"group": 32, "terms": 1, "MWG": 16}, "has MWG=16, which is neither a parameter of the kernel file"),
         ({"group": 32, "terms": 1, "n": 64}, "has n=64, where n=4096 was given"),
         ({"group": 32, "terms": 1, "kernel": "other"}, "is for the kernel 'other', not 'spaced'"),
     ],

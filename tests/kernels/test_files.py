@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perfmodel.errors import KernelFileError, PerfModelError, TuningError
-from perfmodel.kernels import discover, load_file
-from perfmodel.kernels.files import load_kernel_file
+from perfmodel.kernels import discover, load_kernel_file
 
 KERNEL = """
 import loopy as lp
@@ -28,11 +27,11 @@ def file(tmp_path):
 
 def test_variants_keep_their_names_and_win_over_kernel(file):
     path = file(KERNEL + "\ndef variants():\n    return {'b': kernel(), 'a': kernel()}\n")
-    assert ["b", "a"] == list(load_file(path))
+    assert ["b", "a"] == list(load_kernel_file(path).variants)
 
 
 def test_what_a_file_prints_stays_off_standard_output(file, capsys):
-    load_file(file("print('hello')\n" + KERNEL))
+    _ = load_kernel_file(file("print('hello')\n" + KERNEL)).variants
     assert "" == capsys.readouterr().out
 
 
@@ -63,7 +62,7 @@ def test_what_a_file_prints_stays_off_standard_output(file, capsys):
 def test_a_fault_is_reported_in_one_line(file, text, problem):
     path = file(text)
     with pytest.raises(KernelFileError) as caught:
-        load_file(path)
+        _ = load_kernel_file(path).variants
     message = str(caught.value)
     assert str(path) in message
     assert problem in message
@@ -128,7 +127,7 @@ def test_a_file_with_a_space_has_a_variant_for_each_configuration(tmp_path):
     file.write_text(SPACE)
     loaded = load_kernel_file(file)
     assert loaded.space is not None
-    assert list(load_file(file)) == list(loaded.builders) == ["tile=8 unroll=1", "tile=8 unroll=2", "tile=16 unroll=1"]
+    assert list(loaded.variants) == list(loaded.builders) == ["tile=8 unroll=1", "tile=8 unroll=2", "tile=16 unroll=1"]
     sizes = [unit.default_entrypoint.get_constant_iname_length("i") for unit in loaded.variants.values()]
     assert sizes == [8, 16, 16]
     some = loaded.only(["tile=8 unroll=2"])
@@ -201,7 +200,7 @@ def test_arguments_that_are_refused(file, text, problem):
 def test_files_of_other_kinds(tmp_path, name, content, problem):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(PerfModelError) as caught:
-        load_file(tmp_path / name)
+        _ = load_kernel_file(tmp_path / name).variants
     assert problem in str(caught.value)
     assert "None" not in str(caught.value)
 

@@ -10,7 +10,7 @@ import pytest
 
 from perfmodel import store
 from perfmodel.counts import count
-from perfmodel.kernels.files import load_file
+from perfmodel.kernels.files import load_kernel_file
 from perfmodel.store import Measurement
 from scripts.lab.gallery import DEVICES, EXAMPLES, draw_gallery
 from tests.shadow import ROOT
@@ -29,7 +29,7 @@ WORK = {
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_the_first_variant_does_the_work_that_its_name_says(example):
-    first = next(iter(load_file(GALLERY / f"{example.name}.py").values()))
+    first = next(iter(load_kernel_file(GALLERY / f"{example.name}.py").variants.values()))
     counts = count(first, statistics=dict(example.statistics))
     sizes = {**example.at, example.across: SMALL[example.name]}
     counted = sum(counts.operations(dtype="float32", kind=kind)(**sizes) for kind in ("add", "mul"))
