@@ -124,7 +124,7 @@ def tune(
     began = monotonic()
     require(isinstance(variants, (Mapping, Space)), "tune: variants", variants, "a Space, or kernels by name")
     require(sizes is None or isinstance(sizes, Mapping), "tune: sizes", sizes, "a mapping of names to sizes")
-    named, coordinates = (variants.variants, variants.coordinates) if isinstance(variants, Space) else (variants, None)
+    named: Mapping[str, Variant] = variants.variants if isinstance(variants, Space) else variants
     if not named:
         raise TuningError("the mapping of variants is empty", "give at least one")
     if model is None:
@@ -140,7 +140,7 @@ def tune(
     )  # fmt: skip
     with trials:
         search = Tuning(trials, model, at, level, within, of_roof, most, began, budget_s, watch)
-        search.predict(progress or Silent(), coordinates, jobs)
+        search.predict(progress or Silent(), variants.coordinates if isinstance(variants, Space) else None, jobs)
         if keep is not None:
             search.recall(store.read(keep).current)
         return search.finished()
