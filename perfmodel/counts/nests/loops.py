@@ -11,6 +11,7 @@ from fractions import Fraction
 import islpy as isl
 
 from perfmodel.counts.nests.addresses import IN, OUT, PARAM, SET
+from perfmodel.counts.points.factors import without_dimensions
 from perfmodel.counts.program import program
 from perfmodel.counts.program.program import Domain, Node, NodePath
 
@@ -94,10 +95,7 @@ def bounds(points: isl.Set, position: int) -> tuple[int | None, int | None]:
 
 
 def without(domain: Domain, names: Container[str]) -> Domain:
-    points = domain.points
-    for k in reversed(range(len(domain.names))):
-        if domain.names[k] in names:
-            points = points.project_out(SET, k, 1)
+    points = without_dimensions(domain.points, (k for k, name in enumerate(domain.names) if name in names))
     axes = tuple(axis for axis, name in zip(domain.axes, domain.names, strict=True) if name not in names)
     means = tuple((name, mean) for name, mean in domain.means if name not in names)
     trips = math.prod((mean for _, mean in means), start=Fraction(1)) if means else None
