@@ -114,7 +114,7 @@ MOST_KEPT = 4096
 SizeItems = tuple[tuple[str, int], ...]
 Values = Mapping[str, float]
 Kept = WeakKeyDictionary[KernelCounts, dict[tuple[DeviceUnits, SizeItems], Values]]
-_kept, _kept_work, _kept_lines = Kept(), Kept(), Kept()
+_kept, _kept_lines = Kept(), Kept()
 
 
 def bottleneck_quantities(case: Case) -> dict[str, Any]:
@@ -146,8 +146,7 @@ def _remembered(
 
 
 def _at_sizes(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Values:
-    # devices that differ in a cache share the work
-    work = _remembered(_kept_work, _work, counts, sizes, device.for_work)
+    work = _work(counts, sizes, device)
     lines = _remembered(_kept_lines, moved_lines, counts, sizes, device.for_lines)
     slower = dict.fromkeys(UNIT_LINES, work[IMBALANCE])
     slower |= dict.fromkeys(MEMORY_LINES, min(work[IMBALANCE], device.memory_units))

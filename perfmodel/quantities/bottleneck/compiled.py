@@ -13,8 +13,8 @@ The generated code, here row sums in groups of 64::
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log2, prod
 from typing import Generic
@@ -36,6 +36,9 @@ Without a limit, left-out groups are predicted worse on PoCL (44.8 instead of 41
 """
 FEWEST_ITEMS = 16  # with fewer work-items along the first axis, PoCL's compiler unrolls the loop over them
 WRITTEN_OUT = 16  # most trips of a loop of constant trips that a compiler unrolls
+UNROLLED_CODE = 400  # most operations and accesses of the loops that Intel's compiler unrolls (docs/lab/guards.md)
+WIDEST_LOAD = 256  # most bits of neighbouring cells of an iteration that Intel's compiler loads together and shuffles
+OPERATORS = frozenset({"add", "mul", "div"})  # other operations are functions of OpenCL
 INTEGER, LOAD = "integer_", "load"  # prefix of the kinds of integer operations on a chain, and the kind of loads there
 
 
@@ -75,7 +78,7 @@ class CompiledChain(Generic[Amount]):
     operations: Mapping[str, Amount]  # by kind; integer kinds with the prefix INTEGER; and LOAD
     cells: int  # independent chains of this kind
     bits: int  # of its values
-    carried_around: bool  # whether a loop around the innermost carries it too
+    runs: Amount  # entries of the outermost loop that carries it
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,7 @@ class CompiledLaunch(Generic[Amount]):
     separate_addresses: int  # the most addresses of one global matrix that differ by more than a constant
     stores_pairs: bool  # whether work-items store to neighbouring cells
     nests: tuple[CompiledNest[Amount], ...]
+    unrolled: tuple[CompiledNest[Amount], ...]  # the nests as Intel's compiler sees them, which unrolls more loops
 
     @property
     def packs_items(self) -> bool:
@@ -173,34 +177,63 @@ def compiled_kernel(counts: KernelCounts) -> NamedCounts:
 
 def _launch(row: LaunchCount, nests: Sequence[Nest]) -> CompiledLaunch[Count]:
     accesses = [access for nest in nests for access in nest.accesses]
+    stored, alone = _stored(nests), prod(row.group_shape) == 1
+    unrolled = [_unrolled(nest, stored) for nest in nests]
     return CompiledLaunch(
         row.group_shape, row.launches, row.work_groups,
         barriers=len({nest.loops.interval for nest in nests}) > 1 or any(nest.loops.outer for nest in nests),
         loops=any(nest.loops.inner for nest in nests), separate_addresses=_separate_addresses(accesses),
-        stores_pairs=any(map(_stores_pairs, accesses)), nests=tuple(_nest(nest, nests) for nest in nests),
+        stores_pairs=any(map(_stores_pairs, accesses)), nests=tuple(_nest(nest, nest, nests) for nest in nests),
+        unrolled=tuple(_nest(*pair, unrolled, stored, alone) for pair in zip(unrolled, nests, strict=True)),
     )  # fmt: skip
 
 
-def _nest(nest: Nest, launch: Sequence[Nest]) -> CompiledNest[Count]:
-    # loads in a loop with stores cannot move before the loop
-    around = next((loop for loop in nest.loops.inner[-2:-1] if not _stores_in(loop, launch)), None)
+def _unrolled(nest: Nest, stored: Container[str]) -> Nest:
+    """Return a nest without its innermost loops that a compiler unrolls, in a launch that stores these arrays."""
+    sizes = nest.kernel.sizes
+    while nest.trips:
+        outer = replace(nest, loops=replace(nest.loops, inner=nest.loops.inner[:-1]))
+        code = sum(float(row.count(**sizes)) for row in nest.operations)
+        code += sum(float(access.count(**sizes)) * _loaded_share(access, stored) for access in outer.accesses)
+        if code > UNROLLED_CODE * float(outer.iterations(**sizes)):
+            break
+        nest = outer
+    return nest
+
+
+def _loaded_share(access: NestAccess, stored: Container[str]) -> Fraction:
+    """Return the share of the copies of a load that have another address than the copies before."""
+    still = (number for name, number in access.copies.items() if access.step(name) == NO_BYTES)
+    return Fraction(1, 1 if access.array in stored else prod(still))
+
+
+def _nest(
+    nest: Nest, written: Nest, launch: Sequence[Nest], stored: Container[str] | None = None, alone: bool = False
+) -> CompiledNest[Count]:
+    around = next(iter(nest.loops.inner[-2:-1]), None)
+    # loads in a loop with stores cannot move before it, but Intel's compiler trusts `restrict` if it makes few vectors
+    if _stored(launch, around) if stored is None else not alone:
+        around = None
     accesses = [access for access in _without_repeats(nest.accesses) if access.space != "private"]
     filling = _filling(accesses)
     new = {*{_position_key(access): access for access in reversed(accesses)}.values()}
     return CompiledNest(
-        loops=len(nest.loops.inner), written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT,
+        loops=len(nest.loops.inner),
+        written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT * (4 if alone else 1),  # alone: of vectors
         data_trips=any({*nest.loops.inner[-1:]} & dict(domain.means).keys() for domain in nest.domains),
         iterations=nest.iterations, box=nest.box, entries=nest.entries,
         entries_around=nest.entered[-2] if len(nest.loops.inner) > 1 else nest.entries,
         items=nest.entered[0] if nest.entered else nest.iterations,
-        calls=any(_is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)) for row in nest.operations),
+        calls=_stays_scalar(nest, launch) if alone else any(
+            _is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)) for row in nest.operations
+        ),
         guarded_row=FIRST_LANES in nest.guarded_axes, guarded=bool(nest.guarded_axes), kept_values=nest.kept,
         operations=tuple(
             CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row.dtype), row.count, unmasked.count)
             for row, unmasked in zip(nest.operations, nest.unmasked_operations, strict=True)
         ),
-        accesses=tuple(_access(access, nest, around, access in filling, access in new) for access in accesses),
-        chains=tuple(_chains(nest)),
+        accesses=tuple(_access(access, nest, around, access in filling, access in new, stored) for access in accesses),
+        chains=tuple(_chains(nest if alone else written)),
     )  # fmt: skip
 
 
@@ -209,7 +242,7 @@ def _chains(nest: Nest) -> Iterator[CompiledChain[Count]]:
 
     The loads of a chain count only if all operations of the chain are integer. Such operations compute an address.
     """
-    around = {each.variable for each in nest.kernel.flow.recurrences if each.loop in nest.loops.inner[:-1]}
+    carrying = {(each.variable, each.loop) for each in nest.kernel.flow.recurrences}
     for carried in nest.carried:
         amounts = Counter[OpKind]()
         for (kind, _), amount in carried.terms:
@@ -223,7 +256,23 @@ def _chains(nest: Nest) -> Iterator[CompiledChain[Count]]:
             if loads and not floating:
                 operations[LOAD] = loads * nest.iterations
             bits = max((_bits(dtype) for dtype, _ in rows), default=32)
-            yield CompiledChain(operations, carried.chains, bits, carried.variable in around)
+            outermost = next(k for k, loop in enumerate(nest.loops.inner) if (carried.variable, loop) in carrying)
+            yield CompiledChain(operations, carried.chains, bits, nest.entered[outermost])
+
+
+def _stays_scalar(nest: Nest, launch: Sequence[Nest]) -> bool:
+    """Return whether Intel's compiler keeps the innermost loop of a group of one work-item scalar.
+
+    It does if the number of the group is in the address of a load. A function is a call when the compiler makes
+    vectors, also if it is inlined later, and a loop with calls becomes vectors only if it stores nothing.
+    """
+    inames = (pair for domain in nest.domains for pair in zip(domain.names, domain.axes, strict=True))
+    groups = {name for name, axis in inames if axis.startswith("g")}
+    steps = (access.step(name) for access in nest.accesses for name in groups if access.direction == "load")
+    if any(step not in (None, NO_BYTES) for step in steps):
+        return True
+    functions = any(_is_floating(row.dtype) and row.kind not in OPERATORS for row in nest.operations)
+    return functions and any(_stored(launch, loop) for loop in nest.loops.inner[-1:])
 
 
 def _is_floating(dtype: str) -> bool:
@@ -257,13 +306,18 @@ def _without_repeats(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
         yield access
 
 
-def _access(access: NestAccess, nest: Nest, around: str | None, fills: bool, new: bool) -> CompiledAccess[Count]:
+def _access(
+    access: NestAccess, nest: Nest, around: str | None, fills: bool, new: bool, stored: Container[str] | None
+) -> CompiledAccess[Count]:
     address, distances = access.address, [Count(lane.distance) for lane in access.lanes]
     step = access.step(nest.loops.inner[-1]) if nest.loops.inner else None
-    copies = [*_unrolled_steps(access, step)]
+    copies = [*_unrolled_steps(access, step, stored is not None)]
+    share = Fraction(1) if stored is None else _loaded_share(access, stored)
+    if stored and access.array in stored:
+        around = None
     return CompiledAccess(
-        load=access.direction == "load", bits=access.bits, executions=access.count, unmasked=access.unmasked,
-        guarded=access.guarded,
+        load=access.direction == "load", bits=access.bits, executions=share * access.count,
+        unmasked=share * access.unmasked, guarded=access.guarded,
         lane_strides=() if address is None else tuple(distances),
         invariant=step == NO_BYTES, contiguous=any(_is_cell(each, access) for each in (step, *copies)),
         scattered_copies=not all(_is_cell(each, access) for each in copies),
@@ -278,9 +332,10 @@ def _access(access: NestAccess, nest: Nest, around: str | None, fills: bool, new
     )  # fmt: skip
 
 
-def _stores_in(loop: str, launch: Sequence[Nest]) -> bool:
-    accesses = (access for nest in launch if loop in nest.loops.inner for access in nest.accesses)
-    return any(access.direction == "store" and access.space != "private" for access in accesses)
+def _stored(launch: Sequence[Nest], loop: str | None = None) -> frozenset[str]:
+    """Return the arrays that a launch stores, only those of a loop if it is given."""
+    accesses = (access for nest in launch if loop in (None, *nest.loops.inner) for access in nest.accesses)
+    return frozenset(each.array for each in accesses if each.direction == "store" and each.space != "private")
 
 
 def _is_cell(step: Count | None, access: NestAccess) -> bool:
@@ -288,12 +343,13 @@ def _is_cell(step: Count | None, access: NestAccess) -> bool:
     return step in (cell, -1 * cell)
 
 
-def _unrolled_steps(access: NestAccess, step: Count | None) -> Iterator[Count]:
-    """Yield the steps between copies that an unrolled loop made, if the step of another loop follows the last copy."""
+def _unrolled_steps(access: NestAccess, step: Count | None, narrow: bool) -> Iterator[Count]:
+    """Yield the steps between (few) copies that an unrolled loop made, if the step of a loop follows the last copy."""
     if access.address is not None and step is not None and step != NO_BYTES:
         for copies, number in access.copies.items():
             part = access.address.step(copies)
-            if number > 1 and step == number * part:
+            most = (WIDEST_STRIDE if access.direction == "store" else WIDEST_LOAD // access.bits) if narrow else number
+            if 1 < number <= most and step == number * part:
                 yield part
 
 
@@ -324,12 +380,13 @@ def _filling(accesses: Iterable[NestAccess]) -> set[NestAccess]:
 
 def _fill_stride(alike: Sequence[NestAccess]) -> bool:
     """Return whether accesses with the same motion together touch all cells from one lane to the next."""
-    distances = {lane.along_unit_axis for access in alike for lane in access.lanes}
+    lanes = [Count(lane.distance) for access in alike for lane in access.lanes]
+    distances = {None if distance.parameters else float(distance()) for distance in lanes}
     width = distances.pop() if len(distances) == 1 else None
-    if width is None or not 1 < abs(width) <= WIDEST_STRIDE:
+    if width is None or not 1 < width <= WIDEST_STRIDE:
         return False
     starts = {start for access in alike for start in _starts(access)}
-    return len({start * 8 / alike[0].bits % abs(width) for start in starts if start is not None}) == abs(width)
+    return len({start * 8 / alike[0].bits % width for start in starts if start is not None}) == width
 
 
 def _starts(access: NestAccess) -> Iterator[Fraction | None]:

@@ -45,8 +45,9 @@ One core waits for about a dozen lines at a time, and the memory delivers the li
 two cores, PoCL and Intel's runtime copy, add and sum arrays of 64 MiB at 19 to 30 GB/s on one core, and at 36 to 73
 GB/s on both. The number for more cores is assumed.
 """
+GATHERED_LINES = 4.0  # jumps that a line counts as if vectors gather neighbours: fewer lines are in flight
 POCL = "Portable Computing Language"
-STEPS, CLOSE = 30, 1e-9  # most steps of Newton's method, and the last step's length
+STEPS = 30  # of Newton's method
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,6 @@ class DeviceUnits(FrozenValue):
     masks_gathers: bool = True  # whether an instruction gathers by a mask; AVX-512 has such instructions, AVX2 does not
     loses_neighbours: bool = False  # whether its compiler does not see neighbours in lid + G*gid, G no power of two
     masks_stores: bool = True  # whether a masked store is one fast instruction, not one for each element
-
-    @cached_property
-    def for_work(self) -> DeviceUnits:
-        """The device without the facts on which work does not depend: outer caches and pages."""
-        return replace(self, levels=(self.levels[0],) * 3, pages=None)
 
     @cached_property
     def for_lines(self) -> DeviceUnits:
@@ -139,11 +135,11 @@ def moved_lines(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], device
     :func:`evicted_share` in the last level.
 
     A TLB is a cache of pages. Only pages that it looks up *again* count, because the next page of a stream costs
-    little. The lines of gathered accesses (:attr:`CompiledAccess.widened`) count as jumps: a processor prefetches for
-    loads of one address.
+    little. The lines of gathered accesses (:attr:`CompiledAccess.widened`) count as :data:`GATHERED_LINES` jumps: a
+    processor prefetches for loads of one address.
     """
     launches = compiled_kernel(counts).tree.launches
-    orders, gathered = _orders(launches, device), _gathered_share(launches) if device.loses_neighbours else 0.0
+    orders, gathered = _orders(launches, device), _gathered_share(launches, device) if device.loses_neighbours else 0.0
     traffic = [_traffic(counts, sizes, device.line, order) for order in orders]
     first, second, last = device.levels
     touched = traffic[-1].lines(Cache(UNBOUNDED // device.line, device.line, 0))
@@ -180,9 +176,12 @@ def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:
     }  # fmt: skip
 
 
-def _gathered_share(launches: Sequence[CompiledLaunch[Count]]) -> float:
-    widened = [access.widened for launch in launches for nest in launch.nests for access in nest.accesses]
-    return sum(widened) / max(len(widened), 1)
+def _gathered_share(launches: Sequence[CompiledLaunch[Count]], device: DeviceUnits) -> float:
+    gathered = [
+        access.widened and launch.row_items >= device.lanes
+        for launch in launches for nest in launch.nests for access in nest.accesses
+    ]  # fmt: skip
+    return sum(gathered) / max(len(gathered), 1)
 
 
 def _far(
@@ -197,8 +196,9 @@ def _far(
     warm = 1 - absent
     lines = max(float(fetched.fetched) - touched_lines * warm, 0.0)
     jumping = float(fetched.jumps) / float(fetched.fetched) if fetched.fetched else 0.0
-    jumping += (1 - jumping) * gathered
-    quantities = {f"{name}_streams": lines * (1 - jumping), f"{name}_jumps": lines * jumping}
+    together = (1 - jumping) * gathered
+    streams, jumps = 1 - jumping - together, jumping + GATHERED_LINES * together
+    quantities = {f"{name}_streams": lines * streams, f"{name}_jumps": lines * jumps}
     if name == "memory":
         quantities["memory_stores"] = max(float(fetched.stores) - float(touched.stores) * warm, 0.0)
     return quantities
@@ -216,9 +216,7 @@ def evicted_share(ratio: float) -> float:
     share = 1.0
     for _ in range(STEPS):  # 1 - e^(-s r) - s is concave: Newton's method converges from above
         stay = exp(-share * ratio)
-        before, share = share, share - (share - 1 + stay) / (1 - ratio * stay)
-        if before - share < CLOSE:
-            break
+        share -= (share - 1 + stay) / (1 - ratio * stay)
     return share
 
 

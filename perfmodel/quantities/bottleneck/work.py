@@ -53,17 +53,12 @@ IDLE_CODE = 8
 Three are the test, and five are the loop with two induction variables. Eager array operations of programs run 3 to 10
 work-items of groups of 32.
 """
+ADDRESS_CODE = 4  # instructions of an address with products, if Intel's compiler loops over work-items in an interval
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
 }
 INTEGER_SLOW = ("div", "pow")  # integer operations that take much longer than an instruction
 UNFUSED = SIMPLE - {"add", "mul", "minmax"}  # simple operations of one instruction each that never join another
-PARTIAL_SUMS = 4
-"""Vectors of partial sums that Intel's compiler keeps for the sum of one work-item.
-
-A sum of products takes 0.05 ns for each float32 and 0.09 ns for each float64 on one core of an AMD EPYC, and 1.0 ns on
-PoCL, whose compiler keeps the order of the sum.
-"""
 CALLED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("exp", "exp2", "exp10", "expm1"), "exponential"),
     **dict.fromkeys(("log", "log2", "log10", "log1p"), "logarithm"),
@@ -83,6 +78,8 @@ class LaunchWork:
         self.launch, self.kernel, self.device = launch, kernel, device
         self.lockstep = device.order == "lockstep"  # whether the device, not a compiler, runs work-items together
         self.items = launch.group_items * launch.groups  # of all launches
+        #: whether a work-item has no neighbour with which a device in lockstep could run it: its loops are compiled
+        self.alone = device.reorders_sums and launch.group_items == 1
         #: time of the busiest unit over the mean of all
         if group_work is None:
             self.imbalance = execution.rounds_over_mean(launch.groups / max(launch.launches, 1.0), device.units)
@@ -93,7 +90,7 @@ class LaunchWork:
         """Add the launch's quantities."""
         quantities["launched"] += self.launch.launches
         quantities["groups"] += self.launch.groups
-        for nest in self.launch.nests:
+        for nest in self.launch.unrolled if self.device.reorders_sums else self.launch.nests:
             if nest.iterations > 0:
                 NestWork(self, nest, quantities).add()
         if not (self.lockstep or self.launch.barriers or self.launch.packs_items):
@@ -113,6 +110,9 @@ class NestWork:
         """Add the quantities of the nest."""
         instructions = self._add_operations() + self._add_loops()
         instructions += sum(map(self._add_access, self.nest.accesses)) + self._add_spills()
+        if self.device.reorders_sums and self.launch.barriers and not (self.in_vectors or self.work.alone):
+            addresses = (each.executions for each in self.nest.accesses if each.odd_pitch or each.widened)
+            instructions += ADDRESS_CODE * sum(addresses)
         self._add("instructions", instructions)
         self._add_chains(instructions)
 
@@ -146,21 +146,19 @@ class NestWork:
         far = (max((abs(stride) for stride in load.lane_strides), default=inf) > 1 for load in loads)
         return not self.device.masks_gathers and any(far)
 
-    @property
-    def alone(self) -> bool:
-        """Whether a work-item has no neighbour with which a device in lockstep could run it. Its loops are compiled."""
-        return self.device.reorders_sums and self.launch.group_items == 1
-
     @cached_property
     def along_loop(self) -> bool:
         """Whether neighbouring iterations of the innermost loop run together."""
-        nest = self.nest
-        if (self.lockstep and not self.alone) or self.launch.barriers or self.in_vectors or nest.calls:
+        nest, alone = self.nest, self.work.alone
+        if (self.lockstep and not alone) or self.launch.barriers or self.in_vectors or nest.calls:
             return False
-        gains = bool(nest.operations) or any(access.contiguous for access in nest.accesses)
-        hinders = any(access.assumed_loop or access.scattered_copies for access in nest.accesses)
+        near = [access.executions for access in nest.accesses if access.contiguous]
+        # scattering takes longer than storing one by one
+        far = [2 * access.executions for access in nest.accesses if alone and not (access.load or access.contiguous)]
+        gains = sum([*near, *(operation.executions for operation in nest.operations)]) > sum(far)
+        hinders = not alone and any(access.assumed_loop or access.scattered_copies for access in nest.accesses)
         several = nest.loops > 0 and execution.loop_lanes(nest, self.device.lanes_of(32)) > 1
-        sums = self.alone and not nest.written_out
+        sums = alone and not nest.written_out
         free = all(sums and chain.operations.keys() == {"add"} for chain in nest.chains)
         return several and free and gains and not hinders
 
@@ -333,17 +331,14 @@ class NestWork:
 
     def _add_chains(self, instructions: float) -> None:
         """Add the longest chain of the nest, without the part of its latency that other work-items hide."""
-        nest, items = self.nest, self.work.items
+        nest = self.nest
         if not self.launch.loops:
-            runs = items / self.item_lanes
+            runs = self.work.items / self.item_lanes
             share = execution.waiting_share(instructions, runs) / len(self.work.kernel.launches)
             self._add_chain(self.work.kernel.depth, share * runs)
-        elif nest.loops and nest.chains and not self.items_innermost:
+        elif nest.chains and not (self.items_innermost or self.along_loop):  # several vectors of partial sums
             chain = max(nest.chains, key=lambda chain: execution.chain_latency(chain.operations))
-            runs = items if chain.carried_around else nest.entries
-            share = execution.waiting_share(instructions, runs / self.item_lanes)
-            if self.along_loop:
-                share /= self.lanes(chain.bits) * PARTIAL_SUMS
+            share = execution.waiting_share(instructions, chain.runs / self.item_lanes)
             products = (row.executions for row in nest.operations if row.kind == "mul" and not row.integer)
             self._add_chain(chain.operations, share / self.item_lanes, sum(products))
 

@@ -35,19 +35,49 @@ def test_rows_of_planes_are_not_rows_of_a_matrix() -> None:
         ("a[4*i] + a[4*i + 1] + a[4*i + 2] + a[4*i + 3]", [True] * 4),
         ("a[5*i] + a[5*i + 1] + a[5*i + 2] + a[5*i + 3] + a[5*i + 4]", [False] * 5),  # wider than compilers try
         ("a[2*i] + b[2*i + 1]", [False, False]),
+        ("c[i, 0] + c[i, 1] + c[i, 2]", [True] * 3),  # lanes one row apart, a row of 3 cells
+        ("c[i, 0] + c[i, 1]", [False] * 2),
     ],
 )
 def test_accesses_that_touch_all_cells_between_lanes_fill_the_stride(right: str, filled: list[bool]) -> None:
-    counts = kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {right}", "a: 5*n; b: 5*n; out: n")
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {right}", "a: 5*n; b: 5*n; c: n, 3; out: n")
     (nest,) = compiled_kernel(counts).tree.launches[0].nests
     assert filled == [access.fills_stride for access in nest.accesses if access.load]
 
 
 def test_a_chain_has_the_operations_of_all_iterations() -> None:
     (chain,) = [chain for nest in compiled_kernel(row_sums()).tree.launches[0].nests for chain in nest.chains]
-    assert ({"add": 64 * 5}, 1, 32, False) == (
-        {kind: row(n=64, k=5) for kind, row in chain.operations.items()}, chain.cells, chain.bits, chain.carried_around
-    )
+    assert ({"add": 64 * 5}, 1, 32, 64) == (
+        {kind: row(n=64, k=5) for kind, row in chain.operations.items()}, chain.cells, chain.bits,
+        chain.runs(n=64, k=5),
+    )  # fmt: skip
+
+
+def test_a_chain_runs_once_for_each_entry_of_the_outermost_loop_that_carries_it() -> None:
+    """The loops over k and j carry the sum, the loop over r begins it again."""
+    counts = kernel(
+        "[n] -> { [i, r, k, j]: 0 <= i < n and 0 <= r < 7 and 0 <= k < 5 and 0 <= j < 3 }",
+        "out[i, r] = sum((k, j), a[k, j]*b[i, r])", "a: 5, 3; b: n, 7; out: n, 7",
+    )  # fmt: skip
+    (chain,) = [chain for nest in compiled_kernel(counts).tree.launches[0].nests for chain in nest.chains]
+    assert 64 * 7 == chain.runs(n=64)
+
+
+@pytest.mark.parametrize(("cells", "loops"), [(6, 0), (9, 0), (64, 1)])
+def test_a_compiler_unrolls_loops_of_few_constant_trips(cells: int, loops: int) -> None:
+    """A product of a matrix of cells by cells. Up to 400 instructions are unrolled: 64 by 64 are 64*64*2 and more."""
+    counts = kernel(
+        f"[n] -> {{ [i, r, j]: 0 <= i < n and 0 <= r, j < {cells} }}", "out[i, r] = sum(j, a[i, j]*b[r, j])",
+        f"a: n, {cells}; b: {cells}, {cells}; out: n, {cells}",
+    )  # fmt: skip
+    (launch,) = compiled_kernel(counts).tree.launches
+    (written,), (unrolled,) = (
+        [nest for nest in nests if nest.operations] for nests in (launch.nests, launch.unrolled)
+    )  # fmt: skip
+    assert (2, loops) == (written.loops, unrolled.loops)
+    loads = [access.executions(n=64) for access in unrolled.accesses if access.load]
+    # unrolled, each of the cells of a row of a is loaded once, and not for each r
+    assert [64 * cells if loops == 0 else 64 * cells**2, 64 * cells**2] == loads
 
 
 def test_a_loop_along_a_row_is_contiguous_and_one_along_a_column_is_not() -> None:

@@ -12,6 +12,7 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.bottleneck import bottleneck_quantities
+from perfmodel.quantities.bottleneck.device import GATHERED_LINES
 from perfmodel.quantities.bottleneck.work import conflicting_share
 from perfmodel.quantities.case import Case
 from tests.quantities.bottleneck.by_hand import LANES, copy, device, kernel, quantities, row_sums
@@ -108,10 +109,9 @@ def test_what_registers_do_not_hold_is_loaded_and_stored_in_each_step() -> None:
     unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"c": "ilp"})
     counts = count(unit, cache=False)
     cpu, gpu = (quantities(counts, "lockstep", {"device_type": kind}, n=128, k=64) for kind in ("cpu", "gpu"))
-    # of 32 sums a core of a CPU keeps 24
-    for name in ("loads", "stores"):
-        assert 8 * 128 * 64 / 8 == cpu[name] - gpu[name]
-    assert 2 * 8 * 128 * 64 / 8 == cpu["instructions"] - gpu["instructions"]
+    # of 32 sums a core of a CPU keeps 24; it loads a once for all of them, and a sum's b each
+    assert (8, 1 + 32 + 8) == tuple(value * 8 / (128 * 64) for value in (cpu["stores"] - gpu["stores"], cpu["loads"]))
+    assert (2 * 8 - 31) * 128 * 64 / 8 == cpu["instructions"] - gpu["instructions"]
 
 
 def test_values_that_a_loop_does_not_change_are_loaded_once() -> None:
@@ -217,6 +217,27 @@ def test_an_odd_pitch_hides_neighbours_where_the_device_is_so(pitch: int | str, 
     values = quantities(count(unit, cache=False), "lockstep", facts, n=64)
     assert (64**2 * gathers, 64**2 * gathers) == (values.get("gathers", 0), values.get("scatters", 0))
     assert 64**2 / LANES * (2 - gathers) == values["loads"]  # of the global array, and of the tile
+
+
+@pytest.mark.parametrize(("pitch", "kind", "code"), [(6, "cpu", 4 * 2), (4, "cpu", 0), (6, "gpu", 0)])
+def test_an_odd_pitch_takes_code_for_work_items_one_by_one(pitch: int, kind: str, code: int) -> None:
+    """Rows of 4 work-items, which fill no vector, store a cell of a tile and load it: two addresses."""
+    unit = lp.make_kernel(
+        "{ [gi, gj, i, j, r, c]: 0 <= 4*gi + i < n and 0 <= 4*gj + j < n and 0 <= i, r < 4 and 0 <= j, c < 4 }",
+        [
+            f"for gi, gj\n tile[{pitch}*r + c] = a[4*gi + r, 4*gj + c] {{id=fill}}",
+            f"out[4*gi + i, 4*gj + j] = tile[{pitch}*i + 3 - j] {{dep=fill}}\n end",  # of another work-item
+        ],
+        [
+            lp.GlobalArg("a, out", np.float32, shape="n, n"), lp.ValueArg("n", np.int32),
+            lp.TemporaryVariable("tile", np.float32, shape=4 * 6, address_space=lp.AddressSpace.LOCAL),
+        ],
+        assumptions="n mod 4 = 0 and n >= 4", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.tag_inames(unit, "gi:g.1, gj:g.0, i:l.1, j:l.0, r:l.1, c:l.0")
+    values = quantities(count(unit, cache=False), "lockstep", {"device_type": kind}, n=64)
+    # in each of two intervals a load, a store and two instructions of the loop over the work-items
+    assert (2 * 4 + code) * 64**2 == values["instructions"]
 
 
 def short_table(length: int, store: str = "") -> KernelCounts:
@@ -328,10 +349,52 @@ def test_a_lone_work_item_of_a_cpu_in_lockstep_adds_up_partial_sums(code: str, l
     cpu = quantities(counts, "lockstep", {"device_type": "cpu"}, n=n, k=k)
     stores = n / LANES  # the loop over i stores vectors
     assert (n * k / lanes + stores, n * k / lanes) == (cpu["iterations"], cpu["loads"])
-    # four vectors of sums are added up at a time; a maximum waits for the one before
-    assert n * k / (4 * LANES) == cpu["chain_add"] if lanes > 1 else n * k == cpu["chain_minmax"]
+    # several vectors of sums are added up at a time; a maximum waits for the one before
+    assert (None, None if lanes > 1 else n * k) == (cpu.get("chain_add"), cpu.get("chain_minmax"))
     for order, kind in (("serial", "cpu"), ("lockstep", "gpu")):  # they keep the order of a sum
         assert n * k <= quantities(counts, order, {"device_type": kind}, n=n, k=k)["iterations"] <= n * k + n
+
+
+def lone(domain: str, code: str, shapes: str, **tags: str) -> dict[str, float]:
+    """Return the quantities of 64 elements that one work-item computes, on a CPU in the order ``lockstep``."""
+    arrays = [lp.GlobalArg(name, np.float32, shape=shape, is_input=None) for name, shape in (
+        array.split(": ") for array in shapes.split("; "))]  # fmt: skip
+    unit = lp.make_kernel(domain, code, [*arrays, ...], lang_version=(2018, 2), assumptions="n >= 1")
+    return quantities(count(lp.tag_inames(unit, tags), cache=False), "lockstep", {"device_type": "cpu"}, n=64)
+
+
+def test_the_loop_around_an_unrolled_sum_of_a_lone_work_item_runs_in_vectors() -> None:
+    """Sums of three neighbouring cells: vectors along i, which load all cells. Of sums of 12, lanes are gathered."""
+    for cells, gathers in ((3, None), (12, 64 * 12)):
+        domain = f"[n] -> {{ [i, j]: 0 <= i < n and 0 <= j < {cells} }}"
+        values = lone(domain, "out[i] = sum(j, a[i, j]*b[j])", f"a: n, {cells}; b: {cells}; out: n")
+        assert (gathers, 64 / LANES) == (values.get("gathers"), values["stores"])
+        # vectors: the operations, and b before the loop; a sum of cells does not wait for the sum before
+        assert "chain_add" not in values
+        loads = cells if gathers else 64 * cells / LANES + cells
+        assert loads == values["loads"]
+
+
+@pytest.mark.parametrize(
+    ("code", "tags", "vectors"),
+    [
+        ("out[i, j] = 2*a[i, j]", {}, True),
+        ("out[i, j] = exp(a[i, j])", {}, False),  # a call, in a loop that stores
+        ("out[i, j] = 2*a[i, j]", {"i": "g.0"}, False),  # the group is in the address of a load
+        ("out[i, j] = 2*a[0, j]", {"i": "g.0"}, True),
+    ],
+)  # fmt: skip
+def test_a_call_or_the_group_keeps_a_loop_scalar(code: str, tags: dict[str, str], vectors: bool) -> None:
+    values = lone("[n] -> { [i, j]: 0 <= i, j < n }", code, "a: n, n; out: n, n", **tags)
+    assert 64 * 64 / (LANES if vectors else 1) == values["iterations"]
+
+
+@pytest.mark.parametrize(("cells", "vectors"), [(4, True), (6, False)])
+def test_a_lone_work_item_does_not_scatter_what_it_only_copies(cells: int, vectors: bool) -> None:
+    """Each cell takes one product. Vectors of rows of 6 would scatter as many cells, vectors of rows of 4 shuffle."""
+    domain = f"[n] -> {{ [i, j]: 0 <= i < n and 0 <= j < {cells} }}"
+    values = lone(domain, "out[i, j] = 2*a[i, j]", f"a: n, {cells}; out: n, {cells}")
+    assert 64 / (LANES if vectors else 1) == values["iterations"]
 
 
 def tile_sums(last: str) -> KernelCounts:
@@ -528,4 +591,4 @@ def test_a_size_of_64_bits_left_of_the_lane_hides_neighbours(
     cells, lines = 8192**2, 2 * 8192**2 / 16
     loaded, streamed = ("loads", "memory_streams") if vectors else ("gathers", "memory_jumps")
     assert cells / (8 if vectors else 1) == found[loaded]
-    assert lines == pytest.approx(found[streamed])
+    assert lines * (1 if vectors else GATHERED_LINES) == pytest.approx(found[streamed])
