@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, reduce
-from itertools import chain
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -46,6 +46,7 @@ class CellValue(NamedTuple):
 
 
 Cells = dict[Cell, CellValue]
+Form = tuple[tuple[tuple[str, int], ...] | None, ...]
 
 
 def may_be_equal(left: Cell, right: Cell) -> bool:
@@ -57,8 +58,9 @@ def may_be_equal(left: Cell, right: Cell) -> bool:
     return True
 
 
-def is_fixed(cell: Cell) -> bool:
-    return not any(index is None or index[1] for index in cell)
+def form_of(cell: Cell) -> Form:
+    """Return the inames with their factors in each index of a cell. Cells of one form differ only by constants."""
+    return tuple([None if index is None else index[1] for index in cell])
 
 
 def at_iteration(cell: Cell, offsets: Mapping[str, Offset]) -> Cell:
@@ -107,7 +109,7 @@ class State:
 
     cells: dict[str, Cells] = field(default_factory=dict)
     paths: dict[str, Path] = field(default_factory=dict)
-    ambiguous: set[str] = field(default_factory=set)  # variables whose cells may be equal under different names
+    _forms: dict[str, tuple[Cells, int, set[Form]]] = field(default_factory=dict)  # of the first so many cells
 
     def path(self, name: str) -> Path:
         return self.paths.get(name, START)
@@ -125,15 +127,25 @@ class State:
         cells = self.cells.get(variable)
         if not cells:
             return []
-        if variable not in self.ambiguous and is_fixed(cell) and len(cell) == len(next(iter(cells))):
-            return [cells[cell]] if cell in cells else []
+        form, *others = self._forms_of(variable, cells)
+        if not others and len(form) == len(cell):
+            fitting = tuple([None if part is None else index for part, index in zip(form, cell, strict=True)])
+            if form_of(fitting) == form:
+                return [cells[fitting]] if fitting in cells else []
         return [value for stored, value in cells.items() if may_be_equal(cell, stored)]
+
+    def _forms_of(self, variable: str, cells: Cells) -> set[Form]:
+        known, number, forms = self._forms.get(variable, (cells, 0, set()))
+        if known is not cells:
+            number, forms = 0, set()
+        if number < len(cells):
+            forms.update(map(form_of, islice(cells, number, None)))
+            self._forms[variable] = cells, len(cells), forms
+        return forms
 
     def write(self, variable: str, cell: Cell, value: CellValue, certain: bool) -> None:
         """Store a value. If the cell or the store itself is uncertain, the old value may remain too."""
         cells = self.cells.setdefault(variable, {})
-        if (cell and not is_fixed(cell)) or (cells and len(cell) != len(next(iter(cells)))):
-            self.ambiguous.add(variable)
         if cell in cells and (None in cell or not certain):
             value = cells[cell].merged(value)
         cells[cell] = value
@@ -256,8 +268,9 @@ def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | N
     fence = state.path(FENCE)
     waits = rules.fenced or rules.in_order
     start, end = fence if waits else START, NO_OPERATIONS
+    values: dict[tuple[str, Cell], list[CellValue]] = {}
     for variable, cell, tail, load, named in rules.operands(step):
-        stored = state.read(variable, at_iteration(cell, at.offsets) if named else cell)
+        stored = values[variable, cell] = state.read(variable, at_iteration(cell, at.offsets) if named else cell)
         path = reduce(longer, [value.path for value in stored], START)
         if waits or load:
             path = longer(fence, path)
@@ -267,7 +280,7 @@ def execute(step: Step, at: Position, rules: Rules, state: State, arcs: Arcs | N
             start, end = path, tail
     if arcs is not None:
         for reading in step.reads:
-            _record_arcs(step, reading, state.read(reading.variable, at_iteration(reading.cell, at.offsets)), at, arcs)
+            _record_arcs(step, reading, values[reading.variable, reading.cell], at, arcs)
     result = rules.plus(start, end)
     state.raise_path(LATEST, result)
     time = -1 if arcs is None else 2 * len(at.loops)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from perfmodel.counts.flow import execution
-from perfmodel.counts.flow.execution import LATEST, Arcs, Cells, Position, Rules, Snapshot, State
+from perfmodel.counts.flow.execution import LATEST, Arcs, Cells, CellValue, Position, Rules, Snapshot, State
 from perfmodel.counts.flow.paths import START, Choices, Path, Prefix, Term, UnknownPrefixError, costlier
 from perfmodel.counts.flow.trips import EFFORTS, Effort, Trips, iterations
 from perfmodel.counts.program import program
@@ -190,7 +190,7 @@ class Walk:
         try:
             self.block(node.body, at)
             cells = {name: self.state.cells[name] for name in body.changed if name in self.state.cells}
-            return Effect(cells, self.state.paths, frozenset(self.state.ambiguous), choices)
+            return Effect(cells, self.state.paths, choices)
         except UnknownPrefixError:
             return None
         finally:
@@ -258,11 +258,9 @@ def _cache_key(state: State, body: Body) -> tuple[Hashable, list[Path]]:
         return numbers[id(path)]
 
     cells = [
-        (name in state.ambiguous, *[
-            (cell, number(value.path), *value.sources.items()) for cell, value in state.cells.get(name, {}).items()
-        ])
+        tuple([(cell, number(v.path), *v.sources.items()) for cell, v in state.cells.get(name, {}).items()])
         for name in body.touched
-    ]  # fmt: skip
+    ]
     longest = [(name, number(path)) for name, path in state.paths.items()]
     return (*cells, *longest), paths
 
@@ -275,11 +273,10 @@ def _with_prefixes(state: State, body: Body, paths: Sequence[Path]) -> tuple[Sta
     }
     prefixes[id(START)] = START
     result = State(paths={name: prefixes[id(path)] for name, path in state.paths.items()})
-    result.ambiguous |= state.ambiguous.intersection(body.touched)
     for name in body.touched:
         if name in state.cells:
             cells = state.cells[name].items()
-            result.cells[name] = {cell: value._replace(path=prefixes[id(value.path)]) for cell, value in cells}
+            result.cells[name] = {cell: CellValue(prefixes[id(value.path)], *value[1:]) for cell, value in cells}
     return result, choices
 
 
@@ -289,7 +286,6 @@ class Effect:
 
     cells: Mapping[str, Cells]
     paths: Mapping[str, Path]
-    ambiguous: frozenset[str]
     choices: Choices
 
     def holds(self, paths: Sequence[Path]) -> bool:
@@ -316,9 +312,8 @@ class Effect:
             return made[id(path)]
 
         for name, cells in self.cells.items():
-            state.cells[name] = {cell: value._replace(path=path_of(value.path)) for cell, value in cells.items()}
+            state.cells[name] = {cell: CellValue(path_of(value.path), *value[1:]) for cell, value in cells.items()}
         state.paths.update({name: path_of(path) for name, path in self.paths.items()})
-        state.ambiguous |= self.ambiguous
 
     def _record_choices(self, paths: Sequence[Path]) -> None:
         """Record the choices again in the enclosing body if these paths have prefixes in that body."""
