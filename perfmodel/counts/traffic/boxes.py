@@ -13,7 +13,7 @@ capacity. A line stays if its set receives at most as many lines as the set has 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import ceil, floor, gcd, prod
 from typing import NamedTuple
@@ -214,24 +214,17 @@ def chance_to_stay(lines: float, others: Iterable[tuple[float, float]], ways: in
     ``lines`` is the number of the box's lines in each set that the box touches. ``others`` has two numbers for each
     other box: its lines in a set, and its chance to touch the same set.
     """
-    chances = {0: 1.0}  # by the lines in a set
+    chances = {0: 1.0}  # by the lines in a set, without numbers above the ways
     for added, share in ((lines, 1.0), *others):
-        less = int(added)
-        more = (less, share * (1.0 - added + less)), (less + 1, share * (added - less))
-        chances = _with_lines(chances, more, 1.0 - share, ways)
+        less, none = int(added), 1.0 - share
+        parts = [(less, share * (1.0 - added + less)), (less + 1, share * (added - less))]
+        result = {number: none * chance for number, chance in chances.items()} if none else {}
+        for number, chance in chances.items():
+            for more, part in parts:
+                if part and number + more <= ways:
+                    result[number + more] = result.get(number + more, 0.0) + part * chance
+        chances = dict(sorted(result.items()))
     return sum(chances.values())
-
-
-def _with_lines(
-    chances: Mapping[int, float], more: Sequence[tuple[int, float]], none: float, ways: int
-) -> dict[int, float]:
-    """Return the distribution of a set's number of lines after more are added, without numbers above the ways."""
-    result = {lines: none * chance for lines, chance in chances.items()} if none else {}
-    for lines, chance in chances.items():
-        for added, share in more:
-            if share and lines + added <= ways:
-                result[lines + added] = result.get(lines + added, 0.0) + share * chance
-    return dict(sorted(result.items()))
 
 
 def overlap(start: float, length: float, other_start: float, width: float, cycle: float) -> float:

@@ -76,17 +76,11 @@ class TouchedLines:
 
     def fits(self, cache: Cache) -> bool:
         """Return whether no set of a cache receives more lines than it has ways."""
-        sets = cache.sets
-        if not sets:
-            return sum([array.lines for array in self.by_array.values()]) <= cache.lines
-        free, most = cache.lines // sets, cache.lines + 1
-        for array in self.by_array.values():
-            if array.lines > most:  # then some set has too many
-                return False
-            free -= array.most_in_a_set(sets)
-            if free < 0:
-                return False
-        return True
+        arrays = self.by_array.values()
+        lines = sum([array.lines for array in arrays])
+        if not cache.sets or lines > cache.lines + 1:  # with more lines, some set has too many
+            return lines <= cache.lines
+        return sum([array.most_in_a_set(cache.sets) for array in arrays]) <= cache.lines // cache.sets
 
 
 class Sweeps(NamedTuple):
@@ -238,7 +232,7 @@ class Footprints:
 
     def __init__(self, launch: LaunchReferences[float], line: int) -> None:
         self.tree, self.references, self.line = launch.tree, launch.references, line
-        self._array_lines: dict[tuple[tuple[int, ...], int, bool | None], ArrayLines] = {}
+        self.array_lines = functools.cache(self._array_lines)
         self.of, self.of_loop = functools.cache(self._of), functools.cache(self._of_loop)
         self.distances = functools.cache(self._distances)
         self._jump_share = functools.cache(lambda k, depth: self.motions[k].jump_share(line, depth))
@@ -270,25 +264,17 @@ class Footprints:
 
     def _usual(self, references: tuple[int, ...], depth: int) -> tuple[int, ...]:
         """Return an array's references without those at borders, which have less than half as many iterations."""
-        if len(references) == 1:
-            return references
         iterations = [self.references[k].iterations[depth] for k in references]
         most = max(iterations)
         if 2 * min(iterations) >= most:
             return references
         return tuple([k for k, number in zip(references, iterations, strict=True) if 2 * number >= most])
 
-    def array_lines(self, references: tuple[int, ...], depth: int, store: bool | None = None) -> ArrayLines:
+    def _array_lines(self, references: tuple[int, ...], depth: int, store: bool | None = None) -> ArrayLines:
         """Return the lines of an array that references touch. ``store`` selects only stores or only loads."""
-        key = references, depth, store
-        lines = self._array_lines.get(key)
-        if lines is None:
-            if True in [self.motions[k].moves[depth] for k in references]:
-                lines = self._limited(ArrayLines(self._boxes(references, depth, store)), depth)
-            else:  # the outermost loop moves none of them
-                lines = self.array_lines(references, depth + 1, store)
-            self._array_lines[key] = lines
-        return lines
+        if True in [self.motions[k].moves[depth] for k in references]:
+            return self._limited(ArrayLines(self._boxes(references, depth, store)), depth)
+        return self.array_lines(references, depth + 1, store)  # the outermost loop moves none of them
 
     def _boxes(self, references: tuple[int, ...], depth: int, store: bool | None) -> list[BoxLines]:
         """Return the boxes of references to one array. References with equal steps share a box."""

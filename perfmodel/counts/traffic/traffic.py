@@ -184,13 +184,7 @@ class LayerConditions:
         self.holds_everything = (not cache.sets and self.footprints.most_lines <= cache.lines) or (
             self.footprints.of_loop(0, False).fits(cache)  # all lines of the launch
         )
-        self._shares: dict[int, list[float]] = {}  # functools.cache takes longer to make than it saves
-
-    def _shares_of(self, k: int) -> list[float]:
-        shares = self._shares.get(k)
-        if shares is None:
-            shares = self._shares[k] = self._shares_by_depth(k)
-        return shares
+        self._shares_of = functools.cache(self._shares_by_depth)
 
     def _shares_by_depth(self, k: int) -> list[float]:
         """Return the share of a reference's lines that stay from one iteration to the next, for each loop."""
@@ -413,35 +407,24 @@ class TrafficAt:
     """The traffic of a kernel at one size, for caches of any capacity with lines of ``line`` bytes."""
 
     def __init__(self, launches: Sequence[LaunchReferences[float]], line: int) -> None:
-        self.references = launches
         self.launches = [ReuseDistances(Footprints(launch, line)) for launch in launches]
-        self._in_lines: dict[int, TrafficAt] = {}
-        self._moved: dict[tuple[Cache, str | None], MovedLines] = {}
-        self._conditions: dict[Cache, list[LayerConditions]] = {}
+        #: The traffic with lines of another length, such as pages [B].
+        self.in_lines = functools.cache(functools.partial(TrafficAt, launches))
+        self._of_cache = functools.cache(self._conditions)
+        #: The lines of a cache; a second argument selects one array.
+        self.lines = functools.cache(self._lines)
 
-    def in_lines(self, line: int) -> TrafficAt:
-        """Return the traffic with lines of another length, such as pages [B]."""
-        if line not in self._in_lines:
-            self._in_lines[line] = TrafficAt(self.references, line)
-        return self._in_lines[line]
-
-    def lines(self, cache: Cache, array: str | None = None) -> MovedLines:
-        """Return the lines of a cache. ``array`` selects one array, and None selects all."""
-        moved = self._moved.get((cache, array))
-        if moved is None:
-            launches = [_of_launch(conditions, array) for conditions in self._of_cache(cache)]
-            sums = (sum((getattr(lines, part) for lines in launches), 0.0) for part in PARTS)
-            moved = self._moved[cache, array] = launches[0] if len(launches) == 1 else MovedLines(*sums)
-        return moved
+    def _lines(self, cache: Cache, array: str | None = None) -> MovedLines:
+        launches = [_of_launch(conditions, array) for conditions in self._of_cache(cache)]
+        sums = (sum((getattr(lines, part) for lines in launches), 0.0) for part in PARTS)
+        return launches[0] if len(launches) == 1 else MovedLines(*sums)
 
     def holds(self, cache: Cache) -> bool:
         """Return whether a cache keeps all lines until the end of each launch."""
         return all(conditions.holds_everything for conditions in self._of_cache(cache))
 
-    def _of_cache(self, cache: Cache) -> list[LayerConditions]:
-        if cache not in self._conditions:
-            self._conditions[cache] = [LayerConditions(distances, cache) for distances in self.launches]
-        return self._conditions[cache]
+    def _conditions(self, cache: Cache) -> list[LayerConditions]:
+        return [LayerConditions(distances, cache) for distances in self.launches]
 
 
 def _of_launch(conditions: LayerConditions, array: str | None) -> MovedLines:
