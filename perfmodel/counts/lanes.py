@@ -179,10 +179,10 @@ def _alike(rows: Ints, weights: Floats, period: int) -> tuple[Ints, Floats]:
     active = (rows != IDLE).any(axis=1)
     rows = rows[active]
     rows = np.where(rows == IDLE, IDLE, rows - rows.min(axis=1, keepdims=True) // period * period)
-    distinct, which = np.unique(rows, axis=0, return_inverse=True)
-    sums: Floats = np.zeros(len(distinct))
-    np.add.at(sums, which.ravel(), weights[active])
-    return distinct, sums
+    # rows as bytes: np.unique(rows, axis=0) compares one number after another
+    keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return rows[first], np.bincount(which.ravel(), weights[active])
 
 
 def _coupled(points: isl.Set, names: list[str], address: isl.Aff) -> list[set[str]]:

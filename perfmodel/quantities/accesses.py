@@ -12,6 +12,7 @@ changed 14 to 40 % of the numbers of lines, and no error fell.
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -61,7 +62,7 @@ class SizedAccess:
             return self.active
         if (patterns := self._patterns(subgroup, sector)) is not None:
             return patterns.segments(subgroup, self.size, sector)
-        moves = tuple((step, math.ceil(values)) for _, step, values, _ in self.moves if step)
+        moves = tuple((step, math.ceil(values)) for _, step, values, _ in self.moves if step % sector)
         start = self.start % sector
         touched = segments_touched(self.lanes, self.access.shape, subgroup, self.size, sector, start, moves)
         return min(touched, self.active * (-(-self.size // sector) + 1))
@@ -130,9 +131,9 @@ def segments_touched(
     starts = np.zeros(segment)  # how often the first lane has each offset in a segment
     starts[start % segment] = 1
     for step, values in moves:
-        turns = segment // math.gcd(step, segment)
-        moved = [(values // turns + (turn < values % turns)) * np.roll(starts, turn * step) for turn in range(turns)]
-        starts = np.sum(moved, axis=0)
+        turns = np.arange(segment // math.gcd(step, segment))
+        moved = starts[(np.arange(segment) - turns[:, None] * step) % segment]
+        starts = (values // len(turns) + (turns < values % len(turns))) @ moved
     offsets = np.flatnonzero(starts)
     addresses = offsets[:, None] + _lane_addresses(steps, shape)
     return LanePatterns(addresses, starts[offsets]).segments(subgroup, size, segment)
@@ -173,8 +174,12 @@ def lines_touched(moves: Iterable[tuple[int, float]], size: int, line: int) -> f
     step is at most as long as the run. A step shorter than a line also lengthens the run, until a step has repeated the
     run. Any other step repeats the run.
     """
+    return _lines_touched(sorted((abs(step), values) for step, values in moves if step and values > 1), size, line)
+
+
+def _lines_touched(ascending: Iterable[tuple[int, float]], size: int, line: int) -> float:
     run, runs = float(size), 1.0
-    for step, values in sorted((abs(step), values) for step, values in moves if step and values > 1):
+    for step, values in ascending:
         if step <= run or (step < line and runs == 1):
             run += step * (values - 1)
         else:
@@ -235,11 +240,13 @@ def _levels(
         step = access.groups.get(name, (0, 1))[0]
         inside.append((step, wave[name]))
         waves.append((name, step * math.ceil(wave[name]), math.ceil(number / wave[name])))
-    loops, touched = [*reversed(waves), *access.loops], []
-    for depth in range(len(loops) + 1):
-        moves = [*inside, *((step, values) for _, step, values in loops[depth:])]
-        span = access.size + line + sum(abs(step) * (values - 1) for step, values in moves)
-        separate = 1 + sum(later - earlier > span for earlier, later in pairwise(starts))
-        touched.append(separate * lines_touched(moves, access.size, line))
-    names, steps, values = zip(*loops, strict=True) if loops else ((), (), ())
-    return _Levels(access.array, names, steps, values, tuple(touched))
+    loops, touched, moves, span = [*reversed(waves), *access.loops], list[float](), [], access.size + line
+    for number, (step, values) in enumerate([*inside, *(loop[1:] for loop in reversed(loops)), (0, 1)]):
+        if number >= len(inside):  # inside of this loop
+            separate = 1 + sum(later - earlier > span for earlier, later in pairwise(starts))
+            touched.insert(0, separate * _lines_touched(moves, access.size, line))
+        if step and values > 1:
+            insort(moves, (abs(step), values))
+        span += abs(step) * (values - 1)
+    names, steps, numbers = zip(*loops, strict=True) if loops else ((), (), ())
+    return _Levels(access.array, names, steps, numbers, tuple(touched))

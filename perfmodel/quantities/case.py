@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -59,7 +59,8 @@ class Case(FrozenValue):
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """The shape of the sizes. It is () if all sizes are numbers."""
-        return np.broadcast_shapes(*map(np.shape, self.parameters.values()))
+        sizes = self.parameters.values()
+        return () if {*map(type, sizes)} <= {int} else np.broadcast_shapes(*map(np.shape, sizes))
 
     def points(self) -> list[dict[str, Any]]:
         """Return the sizes, as numbers, at each point of the sizes' shape."""
@@ -103,7 +104,7 @@ def missing_fact(key: str, family: str, facts: DeviceFacts | None, weight: str =
     )  # fmt: skip
 
 
-def computed(quantities: Callable[[Case], object], declared: Iterable[str], case: Case) -> Mapping[str, Any]:
+def computed(quantities: Callable[[Case], object], declared: Collection[str], case: Case) -> Mapping[str, Any]:
     """Return a case's quantities. Raise a FamilyError unless each is finite, zero or more, and of the sizes' shape."""
     try:
         values = quantities(case)
@@ -123,13 +124,12 @@ def computed(quantities: Callable[[Case], object], declared: Iterable[str], case
     if not isinstance(values, Mapping):
         returned = f"returned a value of type {type(values).__name__}, not a mapping of names to numbers"
         raise _family_error(case, returned)
+    if all(type(value) is float and 0 <= value < math.inf for value in map(values.get, declared)):
+        return values  # the usual case, checked first because predictions have to be fast
     for name in declared:
         if name not in values:
             raise _family_error(case, f"did not return '{name}', which the family declares")
-        value = values[name]
-        if type(value) is float and 0 <= value < math.inf:
-            continue  # the usual case, checked first because predictions have to be fast
-        if problem := _problem(value, case.shape):
+        if problem := _problem(values[name], case.shape):
             raise _family_error(case, f"returned '{name}' {problem}")
     return values
 

@@ -14,22 +14,25 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from perfmodel.counts import Count, KernelCounts
 from perfmodel.counts.counters.banks import WORD_BYTES
 from perfmodel.counts.nests.digits import name_and_place_value
 from perfmodel.counts.nests.issues import IssuedNest
+from perfmodel.counts.quasipoly.distinct import JointCounts
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.doubts import AssumedFact
 from perfmodel.quantities.accesses import AccessMotion, SizedAccess, lines_fetched
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.instructions import SIMPLE
 from perfmodel.quantities.occupancy import groups_held
+from perfmodel.values import cached_method
 
 FUNCTIONS: Mapping[str, float] = {
     "div": 6, "sqrt": 6, "rsqrt": 8, "exp": 16, "log": 16, "tanh": 40, "pow": 40, "intpow": 8, "sin": 50, "cos": 50,
@@ -111,23 +114,39 @@ def assumed_special_units(facts: DeviceFacts) -> Iterator[tuple[AssumedFact, Fac
         yield AssumedFact(key, assumed, other), Fact(other, "", "assumed, by its lanes")
 
 
+@cached_method
+def _evaluated_together(counts: KernelCounts) -> JointCounts:
+    """Return the counts that :class:`_Unit` needs. The first are launches, work-groups, decisions and barriers."""
+    needed = [counts.launches(), counts.work_groups(), counts.decisions, counts.barriers()]
+    for issue in counts.issues:
+        needed += [issue.turns, issue.tests, *(row.count for row in issue.operations)]
+        for access in issue.accesses:
+            moves = (count for move in access.moves for count in (move.step, move.values))
+            needed += [access.count, access.items, access.start, *(access.lanes or ()), *moves]
+        needed += [count for access in issue.private for count in (access.count, access.reloads)]
+    return JointCounts(needed)
+
+
 class _Unit:
     def __init__(self, case: Case) -> None:
-        self.case, self.counts, self.value, self.known = case, case.counts, case.value, case.known
-        self.launches = max(float(case.value(case.counts.launches())), 1.0)
-        self.groups = max(float(case.value(case.counts.work_groups())), 1.0)
+        self.case, self.counts, self.known = case, case.counts, case.known
+        joint = _evaluated_together(case.counts)
+        numbers = [float(number) for number in joint.at(case.parameters)]
+        values = dict(zip(map(id, joint), numbers, strict=True))
+        self.value: Callable[[Count], float] = lambda count: values[id(count)]
+        self.launches, self.groups, self.decisions, self.barriers = numbers[:4]
+        self.launches, self.groups = max(self.launches, 1.0), max(self.groups, 1.0)
         self.units = float(case.fact("compute_units"))
         self.dealt = math.ceil(self.groups / self.launches / self.units) * self.launches
         self.subgroup, self.items = case.counts.subgroup_size, math.prod(case.counts.launch.group_shape)
         self.subgroups = max(-(-self.items // self.subgroup), 1)
         self.lanes = float(case.known("lanes_per_unit", 0)) or self.subgroup
         self.special_units = float(case.known("special_units_per_unit", 0)) or self.lanes * SPECIAL_SHARES[0]
-        self.decisions = float(case.value(case.counts.decisions))
         self.sector = int(case.known("global_transaction_bytes", SECTOR_BYTES))
         self.loads_wait = bool(case.known("loads_wait", 0))
         self.guarded_loads_wait = bool(case.known("guarded_loads_wait", 0))
         self.accesses = [
-            (issue, SizedAccess.of(access, case.value, case.parameters))
+            (issue, SizedAccess.of(access, self.value, case.parameters))
             for issue in case.counts.issues for access in issue.accesses
         ]  # fmt: skip
         self.private = [access for issue in case.counts.issues for access in issue.private]
@@ -176,13 +195,13 @@ class _Unit:
     def _spilled(self) -> tuple[float, float]:
         """Return the accesses of sub-groups to private data in memory, and their share beyond the first-level cache."""
         if self.indexed:
-            number = sum(float(self.value(access.count)) for access in self.private if access.array in self.indexed)
+            number = sum(self.value(access.count) for access in self.private if access.array in self.indexed)
             of_item = float(self.counts.launch.private_bytes)
         else:
             data = self.needed_registers - REGISTERS
             lacking = 0.0 if self.tested else min(max(self.needed_registers - self.most_registers, 0.0), data)
             share = lacking / data if lacking else 0.0
-            number = sum(share * float(self.value(access.reloads)) for access in self.private if share)
+            number = sum(share * self.value(access.reloads) for access in self.private if share)
             of_item = lacking * WORD_BYTES
         held = self.items * of_item  # by a group
         return number, max(1 - self.near_capacity / held, 0.0) if held else 0.0
@@ -234,7 +253,7 @@ class _Unit:
         """Yield the instructions for units for special functions."""
         for row in issue.operations:
             if "float" in row.dtype and row.kind in SPECIAL:
-                yield float(self.value(row.count)) * SPECIAL[row.kind]
+                yield self.value(row.count) * SPECIAL[row.kind]
 
     def _cycles(self, dtype: str) -> float:
         lanes = self.lanes
@@ -254,7 +273,7 @@ class _Unit:
         # sectors of private arrays that tests keep in memory, with adjacent lanes. They have SECTOR_BYTES on every
         # card: AMD's then rank better than with their own sector size
         tested = sum(
-            float(self.value(access.reloads)) * self.subgroup * access.bits / 8 / SECTOR_BYTES
+            self.value(access.reloads) * self.subgroup * access.bits / 8 / SECTOR_BYTES
             for access in self.private if access.array in self.tested
         )  # fmt: skip
         each = self.sector / self.units
@@ -311,7 +330,7 @@ class _Unit:
         waits["chain_far"] = waits["chain_private"] * missed
         if self.guarded_loads_wait:
             waits["chain_far"] += sum(self.value(load.access.count) for load in loads if load.access.guarded)
-        waits["chain_barriers"] = self.value(self.counts.barriers()) / self.items * self.subgroups
+        waits["chain_barriers"] = self.barriers / self.items * self.subgroups
         return {name: amount / (self.groups * self.subgroups) for name, amount in waits.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ def cores(case: Case) -> float:
 
 def items_per_group(case: Case) -> float:
     """Return the work-items of one work-group."""
-    return float(np.prod(case.counts.launch.group_shape))
+    return float(prod(case.counts.launch.group_shape))
 
 
 def groups_per_launch(case: Case) -> Any:
@@ -26,7 +27,7 @@ def groups_per_launch(case: Case) -> Any:
 
 def launched(case: Case) -> tuple[Any, Any]:
     """Return the work-items and the sub-groups of all launches, each at least 1. A sub-group may be partly filled."""
-    shapes = [(float(np.prod(row.group_shape)), case.value(row.work_groups)) for row in case.counts.launch_table]
+    shapes = [(float(prod(row.group_shape)), case.value(row.work_groups)) for row in case.counts.launch_table]
     items = sum((size * groups for size, groups in shapes), 0.0)
     subgroups = sum((-(-size // case.counts.subgroup_size) * groups for size, groups in shapes), 0.0)
     return np.maximum(items, 1), np.maximum(subgroups, 1)
