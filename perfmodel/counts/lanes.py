@@ -182,7 +182,7 @@ def _alike(rows: Ints, weights: Floats, period: int) -> tuple[Ints, Floats]:
     # rows as bytes: np.unique(rows, axis=0) compares one number after another
     keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return rows[first], np.bincount(which.ravel(), weights[active])
+    return rows[first], np.bincount(which.ravel(), weights[active]).astype(np.float64)
 
 
 def _coupled(points: isl.Set, names: list[str], address: isl.Aff) -> list[set[str]]:

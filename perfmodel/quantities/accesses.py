@@ -240,7 +240,8 @@ def _levels(
         step = access.groups.get(name, (0, 1))[0]
         inside.append((step, wave[name]))
         waves.append((name, step * math.ceil(wave[name]), math.ceil(number / wave[name])))
-    loops, touched, moves, span = [*reversed(waves), *access.loops], list[float](), [], access.size + line
+    loops, span = [*reversed(waves), *access.loops], float(access.size + line)
+    touched, moves = list[float](), list[tuple[int, float]]()
     for number, (step, values) in enumerate([*inside, *(loop[1:] for loop in reversed(loops)), (0, 1)]):
         if number >= len(inside):  # inside of this loop
             separate = 1 + sum(later - earlier > span for earlier, later in pairwise(starts))

@@ -109,6 +109,13 @@ def test_segments_of_aligned_accesses(steps, shape, size, expected):
     assert expected == segments_touched(steps, shape, 32, size, 128, 0)
 
 
+def test_segments_of_an_access_that_loops_move() -> None:
+    moves = ((12, 5), (-40, 7), (32, 3))
+    starts = (8 + 12 * i - 40 * j + 32 * k for i in range(5) for j in range(7) for k in range(3))
+    touched = [len({(start + 4 * lane) // 32 for lane in range(32)}) for start in starts]
+    assert pytest.approx(sum(touched) / len(touched)) == segments_touched((4,), (32,), 32, 4, 32, 8, moves)
+
+
 @pytest.mark.parametrize(
     ("steps", "shape", "size", "expected"),
     [

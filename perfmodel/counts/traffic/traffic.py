@@ -473,8 +473,9 @@ def traffic_plan(cardinalities: Cardinalities, order: str, lanes: int, parameter
 
 
 def _spans(cardinalities: Cardinalities) -> dict[str, Count | None]:
-    accesses = [access for statement in cardinalities.program.statements for access in statement.accesses]
-    return {access.array: _span(cardinalities, access) for access in accesses if access.space != "private"}
+    accesses = (access for statement in cardinalities.program.statements for access in statement.accesses)
+    by_array = {access.array: access for access in accesses if access.space != "private"}
+    return {array: _span(cardinalities, access) for array, access in by_array.items()}
 
 
 def _span(cardinalities: Cardinalities, access: Access) -> Count | None:

@@ -10,6 +10,7 @@ from perfmodel.counts.flow.execution import (
     LATEST,
     Arc,
     Arcs,
+    CellValue,
     Position,
     Rules,
     State,
@@ -100,3 +101,18 @@ def test_an_arc_names_the_outermost_loop_between_writer_and_reader() -> None:
 
 I0, I1 = (0, (("i", 1),)), (1, (("i", 1),))
 ONE, TWO = Path({}, 1.0), Path({}, 2.0)
+
+
+def test_a_read_finds_each_stored_cell_that_may_be_the_same() -> None:
+    row, other, named = (0, ()), (1, ()), (0, (("j", 1),))  # indices: a constant, and inames with factors
+    state = State()
+    state.write("x", (row, None), CellValue(latest=1), certain=True)
+    state.write("x", (other, None), CellValue(latest=2), certain=True)
+    assert [2] == [value.latest for value in state.read("x", (other, named))]
+    assert [] == state.read("x", ((2, ()), named))
+    assert [1, 2] == [value.latest for value in state.read("x", ((0, (("i", 1),)), named))]
+    assert [1, 2] == [value.latest for value in state.read("x", (None, named))]
+    state.write("x", (row, named), CellValue(latest=3), certain=True)
+    assert [1, 3] == [value.latest for value in state.read("x", (row, named))]
+    assert [1] == [value.latest for value in state.read("x", (row, (1, (("j", 1),))))]
+    assert [1, 2, 3] == [value.latest for value in state.read("x", (row,))]  # of another number of axes
