@@ -76,11 +76,17 @@ class TouchedLines:
 
     def fits(self, cache: Cache) -> bool:
         """Return whether no set of a cache receives more lines than it has ways."""
-        arrays = self.by_array.values()
-        lines = sum([array.lines for array in arrays])
-        if not cache.sets or lines > cache.lines + 1:  # with more lines, some set has too many
-            return lines <= cache.lines
-        return sum([array.most_in_a_set(cache.sets) for array in arrays]) <= cache.lines // cache.sets
+        sets = cache.sets
+        if not sets:
+            return sum([array.lines for array in self.by_array.values()]) <= cache.lines
+        free, most = cache.lines // sets, cache.lines + 1
+        for array in self.by_array.values():
+            if array.lines > most:  # then some set has too many
+                return False
+            free -= array.most_in_a_set(sets)
+            if free < 0:
+                return False
+        return True
 
 
 class Sweeps(NamedTuple):
@@ -93,7 +99,7 @@ class Sweeps(NamedTuple):
 class ReferenceMotion:
     """A reference at given sizes: the extents of its loops, and the bytes by which each loop moves the address."""
 
-    __slots__ = ("_sweeps", "extents", "grids", "iterations", "moves", "reference", "row_lines", "starts", "steps")
+    __slots__ = ("extents", "grids", "iterations", "moves", "reference", "row_lines", "starts", "steps", "sweeps")
 
     def __init__(self, reference: Reference[float], line: int) -> None:
         self.reference = reference
@@ -116,7 +122,7 @@ class ReferenceMotion:
             for k, (extent, step) in enumerate(zip(self.extents, self.steps, strict=True)):
                 self.moves[k] = reference.coupled is not None or (step != 0 and extent > 1)
                 self.grids[k + 1] = gcd(self.grids[k], step) if extent > 1 and step else self.grids[k]
-        self._sweeps: dict[int, Sweeps] = {}
+        self.sweeps = functools.cache(self._sweeps_from)
 
     def _join_rows(self, line: int) -> None:
         """Count the lines of a row, not its cells, as the choices of data: they are fetched together."""
@@ -135,17 +141,14 @@ class ReferenceMotion:
         """Return whether data choose each cell."""
         return self.reference.window is not None
 
-    def sweeps(self, depth: int) -> Sweeps:
+    def _sweeps_from(self, depth: int) -> Sweeps:
         """Return the loops from a depth inwards that move the address."""
-        found = self._sweeps.get(depth)
-        if found is None:
-            steps, coupled = self.steps or [], self.reference.coupled
-            if coupled is None:
-                loops = [*zip(steps[depth:], self.extents[depth:], strict=True)] if steps else []
-            else:
-                loops = [(steps[loop.depth], self._coupled_extent(loop)) for loop in coupled[depth]]
-            found = self._sweeps[depth] = _sweeps(loops)
-        return found
+        steps, coupled = self.steps or [], self.reference.coupled
+        if coupled is None:
+            loops = [*zip(steps[depth:], self.extents[depth:], strict=True)] if steps else []
+        else:
+            loops = [(steps[loop.depth], self._coupled_extent(loop)) for loop in coupled[depth]]
+        return _sweeps(loops)
 
     def extent(self, depth: int, level: int) -> float:
         """Return the extent of a loop within the loops from a depth inwards. Lanes that a guard excludes count too."""
@@ -264,6 +267,8 @@ class Footprints:
 
     def _usual(self, references: tuple[int, ...], depth: int) -> tuple[int, ...]:
         """Return an array's references without those at borders, which have less than half as many iterations."""
+        if len(references) == 1:
+            return references
         iterations = [self.references[k].iterations[depth] for k in references]
         most = max(iterations)
         if 2 * min(iterations) >= most:

@@ -410,7 +410,7 @@ class TrafficAt:
         self.launches = [ReuseDistances(Footprints(launch, line)) for launch in launches]
         #: The traffic with lines of another length, such as pages [B].
         self.in_lines = functools.cache(functools.partial(TrafficAt, launches))
-        self._of_cache = functools.cache(self._conditions)
+        self._of_cache = functools.cache(lambda cache: [LayerConditions(each, cache) for each in self.launches])
         #: The lines of a cache; a second argument selects one array.
         self.lines = functools.cache(self._lines)
 
@@ -423,17 +423,12 @@ class TrafficAt:
         """Return whether a cache keeps all lines until the end of each launch."""
         return all(conditions.holds_everything for conditions in self._of_cache(cache))
 
-    def _conditions(self, cache: Cache) -> list[LayerConditions]:
-        return [LayerConditions(distances, cache) for distances in self.launches]
-
 
 def _of_launch(conditions: LayerConditions, array: str | None) -> MovedLines:
-    distances = conditions.distances
-    if not conditions.holds_everything:
-        return _moved(distances.footprints, conditions.fetches(array))
-    if array not in distances.held:  # for every cache that is large enough
-        distances.held[array] = _moved(distances.footprints, conditions.fetches(array))
-    return distances.held[array]
+    held = conditions.distances.held if conditions.holds_everything else {}  # for every cache that is large enough
+    if array not in held:
+        held[array] = _moved(conditions.footprints, conditions.fetches(array))
+    return held[array]
 
 
 def _moved(footprints: Footprints, fetches: Iterator[Fetch]) -> MovedLines:
