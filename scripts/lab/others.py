@@ -4,8 +4,8 @@
 ``programs.jsonl.xz`` has a line for each kernel: name (``project/kernel``), hash, sizes, and ``prepared``, the program
 with statistics of real data (:class:`~perfmodel.counts.counting.Prepared`). Each file ``RUNTIME-r*.jsonl`` has the
 measurements of one visit. A hash of its name decides whether a kernel is in the half ``look``, whose errors developers
-may look at, or in the half ``score``.
-``docs/data/others.csv`` keeps the rows, from which :func:`draw_others` draws the table::
+may look at, or in the half ``score``. Kernels that were predicted before they ran for the first time are in neither:
+``--half blind``. ``docs/data/others.csv`` keeps the rows, from which :func:`draw_others` draws the tables::
 
     python -m scripts.lab.others FOLDER --weights fitted_weights/DEVICE --runtime RUNTIME
 """
@@ -39,7 +39,8 @@ from scripts.lab.markdown import drawn_between, markdown_table
 
 RANGE = 0.2e-3, 50e-3  # measured times to judge [s]; shorter ones are mostly launch
 LEVEL = 0.9
-HALVES = {"score": "kept back", "look": "looked at"}
+BLIND = "blind"
+HALVES = {"score": "kept back", "look": "looked at", BLIND: "predicted before they ran"}
 NAMES = {"pocl": "PoCL", "intel": "Intel's runtime"}
 COMMAND = "scripts/redraw others"
 PROJECT = attrgetter("project")
@@ -79,10 +80,11 @@ def half_of(kernel: str) -> str:
     return "score" if hashlib.sha256(kernel.encode()).digest()[0] % 2 else "look"
 
 
-def judge(folder: Path, runtime: str, weights: Path) -> Iterator[Row]:
+def judge(folder: Path, runtime: str, weights: Path, half: str | None = None) -> Iterator[Row]:
     """Yield a row for each kernel of a runtime, predicted by a device's recommended weights.
 
-    The measured time is the minimum over all visits. Raises a DocumentError if the folder has no kernels.
+    The half is given, or :func:`half_of` the name. The measured time is the minimum over all visits. Raises a
+    DocumentError if the folder has no kernels.
     """
     found = recommended_weights(weights)
     model = load(weights if found is None else found).by_clock("host")
@@ -104,7 +106,7 @@ def judge(folder: Path, runtime: str, weights: Path) -> Iterator[Row]:
             made = model.predict(counts, measured.parameters, level=LEVEL)
             low, high = made.interval or (0.0, math.inf)
             sizes = values_text(measured.parameters)
-            yield Row(runtime, half_of(kernel), kernel, sizes, measured.seconds, float(made.seconds), low, high)
+            yield Row(runtime, half or half_of(kernel), kernel, sizes, measured.seconds, float(made.seconds), low, high)
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -148,25 +150,31 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def draw_others(data: Path, page: Path) -> None:
-    """Draw the table of a page again from committed rows."""
-    drawn = drawn_between(page.read_text(), "others", table(read_rows(data)), COMMAND)
+    """Draw the tables of a page again from committed rows."""
+    rows, drawn = read_rows(data), page.read_text()
+    for name, blind in (("others", False), (BLIND, True)):
+        some = [row for row in rows if (row.half == BLIND) == blind]
+        drawn = drawn_between(drawn, name, table(some), COMMAND)
     write_whole(page, drawn.encode())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Judge a folder's measurements of a runtime, and replace the rows of this runtime in the table."""
+    """Judge a folder's measurements of a runtime, and replace its rows in the table, the blind ones or the others."""
     parser = argparse.ArgumentParser(prog="python -m scripts.lab.others", description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, help="folder of captured kernels and their measurements")
     parser.add_argument("--weights", type=Path, required=True, help="a device's folder, or a file of weights")
     parser.add_argument("--runtime", choices=NAMES, default="pocl", help="which measurements")
+    parser.add_argument("--half", choices=HALVES, help="the half of all kernels, instead of by their names")
     parser.add_argument("--out", type=Path, default=Path("docs/data/others.csv"), help="the table of rows")
     options = parser.parse_args(argv)
     try:
-        rows = [*judge(options.folder, options.runtime, options.weights)]
+        rows = [*judge(options.folder, options.runtime, options.weights, options.half)]
     except PerfModelError as error:
         print(f"others: error: {error}", file=sys.stderr)
         return 2
-    write_rows(options.out, [*(row for row in read_rows(options.out) if row.runtime != options.runtime), *rows])
+    blind = options.half == BLIND
+    kept = (row for row in read_rows(options.out) if (row.runtime, row.half == BLIND) != (options.runtime, blind))
+    write_rows(options.out, [*kept, *rows])
     print(table(rows))
     return 0
 
