@@ -63,7 +63,7 @@ KINDS = (
     # several elements of each work-item, with the stride L, or next to each other
     Kind("strided", "LE", Parts("_outer", "_inner_inner", "_inner_outer"), 5, 2),
     Kind("blocked", "LE", Parts("_outer", "_inner_outer", "_inner_inner"), 4, 5),
-    # each work-item executes all, E elements at a time
+    # each work-item executes all of a short loop, E elements at a time
     Kind("steps", "E", Parts(elements="_inner", outer="_outer"), 2, 4),
     # a group executes E steps one after the other, or one step
     Kind("tile", "E", Parts("_outer", elements="_inner"), 1, 6),
@@ -654,7 +654,7 @@ def _kinds(nest: Nest, cover: Axis) -> list[Kind]:
     elif short:
         names = ["lanes", "group", "item", "steps", "tile"] if loops[0].trips > SHORT else ["lanes", "group"]
     else:
-        names = [kind.name for kind in KINDS if kind.name != "lanes"]
+        names = [kind.name for kind in KINDS if kind.name not in ("lanes", "steps")]
     return [kind for name in names for kind in KINDS if kind.name == name]
 
 
