@@ -306,13 +306,23 @@ def _distributed(axis: Axis, loop: str, tags: Sequence[str], size: int, several:
 
 def _barriers(nest: Nest, form: Form) -> Iterator[Step]:
     """Yield the steps that order statements of different nests, and that share the results of trees in a group."""
+    within = {"within_inames": {nest.step}} if nest.step else {}
     for before, after in nest.ordered:
-        yield Step.of("add_barrier", f"id:{before}", f"id:{after}")
+        yield Step.of("add_barrier", f"id:{before}", f"id:{after}", **within)
+    if _on_host(nest, form):
+        every = " or ".join(f"id:{statement.name}" for statement in nest.statements)
+        yield Step.of("add_barrier", every, insn_after=None, **within)
     for statement, readers in _shared(nest, form):
         yield Step.of("set_temporary_address_space", statement.scalar, "local")
         after = " or ".join(f"id:{reader}" for reader in readers)
         yield Step.of("add_barrier", f"id:{statement.name}", after, synchronization_kind="local",
                       within_inames=statement.loops)  # fmt: skip
+
+
+def _on_host(nest: Nest, form: Form) -> bool:
+    """Whether the loop :attr:`Nest.step` is a loop of the host, which launches kernels in each iteration."""
+    stepped = any(nest.by_name[loop].step for axis in form.axes for loop in axis.loops)
+    return stepped or bool(nest.step and nest.ordered)
 
 
 def _shared(nest: Nest, form: Form) -> list[tuple[Statement, tuple[str, ...]]]:
@@ -476,7 +486,8 @@ def recipes_of(
     -----
     The function is not named ``recipes``, because this is the name of its package. A loop is parallel only if no two
     of its iterations access one element of which one writes it (Loopy's check of write races, for each loop alone),
-    and if no private scalar outlives an iteration.
+    and if no private scalar outlives an iteration. If only different iterations of a sequential loop around all
+    statements access such elements, that loop is a loop of the host, and a global barrier ends each of its iterations.
     """
     from loopy import TranslationUnit as Unit
 
@@ -685,7 +696,8 @@ def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]
     # With a tree, Loopy's code for several elements is wrong.
     several = several and not any(nest.by_name[loop].kind == "reduction" for loop in taken)
     several = several and not nest.private and not any(loop.by_data for loop in nest.loops)
-    rest = [loop for loop in nest.loops if loop.name not in taken]
+    outside = taken | ({nest.step} if _on_host(nest, Form(axes)) else set())
+    rest = [loop for loop in nest.loops if loop.name not in outside]
     short = _unrollable(rest)
     splits = ("", "unrolled", "split") if any(map(_long, rest)) else ("",)
     steps = any(axis.kind.name == "steps" for axis in axes)
@@ -725,13 +737,15 @@ def _orders(nest: Nest, form: Form) -> list[tuple[str, ...]]:
     """
     inner = {loop.name for loop in nest.loops if loop.name not in form.unrolled and _sequential(nest, form, loop.name)}
     inner -= {loop for axis in form.axes for loop in axis.loops if nest.by_name[loop].kind == "reduction"}
+    on_host = _on_host(nest, form)
+    inner -= {nest.step} if on_host else set()  # it is outermost
     best: list[Loop] = []
     for statement in nest.statements:
         loops = [loop for loop in reversed(nest.loops) if loop.name in inner & statement.all]
         for kinds in (("parallel", "serial"), ("reduction",)):  # reductions are inside of the other loops
             same = [loop for loop in loops if loop.kind in kinds]
             best = max(best, same, key=len)
-    serial = [loop for loop in best if loop.kind == "serial"]
+    serial = [loop for loop in best if loop.kind == "serial" or (loop.step and not on_host)]
     if not 2 <= len(best) <= MOST_ORDERED or len(serial) > 1 or (form.prefetch and any(map(_long, nest.loops))):
         return [()]
     return [*islice(permutations(loop.name for loop in best), MOST_ORDERS), ()]

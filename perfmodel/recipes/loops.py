@@ -16,6 +16,7 @@ import loopy as lp
 import numpy as np
 from loopy.kernel.array import ArrayBase
 from loopy.kernel.data import AddressSpace, GroupInameTag
+from loopy.schedule import EnterLoop, generate_loop_schedules
 from loopy.schedule.tools import AccessMapDescriptor, WriteRaceChecker
 from loopy.symbolic import (
     CoefficientCollector,
@@ -47,6 +48,7 @@ class Loop(FrozenValue):
     bounds: str  #: the number of trips as a text
     upper: str = ""  #: the same text if the loop starts at 0 and the number is a sum of multiples of sizes, or ""
     score: float = 0.0  #: the share of accesses that move by one element with it, and a fourth of those that stay
+    step: str = ""  #: the sequential loop whose iterations must end with a global barrier if this loop is parallel
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ class Nest(FrozenValue):
     accesses: tuple[Access, ...] = ()
     tagged: tuple[tuple[str, str], ...] = ()  #: loops with a tag, and the tag
     private: tuple[str, ...] = ()  #: arrays of which each work-item has its own
+    step: str = ""  #: a sequential loop around all statements, which a global barrier makes a loop of the host
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -112,7 +115,7 @@ class Nest(FrozenValue):
         names = {statement.name: statement for statement in self.statements}
         pairs = [
             (before, after.name) for after in self.statements for before in sorted(after.depends_on & names.keys())
-            if not names[before].loops & after.loops and names[before].loops and after.loops
+            if not (own := names[before].loops - {self.step}) & after.loops and own and after.loops - {self.step}
             and self.arrays & names[before].writes & (after.reads | after.writes) and before not in after.waits_for
         ]  # fmt: skip
         return tuple(
@@ -182,13 +185,15 @@ def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
     values = {**dict.fromkeys(kernel.outer_params(), UNKNOWN_SIZE), **sizes}
     accesses = tuple(access for insn in plain.instructions for access in _accesses(plain, insn, values))
     reductions = {name for insn in kernel.instructions for name in insn.reduction_inames()}
-    loops, notes = [], []
-    for name in names:
-        if name in tags:
-            continue
-        loop, why = _loop(checked, name, values, reductions)
-        loops.append(loop)
-        notes += [why] if why else []
+    found = {name: _loop(checked, name, values, reductions) for name in names if name not in tags}
+    serial = [name for name, (loop, why) in found.items() if why and not loop.by_data]
+    around = [name for name in serial if all(name in insn.within_inames for insn in kernel.instructions)]
+    step = _outermost(checked) if around else ""
+    step = step if step in around else ""
+    for name in serial if step else ():
+        if name != step and not _carried(checked, name, step):
+            found[name] = (replace(found[name][0], kind=PARALLEL, step=step), "")
+    loops, notes = [loop for loop, _ in found.values()], tuple(why for _, why in found.values() if why)
     private = tuple(
         name for name, temporary in sorted(plain.temporary_variables.items())
         if temporary.shape and not temporary.read_only and temporary.address_space in (lp.auto, AddressSpace.PRIVATE)
@@ -197,7 +202,7 @@ def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
     steps = {name: sum(abs(s) for access in accesses if (s := access.stride(name)) == s) for name in names}
     scored.sort(key=lambda loop: (-round(loop.score, 6), steps[loop.name], loop.name))
     statements = tuple(_statement(kernel, insn) for insn in kernel.instructions if not _is_barrier(insn))
-    return Nest(tuple(scored), statements, accesses, tuple(tags.items()), private, tuple(notes))
+    return Nest(tuple(scored), statements, accesses, tuple(tags.items()), private, step, notes)
 
 
 def _loop(
@@ -229,14 +234,27 @@ def _trips(kernel: lp.LoopKernel, name: str, values: Mapping[str, int]) -> tuple
     return UNKNOWN_TRIPS, False, f"data of {name}", False
 
 
-def _carried(t_unit: lp.TranslationUnit, name: str) -> str:
-    """Return a sentence with the reason why iterations of a loop depend on each other, or ""."""
+def _outermost(t_unit: lp.TranslationUnit) -> str:
+    """Return the outermost loop of a preprocessed kernel. Others give wrong results as loops of the host."""
+    with quiet():
+        schedules = generate_loop_schedules(
+            t_unit.default_entrypoint, t_unit.callables_table, debug_args={"interactive": False}
+        )
+        schedule = next(iter(schedules)).linearization or ()
+    return next((item.iname for item in schedule if isinstance(item, EnterLoop)), "")
+
+
+def _carried(t_unit: lp.TranslationUnit, name: str, step: str = "") -> str:
+    """Return a sentence with the reason why iterations of a loop depend on each other, or "".
+
+    Those in different iterations of the loop `step` may.
+    """
     kernel = t_unit.default_entrypoint
     inside = [insn for insn in kernel.instructions if name in insn.within_inames]
     ids = {insn.id for insn in inside}
     used = [tag.axis for iname in kernel.inames.values() for tag in iname.tags if isinstance(tag, GroupInameTag)]
     tagged = lp.tag_inames(t_unit, {name: f"g.{max(used, default=-1) + 1}"}, force=True)
-    checker = RaceChecker(tagged.default_entrypoint, tagged.callables_table)
+    checker = RaceChecker(tagged.default_entrypoint, tagged.callables_table, step)
     for variable in sorted({word for insn in inside for word in assigned(insn)}):
         temporary = kernel.temporary_variables.get(variable)
         users = [insn for insn in kernel.instructions if variable in insn.dependency_names()]
@@ -299,7 +317,14 @@ def assigned(insn: Any) -> frozenset[str]:
 
 
 class RaceChecker(WriteRaceChecker):  # type: ignore[misc]  # Loopy's class has no types
-    """Loopy's check of races between work-items, which also sees conditions and arguments without subscripts."""
+    """Loopy's check of races between work-items, which also sees conditions and arguments without subscripts.
+
+    Accesses in different iterations of the loop `step` do not race.
+    """
+
+    def __init__(self, kernel: lp.LoopKernel, callables_table: Any, step: str = "") -> None:
+        super().__init__(kernel, callables_table)
+        self.step = step
 
     def races(self, writer: str, user: str, variable: str) -> bool:
         """Whether two work-items access an element in these instructions, of which the first writes it."""
@@ -317,6 +342,11 @@ class RaceChecker(WriteRaceChecker):  # type: ignore[misc]  # Loopy's class has 
         if not isinstance(found, AccessMapDescriptor):
             for where in (condition_to_set(found.domain().space, test) for test in insn.predicates):
                 found = found if where is None else found.intersect_domain(where)
+            if self.step:  # becomes one more index of the variable
+                step = found.domain().identity()
+                for name in {*step.get_var_names(dim_type.in_)} - {self.step}:
+                    step = step.project_out(dim_type.out, step.find_dim_by_name(dim_type.out, name), 1)
+                found = found.flat_range_product(step)
         return found
 
 

@@ -344,7 +344,7 @@ def _quiet_loopy() -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LoopyWarning)
-        warnings.filterwarnings("ignore", "Cannot satisfy constraint", UserWarning)  # of an order of loops
+        warnings.filterwarnings("ignore", "Cannot (satisfy|enforce)", UserWarning)  # of an order of loops
         yield
 
 

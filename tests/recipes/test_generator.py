@@ -95,6 +95,26 @@ def recurrence():
 
 
 @cache
+def marching():
+    """Each step reads neighbours that other iterations of the last step have written."""
+    arrays = {"u": "n, n + 2"}
+    domain, text = "{[t, i]: 1 <= t < n and 1 <= i <= n}", "u[t, i] = u[t - 1, i - 1] + u[t - 1, i + 1]/2"
+    return lp.prioritize_loops(made(domain, text, arrays), "t,i")
+
+
+@cache
+def leapfrog():
+    """Two nests in each step, each of which reads neighbours that the other has written."""
+    text = """
+        for t
+            e[i] = e[i] + h[i + 1] - h[i] {id=e, dep=*}
+            h[j + 1] = h[j + 1] + (e[j + 1] - e[j])/4 {id=h, dep=*e}
+        end
+        """
+    return made("{[t, i, j]: 0 <= t < 4 and 0 <= i, j < n}", text, {"e": "n + 1", "h": "n + 1"})
+
+
+@cache
 def two_nests():
     return nests("b[i] = 2*a[i] {id=b}\nc[j] = b[n - 1 - j] + 1 {dep=b}")
 
@@ -187,6 +207,14 @@ def data():
     steps = square["b"].copy()
     for t in range(1, N):
         steps[t] = steps[t - 1] / 2 + square["a"][t]
+    marched = np.zeros((N, N + 2), F32)
+    marched[0] = wide[0]
+    for t in range(1, N):
+        marched[t, 1:-1] = marched[t - 1, :-2] + marched[t - 1, 2:] / 2
+    electric, magnetic = wide[1, :-1].copy(), wide[2, :-1].copy()
+    for _ in range(4):
+        electric[:-1] += np.diff(magnetic)
+        magnetic[1:] += np.diff(electric) / 4
     return {
         product: (square, {"c": square["a"] @ square["b"]}),
         stencil: ({"u": wide}, {"out": wide[:-2, 1:-1] + wide[2:, 1:-1] - 2 * wide[1:-1, 1:-1]}),
@@ -196,6 +224,8 @@ def data():
         softmax: ({"a": square["a"]}, {"out": exps / exps.sum(axis=1, keepdims=True)}),
         sparse: (matrix | {"x": line["x"]}, {"y": dense @ line["x"]}),
         recurrence: ({"u": square["b"], "a": square["a"]}, {"u": steps}),
+        marching: ({"u": np.concatenate([wide[:1], np.zeros((N - 1, N + 2), F32)])}, {"u": marched}),
+        leapfrog: ({"e": wide[1, :-1], "h": wide[2, :-1]}, {"e": electric, "h": magnetic}),
         two_nests: ({"a": line["a"], "b": 0 * line["a"]}, {"b": 2 * line["a"], "c": 2 * line["a"][::-1] + 1}),
         nests_with_barrier: (
             {"a": line["a"], "b": 0 * line["a"]}, {"b": 2 * line["a"], "c": 2 * line["a"][::-1] + 1}
@@ -231,6 +261,8 @@ FORMS = {
     softmax: ["i:item reduction=unrolled", "l/j/k:local i:group"],
     sparse: ["i:item", "i:blocked"],
     recurrence: ["j:item", "j:strided order=t,j"],
+    marching: ["i:item", "i:strided elements=ilp", "i:tile"],
+    leapfrog: ["i/j:item", "i/j:blocked"],
     two_nests: ["i/j:item", "i/j:local"],
     nests_with_barrier: ["i/j:item"],
     centred: ["j/k:item i:item", "j/k:strided i:group", "i/k:item"],
@@ -243,6 +275,7 @@ FORMS = {
 
 @pytest.mark.device
 @pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")  # of the result of a tree, and of a slow scheduler
+@pytest.mark.filterwarnings("ignore:Cannot enforce:UserWarning")  # of an order of loops that are parallel now
 @pytest.mark.parametrize(("kernel", "text"), [(kernel, text) for kernel, texts in FORMS.items() for text in texts])
 def test_outputs_equal_numpy(kernel, text):
     import pyopencl as cl
@@ -340,6 +373,16 @@ def test_a_kernel_without_recipes_has_a_note(instruction, tags, note):
     assert (0, (), False) == (recipes.number, recipes.forms, bool(recipes))
     assert note in recipes.notes
     assert [] == list(recipes)
+
+
+def test_only_the_outermost_loop_becomes_a_loop_of_the_host():
+    stepped = {form.axes[0].loops for form in recipes_of(marching()).forms}
+    assert {("i",)} == stepped
+    assert ("loop t carries a dependency of `u`",) == recipes_of(marching()).notes
+    # with t inside, elements of the next column have old values, so that no order but this one is right
+    kernel = marching().default_entrypoint.copy(loop_priority=frozenset([("i", "t")]))
+    inside = recipes_of(marching().with_kernel(kernel))
+    assert "i" not in {loop for form in inside.forms for axis in form.axes for loop in axis.loops}
 
 
 def test_a_kernel_that_loopy_refuses_has_a_note(monkeypatch):
