@@ -64,7 +64,7 @@ class DeviceUnits(FrozenValue):
     kept_in_registers: float  # most values that a loop carries in vector registers
     memory_units: float  # most units that together move more lines of memory than one
     pages: Cache | None  # in a unit's TLB; None if the device is not a CPU
-    reorders_sums: bool = False  # whether the compiler makes vectors of partial sums in a loop of one work-item
+    reorders_sums: bool = False  # whether the compiler unrolls short loops and makes vectors in a lone work-item's loop
     masks_gathers: bool = True  # whether an instruction gathers by a mask; AVX-512 has such instructions, AVX2 does not
     loses_neighbours: bool = False  # whether its compiler does not see neighbours in lid + G*gid, G no power of two
     masks_stores: bool = True  # whether a masked store is one fast instruction, not one for each element
