@@ -141,7 +141,7 @@ class Bar:
             self._progress.start()
             self._progress.add_task(self._task, total=total, state=self._state(), note="")
         else:
-            self._line(f"{self._task}: {total} steps")
+            self._line(f"{self._task}: {total} step{'s' * (total != 1)}")
 
     def advance(self, note: str = "", seconds: float = 0.0) -> None:
         """Count a finished step with an expected time of `seconds` [s]."""

@@ -108,11 +108,11 @@ class KernelOptions:
         """The statistics by key."""
         return numbers.statistics(self.statistic)
 
-    def load(self) -> LoadedFile:
-        """Run the kernel file."""
+    def load(self, points: Sequence[Mapping[str, int]] = ()) -> LoadedFile:
+        """Run the kernel file, for one point of sizes or for all sizes."""
         from perfmodel.kernels.files import load_kernel_file
 
-        return load_kernel_file(self.kernel).only(self.variant or None)
+        return load_kernel_file(self.kernel, points[0] if len(points) == 1 else {}).only(self.variant or None)
 
 
 @dataclass(frozen=True)

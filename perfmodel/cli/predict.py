@@ -68,7 +68,7 @@ class _Request(FrozenValue):
     @cached_property
     def file(self) -> KernelFile:
         """The kernel file with the requested variants. Anchor runs are refused if only statistics describe its data."""
-        loaded = self.asked.load()
+        loaded = self.asked.load(self.points)
         if self.asked.anchor and self.asked.statistics and loaded.arguments is None:
             problem = "--anchor and --statistics were both given, and the run needs the data themselves"
             raise OptionError(problem, "give one, or add arguments(**sizes) to the kernel file: a dict of arrays")

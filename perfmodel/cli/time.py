@@ -37,7 +37,7 @@ def time_command(
     from perfmodel.opencl import find
 
     measuring.pin_threads()
-    loaded = asked.load()
+    loaded = asked.load(points)
     try:
         model, problem = by.load(), ""
     except errors.NoWeightsError as error:  # then times are only measured

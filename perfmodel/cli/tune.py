@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -81,7 +82,7 @@ def tune_command(
     store = None if recipes.model_alone else supervised_store(context, keep)
 
     measuring.pin_threads()
-    model, loaded = by.load(with_json=True, facts=recipes.facts), asked.load()
+    model, loaded = by.load(with_json=True, facts=recipes.facts), asked.load([at])
     given: dict[str, Any] = {
         "model": model, "of_roof": of_roof, "budget_s": budget, "keep": store, "kernel": asked.kernel.stem,
         "arguments": loaded.arguments, "reference": loaded.reference, "tolerance": tolerance,
@@ -107,7 +108,7 @@ def _transform(
     asked: options.KernelOptions, recipes: TransformOptions, loaded: KernelFile, at: Mapping[str, int],
     code: Path | None, given: Mapping[str, Any],
 ) -> None:  # fmt: skip
-    from perfmodel.recipes.search import transformed
+    from perfmodel.recipes import Recipe, transformed
 
     if loaded.space is not None or len(loaded.builders) != 1:
         problem = f"--transform was given for a file with {len(loaded.builders)} variants"
@@ -116,17 +117,24 @@ def _transform(
         output.wait_until_quiet()
     ((name, build),) = loaded.builders.items()
     runs = 0 if recipes.model_alone else 5 if recipes.runs is None else recipes.runs
-    found = transformed(build(), at, runs=runs, **given)
+    arguments = given["arguments"]  # recipes have other names than the variant
+    by_variant = arguments is not None and "variant" in signature(arguments).parameters
+    own = (lambda **sizes: arguments(variant=name, **sizes)) if by_variant else arguments
+    plain, variant = asked.kernel.read_text(encoding="utf-8"), None if name == "kernel" else name
     if recipes.save is not None:
-        plain = asked.kernel.read_text(encoding="utf-8")
-        write_whole(recipes.save, found.recipe.code(plain, None if name == "kernel" else name).encode())
+        Recipe().code(plain, variant)  # raises an error before the search and not after it
+    found = transformed(build(), at, runs=runs, **{**given, "arguments": own})
+    saved = recipes.save if found.recipe.steps else None
+    if saved is not None:
+        write_whole(saved, found.recipe.code(plain, variant, found.otherwise).encode())
     if code is not None:
-        write_whole(code, measuring.subject.GeneratedCode(found.unit).text.encode())
+        write_whole(code, measuring.subject.GeneratedCode(found.kernel(**at)).text.encode())
 
     def document() -> dict[str, Any]:
         return {
             "schema": TRANSFORMED_SCHEMA, **output.model_document(asked.kernel, given["model"]), "sizes": dict(at),
             "recipe": found.recipe.to_json(), "name": str(found.recipe), "code": list(found.recipe.lines()),
+            "otherwise": found.otherwise.to_json(), "saved": saved and str(saved),
             "seconds": found.seconds, "predicted": found.predicted and found.predicted.seconds,
             "untransformed_predicted": found.plain and found.plain.seconds, "speedup": found.speedup,
             "fastest": found.fastest, "refused": dict(found.refused), "notes": list(found.notes),
@@ -137,10 +145,15 @@ def _transform(
         }  # fmt: skip
 
     def text() -> str:
-        lines = [display.columns_text(found.table, 1, output.table_width()), "", *found.summary]
-        if recipes.why:
+        table = [display.columns_text(found.table, 1, output.table_width()), ""] if len(found.table) > 1 else []
+        lines = [*table, *found.summary]
+        if recipes.save is not None:
+            sizes = ", ".join(f"{name}={at[name]}" for name in found.recipe.sizes)
+            where = f"; called with {sizes} it has the best recipe, without sizes the one for all" if sizes else ""
+            lines.append(f"saved in '{saved}'{where}" if saved else "nothing was saved: the kernel stays as it is")
+        if recipes.why and found.recipe.steps:
             lines += ["", display.columns_text(found.why, 1, output.table_width())]
-        return "\n".join([*lines, "", *found.recipe.lines()])
+        return "\n".join([*lines, *([""] if found.recipe.steps else []), *found.recipe.lines()])
 
     output.show(document, text)
 
@@ -155,7 +168,7 @@ def _step_printer() -> Callable[[tuning.tuned.Tuned], None]:
         while heading:
             output.print_text(heading.pop(), file=file)
         last, best = tuned.tried[-1], tuned.best
-        took = display.seconds_text(last.seconds) if last.seconds else last.status
+        took = display.seconds_text(last.seconds) if last.seconds else "failed"
         expected = "-" if last.expected is None else display.seconds_text(last.expected)
         fastest = "-" if best is None else display.seconds_text(best.seconds or 0.0)
         ran = sum(trial.expected is not None for trial in tuned.tried)

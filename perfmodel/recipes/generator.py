@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 LOCAL_BYTES, LARGEST_GROUP = 32 * 1024, 256  # limits where no facts are given: what OpenCL's full profile promises
 SHORT = 16  # trips of a loop that may be unrolled
 REGISTERS = 64  # most elements that a work-item keeps at once
+LONGEST_CODE = 2000  # accesses in the code after unrolling; a compiler takes 3 ms for each
 MOST_AXES = 3
 MOST_FORMS = 2000
 MOST_COVERS = 6  # loops, or sets of loops, that may become axes
@@ -259,6 +260,9 @@ class Recipes(FrozenValue):
         lanes = [axis.loops[0] for axis in form.axes if axis.kind.name == "lanes"]
         items *= math.prod(self.nest.by_name[loop].trips for loop in lanes)
         few = items <= self.largest_group and (not form.elements or elements <= REGISTERS)
+        copies = (elements if form.elements else 1) * (tiles.get("K", 1) if form.reduction == "unrolled" else 1)
+        copies *= math.prod(self.nest.by_name[loop].trips for loop in form.unrolled)
+        few = few and (copies == 1 or copies * len(self.nest.accesses) <= LONGEST_CODE)
         return few and _local_bytes(self.nest, form, tiles) <= self.local_bytes
 
 
@@ -499,7 +503,8 @@ def recipes_of(
     given = tuple(sorted((sizes or {}).items()))
     nest = _nest(t_unit, dict(given))
     forms = tuple(_forms(nest, cpu=cpu))
-    notes = nest.notes if forms or not nest.statements else (*nest.notes, "no loop without a tag can run in parallel")
+    none = "no loop without a tag can run in parallel" if nest.loops else "all loops have tags already"
+    notes = nest.notes if forms or not nest.statements else (none, *nest.notes)
     return Recipes(t_unit, given, cpu, largest, local, notes, forms, nest)
 
 

@@ -145,20 +145,30 @@ class Recipe(FrozenValue):
         return Recipe(tuple(step for step in self.steps if step.name != "assume"))
 
     def allows(self, sizes: Mapping[str, int]) -> bool:
-        """Whether all assumptions hold at sizes. Not one with another size, or like ``0 <= n <= 9``.
+        """Whether all assumptions hold at sizes. Not one with another size, or one that is more than a comparison.
 
         >>> [Recipe((Step.of("assume", "n mod 64 = 0"),)).allows({"n": n}) for n in (128, 100)]
         [True, False]
         """
-        from pymbolic import evaluate, parse
-
-        parts = [part for text in self.assumptions for part in text.split(" and ")]
-        if any(len(re.findall("[<>]=?|=", part)) > 1 or "," in part for part in parts):
-            return False  # pymbolic reads 1 <= n <= 10 as (1 <= n) <= 10
-        texts = (re.sub("(?<![<>=])=(?!=)", "==", text.replace(" mod ", " % ")) for text in self.assumptions)
-        with suppress(Exception):  # pymbolic raises many kinds
-            return all(bool(evaluate(parse(text), dict(sizes))) for text in texts)
+        with suppress(ArgumentError, NameError, TypeError, ArithmeticError):
+            return bool(eval(self.condition, {"__builtins__": {}}, dict(sizes)))
         return False
+
+    @cached_property
+    def condition(self) -> str:
+        """The assumptions as an expression of Python. Raise an ArgumentError if one is more than a comparison."""
+        text = " and ".join(f"({text})" for text in self.assumptions).replace(" mod ", " % ") or "True"
+        text = re.sub("(?<![<>=])=(?!=)", "==", text)
+        with suppress(SyntaxError):
+            if re.fullmatch(r"[\w ()+*<>=%-]+", text) and "**" not in text and compile(text, "", "eval"):
+                return text  # without attributes and names other than sizes, so that it can be evaluated
+        problem = f"an assumption of the recipe is not a comparison in Python: {clipped(text, LONGEST)}"
+        raise ArgumentError(problem, "compare sums and products of sizes, such as n mod 8 = 0")
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The sizes in assumptions, sorted."""
+        return tuple(sorted(compile(self.condition, "", "eval").co_names))
 
     def apply(self, t_unit: TranslationUnit) -> TranslationUnit:
         """Return the unit after all steps. It is not scheduled or checked.
@@ -173,8 +183,11 @@ class Recipe(FrozenValue):
         """Return the lines of Python that transform ``t_unit``, with Loopy imported as ``lp``."""
         return tuple(step.line() for step in self.steps)
 
-    def code(self, text: str, variant: str | None = None) -> str:
+    def code(self, text: str, variant: str | None = None, otherwise: Recipe | None = None) -> str:
         """Return a kernel file that runs without perfmodel and defines the transformed kernel.
+
+        Loopy does not check assumptions when a kernel runs. So if the recipe has any, ``kernel()`` of the file is valid
+        at all sizes, and ``kernel(n=1024)`` is the kernel after this recipe if ``n=1024`` fulfils its assumptions.
 
         Parameters
         ----------
@@ -183,12 +196,14 @@ class Recipe(FrozenValue):
             they call ``kernel()``, they call the untransformed one.
         variant:
             The name of the kernel in the file's ``variants()``. None if the file defines ``kernel()``.
+        otherwise:
+            The recipe for all sizes, without assumptions; by default :attr:`unassumed`.
 
         Raises
         ------
         ArgumentError
             if the text is not Python, or lacks ``kernel()`` or ``variants()``, or if its functions call one of these
-            that no ``def`` defines.
+            that no ``def`` defines, or if an assumption is not an expression of Python with ``mod`` and ``=``.
         """
         name = "kernel" if variant is None else "variants"
         try:
@@ -207,12 +222,17 @@ class Recipe(FrozenValue):
                      for node in module.body)  # fmt: skip
         built = f"{plain}()" if variant is None else f"{plain}()[{_source(variant)}]"
         result = "t_unit" if variant is None else f"{{{_source(variant)}: t_unit}}"
-        valid = [f"# valid only where {' and '.join(self.assumptions)}"] if self.assumptions else []
-        body = [*valid, f"t_unit = {built}", *self.lines(), f"return {result}"]
+        sizes, body = self.sizes, [f"t_unit = {built}"]
+        if self.assumptions:
+            valid, given = " and ".join(self.assumptions), "".join(f"{size} is not None and " for size in sizes)
+            note = f"Return a kernel for all sizes. With {', '.join(sizes)}, one that is valid only where {valid}."
+            lines = [*self.lines(), f"return {result}"]
+            body = [f'"""{note}"""', *body, f"if {given}{self.condition}:", *(f"    {line}" for line in lines)]
+        body += [*(self if otherwise is None else otherwise).unassumed.lines(), f"return {result}"]
         head = [] if has_lp else ["import loopy as lp", ""]
         return "\n".join([
             text.rstrip("\n"), "", *head, *alias, "", "",
-            f"def {name}():", *(f"    {line}" for line in body), "",
+            f"def {name}({', '.join(f'{size}=None' for size in sizes)}):", *(f"    {line}" for line in body), "",
         ])  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:

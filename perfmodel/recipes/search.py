@@ -19,20 +19,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from perfmodel.calibration.recommended import load
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.counting import statistics_of
 from perfmodel.display import columns_text, html_table, interval_text, percent, seconds_text, values_text
 from perfmodel.documents import one_line, require
-from perfmodel.errors import (
-    AssumptionError,
-    KernelError,
-    OptionError,
-    PerfModelError,
-    PredictionError,
-    SizeError,
-    WeightsError,
-    clipped,
-)  # fmt: skip
+from perfmodel.errors import AssumptionError, KernelError, OptionError, PerfModelError, SizeError, clipped
 from perfmodel.fitting.conformal import check_level
 from perfmodel.measuring.bench import Bench
 from perfmodel.opencl import Device, find
@@ -45,9 +37,9 @@ from perfmodel.processes.variants import packed, received, work
 from perfmodel.progress import Progress, shown, task
 from perfmodel.recipes.archive import record
 from perfmodel.recipes.generator import Form, Recipes, legal, recipes_of
-from perfmodel.recipes.recipe import Recipe
+from perfmodel.recipes.recipe import LONGEST, Recipe
 from perfmodel.tuning.anchoring import device_of, smaller_sizes
-from perfmodel.tuning.trials import Trials, index_of_device
+from perfmodel.tuning.trials import Trials
 from perfmodel.tuning.tuned import Tuned, TunedVariant
 from perfmodel.tuning.tuning import TUNE, Tuning
 from perfmodel.tuning.user_kernel import Arguments, Reference, UserKernel, check_given
@@ -66,16 +58,11 @@ PARENTS, PER_FORM = 6, 2  # best recipes whose neighbours are counted, and most 
 SAMPLED = 3  # best forms of which random tiles are counted
 SHORTLIST, ALIKE = 64, 3  # recipes that may run, and most of them of one form
 SHOWN = 10  # recipes in a table of predictions, and reasons of refusals
-LONGEST = 120  # characters of a reason
-FIRST_RUN_S = 15.0  # longest time of building a recipe and running it once at small sizes [s]
-MOST_LATE = 8  # recipes that may take longer than that; then no other one is built
+BUDGET_S, RUNS, RUN_S = 56.0, 5, 6.0  # no run starts later [s]; more time for each run above the default number
+FIRST_RUN_S, LAST_RUN_S = 12.0, 5.0  # longest time of building and running a recipe once, also near the end [s]
 AFFORDABLE_S = 1.0  # if the untransformed kernel is predicted to be slower, it runs only at small sizes [s]
-# If its first run takes longer, it is not timed. If building and running the best recipe takes longer, this recipe does
-# not run without its assumptions [s].
-SLOW_S = 5.0
 # Smaller sizes leave the same remainder by one of these numbers, so that tiles of powers of two divide both or neither.
-STRIDE = 128
-STRIDES = (1024, 512, 256, STRIDE)
+STRIDES = (1024, 512, 256, 128)
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -105,7 +92,7 @@ class Candidate(FrozenValue):
 class Transformed(FrozenValue):
     """A kernel after the best recipe that was found, and how it was found."""
 
-    unit: TranslationUnit = field(hash=False)
+    untransformed: TranslationUnit = field(hash=False)
     recipe: Recipe  #: without steps if no recipe is faster than the untransformed kernel
     device: str
     sizes: Mapping[str, int] = field(hash=False)
@@ -118,6 +105,17 @@ class Transformed(FrozenValue):
     notes: tuple[str, ...] = ()
     counting_s: float = 0.0  #: Time of applying, counting and predicting recipes [s].
     spent_s: float = 0.0  #: Time of the whole search [s].
+
+    def kernel(self, **sizes: int) -> TranslationUnit:
+        """Return the kernel after the best recipe if `sizes` fulfil its assumptions, or else one for all sizes."""
+        return (self.recipe if self.recipe.allows(sizes) else self.otherwise).apply(self.untransformed)
+
+    @cached_property
+    def otherwise(self) -> Recipe:
+        """The recipe for all sizes: the fastest without assumptions that ran, or else the best without its own."""
+        valid = (recipe for recipe in self.times if not recipe.assumptions)
+        fastest = min(valid, key=self.times.__getitem__, default=self.recipe.unassumed)
+        return fastest if self.recipe.assumptions else self.recipe
 
     @cached_property
     def predicted(self) -> Prediction | None:
@@ -132,12 +130,18 @@ class Transformed(FrozenValue):
         named = {one.name: one.recipe for one in self.candidates} | {PLAIN: Recipe()}
         return {named[variant.name]: variant for variant in (self.tuned.tried if self.tuned else ())}
 
+    @cached_property
+    def times(self) -> Mapping[Recipe, float]:
+        """The measured times of recipes with right outputs [s]."""
+        allows = self.tuned.outputs.allows if self.tuned else bool
+        return {recipe: one.seconds for recipe, one in self.tried.items() if one.seconds and allows(one.name)}
+
     @property
     def speedup(self) -> float | None:
         """Time of the untransformed kernel over the time of the chosen recipe, both measured or both predicted."""
-        before, after = self.tried.get(Recipe()), self.predicted
-        if before is not None and before.seconds and self.seconds:
-            return before.seconds / self.seconds
+        if self.seconds and Recipe() in self.times:
+            return self.times[Recipe()] / self.seconds
+        after = self.predicted
         return None if self.plain is None or after is None else float(self.plain.seconds / after.seconds)
 
     @property
@@ -176,14 +180,17 @@ class Transformed(FrozenValue):
     def summary(self) -> tuple[str, ...]:
         """Sentences on the result."""
         sentences = [self._chosen]
-        if self.candidates:
+        if self.recipe.assumptions:
+            valid = " and ".join(self.recipe.assumptions)
+            sentences.append(f"this recipe is valid only where {valid}; the one for all sizes: {self.otherwise}")
+        if self.plain is not None:
             forms = len({one.form for one in self.candidates})
-            number = f"{len(self.candidates)} recipes of {forms} forms"
-            sentences.append(f"{number} were predicted in {self.counting_s:.0f} s")
+            predicted = f"{len(self.candidates)} recipes ({forms} forms)"
+            sentences.append(f"{predicted} were predicted in {self.counting_s:.0f} s")
         if self.tuned is not None:
             sentences += self.tuned.summary[1:] if self.tuned.best else self.tuned.summary
-        if self.recipe.assumptions:
-            sentences.append(f"this recipe is valid only where {' and '.join(self.recipe.assumptions)}")
+            failed = (one for one in self.tuned.tried if one.message and one.name not in self.tuned.outputs.wrong)
+            sentences += [f"{one.name} failed: {one.message}" for one in failed]
         if self.refused:
             most = Counter(self.refused).most_common(SHOWN)
             reasons = "; ".join(f"{reason} ({number})" for reason, number in most)
@@ -194,8 +201,7 @@ class Transformed(FrozenValue):
     def _chosen(self) -> str:
         if not self.recipe.steps:
             return f"the kernel stays as it is{self._time}"
-        before = self.tried.get(Recipe())
-        of = "" if before is not None and before.seconds and self.seconds else "predicted to be "
+        of = "" if self.seconds and Recipe() in self.times else "predicted to be "
         times = "" if self.speedup is None else f", {of}{self.speedup:.3g} times as fast as the untransformed kernel"
         sentence = f"best recipe: {self.recipe}{self._time}{times}"
         if self.fastest is None:
@@ -214,7 +220,8 @@ class Transformed(FrozenValue):
         return one_line(f"<Transformed: {self.recipe}{self._time}>")
 
     def __str__(self) -> str:
-        return "\n".join([columns_text(self.table), "", *self.summary])
+        table = [columns_text(self.table), ""] if len(self.table) > 1 else []
+        return "\n".join([*table, *self.summary])
 
     def _repr_html_(self) -> str:
         title = f"recipes on {self.device}" + (f", {values_text(self.sizes)}" if self.sizes else "")
@@ -249,8 +256,8 @@ def transformed(
     model
         A fitted model, by default the model of the device in use (:func:`perfmodel.load`).
     budget_s
-        No recipe runs later than this many seconds after the start. At most half of it, and at most 30 s, are used for
-        counting.
+        No recipe runs later than this many seconds after the start, by default 56, or 6 more for each run above five.
+        At most half of it, and at most 30 s, are used for counting.
     space
         The recipes to choose from, by default those of :func:`perfmodel.recipes_of`.
     archive
@@ -263,8 +270,8 @@ def transformed(
     Returns
     -------
     Transformed
-        The transformed unit, its recipe, and what was tried. If nothing can be transformed or predicted, the unit is as
-        it was, and ``notes`` gives the reason.
+        The recipe, the transformed unit (``kernel(**sizes)``), and what was tried. If nothing can be transformed or
+        predicted, the unit is as it was, and ``notes`` gives the reason.
 
     Raises
     ------
@@ -290,11 +297,9 @@ def transformed(
         raise OptionError(f"runs={runs!r}", "give an integer of at least 0; with 0 the model alone chooses")
     check_level(level)
     if model is None:
-        from perfmodel.calibration.recommended import load
-
         model = load()
     model, at, bar = model.by_clock("host"), {**(sizes or {}), **more_sizes}, shown(progress)
-    device = _device(model) if runs else None
+    device = device_of(model) if runs else None
     known = dict(statistics or {})
     if arguments is not None:
         given = arguments
@@ -311,7 +316,8 @@ def transformed(
     except PerfModelError as error:
         return replace(found, notes=(str(error),), spent_s=monotonic() - began)
     predicting = Predicting(model, level, True, skipped=PerfModelError, jobs=jobs, options={"statistics": known})
-    limit = COUNTING_S if budget_s is None else min(COUNTING_S, SHARE * budget_s)
+    budget_s = BUDGET_S + RUN_S * max(runs - RUNS, 0) if budget_s is None else budget_s
+    limit = min(COUNTING_S, SHARE * budget_s)
     search = _ModelSearch(t_unit, space, predicting, at, began + limit, bar)
     with _quiet_loopy():
         search.run(limit)
@@ -321,8 +327,8 @@ def transformed(
     )  # fmt: skip
     if found.candidates:
         trials = partial(
-            Trials, sizes=at, campaign=TUNE, arguments=arguments, kernel=kernel, statistics=statistics, progress=bar,
-            compare=compare, tolerance=tolerance, keep=None if keep is None else Path(keep),
+            Trials, sizes=at, campaign=TUNE, arguments=arguments, kernel=kernel, statistics=known, progress=bar,
+            observes=False, compare=compare, tolerance=tolerance, keep=None if keep is None else Path(keep),
             reference=reference or (lambda **passed: t_unit),
         )  # fmt: skip
         tuning = partial(
@@ -348,13 +354,6 @@ def _quiet_loopy() -> Iterator[None]:
         yield
 
 
-def _device(model: FittedModel) -> Device:
-    if index_of_device(model) is None:
-        problem = f"recipes run on the device of the weights, '{model.device}', and this machine lacks it"
-        raise WeightsError(problem, "give runs=0 (--runs 0), and the model alone chooses")
-    return device_of(model)
-
-
 def _chosen_by_model(found: Transformed, model: FittedModel, level: float) -> Transformed:
     """Choose the recipe predicted fastest, with the probability that it is."""
     found = _only_legal(found)
@@ -364,8 +363,7 @@ def _chosen_by_model(found: Transformed, model: FittedModel, level: float) -> Tr
     chosen = sorted(could_run, key=lambda one: one.seconds)
     scatter = scatter_of(model, [one.prediction for one in chosen])
     ranking = with_ties([RankedVariant.of(one.name, one.prediction) for one in chosen], scatter, level)
-    recipe = chosen[0].recipe
-    return replace(found, unit=recipe.apply(found.unit), recipe=recipe, ranking=ranking)
+    return replace(found, recipe=chosen[0].recipe, ranking=ranking)
 
 
 def _only_legal(found: Transformed) -> Transformed:
@@ -373,10 +371,10 @@ def _only_legal(found: Transformed) -> Transformed:
     left, refused = list(found.candidates), Counter(found.refused)
     while left:
         try:
-            legal(left[0].recipe, found.unit)
+            legal(left[0].recipe, found.untransformed)
             break
         except PerfModelError as error:
-            refused[reason_of(error)] += 1
+            refuse(refused, error)
             del left[0]
     notes = found.notes if left else (*found.notes, "Loopy refuses all predicted recipes")
     return replace(found, candidates=tuple(left), refused=refused, notes=notes)
@@ -388,36 +386,35 @@ def _chosen_by_runs(
     """Run recipes, and choose the fastest among those with right outputs. Return None if nothing ran.
 
     `counts` are the untransformed kernel's, and `trials` and `tuning` lack what depends on the recipes. The fastest
-    runs without its assumptions too, unless it is slow to build, and that recipe is chosen if it is not slower.
+    runs without its assumptions too, and that recipe is chosen if it is not slower.
     """
-    plain, t_unit, arguments = found.plain, found.unit, trials.keywords["arguments"]
+    plain, t_unit, arguments = found.plain, found.untransformed, trials.keywords["arguments"]
     affordable = plain is not None and plain.seconds <= AFFORDABLE_S
-    small = found.sizes
-    if arguments is None or not affordable:
-        small = _sizes_of_first_runs(found, counts, tuning.keywords["model"], arguments)
-    compare_at = None if affordable or small == found.sizes else small
+    small = found.sizes if affordable else _small_sizes(found, counts, tuning.keywords["model"], arguments)
+    compare_at = None if small == found.sizes else small
     allowed = ((one, one.recipe.allows(compare_at or found.sizes)) for one in found.candidates)
     chosen = shortlist(one if allows else one.unassumed for one, allows in allowed)
     candidates = {one.name: one for one in (*(one.unassumed for one in chosen), *chosen)}
     ran_once = partial(_ran, t_unit=t_unit, device=device.index, at=(small, found.sizes), arguments=arguments)
-    rehearsal = Rehearsal(ran_once)
+    rehearsal = Rehearsal(ran_once, tuning.keywords["began"] + tuning.keywords["budget_s"])
     variants = {name: partial(rehearsal.unit, one.recipe, t_unit) for name, one in candidates.items()}
     variants[PLAIN] = partial(Recipe().apply, t_unit)
     with trials(device, variants, compare_at=compare_at) as runs, closing(rehearsal):
-        timed = affordable and (runs.build(PLAIN) or 0.0) <= SLOW_S
-        first = {PLAIN: plain} if timed and plain else {}
+        first = {PLAIN: plain} if affordable and plain else {}
         search = tuning(runs, most=tuning.keywords["most"] + len(first), first=tuple(first))
         search.expect({**first, **{one.name: one.prediction for one in chosen}})
         tuned = search.finished()
-        best = candidates.get(tuned.best.name) if tuned.best and tuned.best.cost_s <= SLOW_S else None
+        best = candidates.get(tuned.best.name) if tuned.best else None
         if best is not None and best.unassumed.name not in search.tried:
-            tuned = _with_another(tuned, tuning(runs, most=1, watch=None), best.unassumed)
+            again = tuning(runs, most=1, watch=None, budget_s=None)  # whatever the model predicts
+            again.expect({best.unassumed.name: best.prediction})
+            more = again.finished()
+            tuned = replace(tuned, tried=(*tuned.tried, *more.tried), outputs=more.outputs)
     if not tuned.tried:
         return None
     notes = list(found.notes)
     if plain is not None and not first:
-        why = f"took more than {SLOW_S:g} s" if affordable else f"is predicted to take {seconds_text(plain.seconds)}"
-        notes.append(f"the untransformed kernel was not timed, because it {why}")
+        notes.append(f"the untransformed kernel was not timed: its prediction is {seconds_text(plain.seconds)}")
     if compare_at is not None:
         notes.append(f"outputs were compared with the untransformed kernel's at {values_text(compare_at)}")
     # among ties, the recipe that is valid at all sizes is chosen
@@ -425,31 +422,23 @@ def _chosen_by_runs(
     recipe = candidates[ran.name].recipe if ran and ran.name != PLAIN else Recipe()
     every = {one.recipe: one for one in (*found.candidates, *candidates.values())}
     return replace(
-        found, unit=recipe.apply(t_unit), recipe=recipe, seconds=ran.seconds if ran else None, tuned=tuned,
+        found, recipe=recipe, seconds=ran.seconds if ran else None, tuned=tuned,
         notes=tuple(notes), candidates=tuple(sorted(every.values(), key=lambda one: one.seconds)),
     )  # fmt: skip
 
 
-def _with_another(tuned: Tuned, search: Tuning, candidate: Candidate) -> Tuned:
-    """Run another recipe, whatever the model predicts."""
-    search.expect({candidate.name: candidate.prediction})
-    more = search.finished()
-    return replace(tuned, tried=(*tuned.tried, *more.tried), outputs=more.outputs)
-
-
-def _sizes_of_first_runs(
+def _small_sizes(
     found: Transformed, counts: KernelCounts, model: FittedModel, arguments: Arguments | None
 ) -> Mapping[str, int]:
     """Return sizes at which the untransformed kernel takes at most a second, or the given ones if there are none."""
-    small = found.sizes
     for stride in STRIDES:
-        small = small_sizes(counts, found.sizes, stride) or found.sizes
-        with suppress(PredictionError):
+        small = small_sizes(counts, found.sizes, stride)
+        with suppress(PerfModelError):
             if model.predict(counts, small, allow_unmeasured=True).seconds <= AFFORDABLE_S:
                 break
     if arguments is not None:
         try:
-            check_given(found.unit.default_entrypoint, arguments(**small), small)
+            check_given(found.untransformed.default_entrypoint, arguments(**small), small)
         except Exception:  # of the user's code, or sizes of the data that differ
             return found.sizes
     return small
@@ -457,10 +446,8 @@ def _sizes_of_first_runs(
 
 def _archived(found: Transformed, t_unit: TranslationUnit, device: str) -> Transformed:
     """Add the times of all recipes with right outputs to the archive of the device. If that fails, add a note."""
-    allows = found.tuned.outputs.allows if found.tuned else bool
-    ran = {recipe: one.seconds for recipe, one in found.tried.items() if one.seconds and allows(one.name)}
     try:
-        record(t_unit, found.sizes, ran, device)
+        record(t_unit, found.sizes, found.times, device)
     except PerfModelError as error:
         return replace(found, notes=(*found.notes, str(error)))
     return found
@@ -486,8 +473,8 @@ def _several(ranked: Iterable[Candidate], most: int) -> Iterator[Candidate]:
             yield one
 
 
-def small_sizes(counts: KernelCounts, at: Mapping[str, int], stride: int = STRIDE) -> Mapping[str, int] | None:
-    """Return smaller sizes at which recipes are as valid as at the given ones, or None if there are none.
+def small_sizes(counts: KernelCounts, at: Mapping[str, int], stride: int) -> Mapping[str, int]:
+    """Return smaller sizes at which recipes are as valid as at the given ones, or these if there are none.
 
     Each size becomes its remainder by `stride` plus `stride`. If the kernel's assumptions exclude these
     sizes, all shrink in proportion.
@@ -497,7 +484,7 @@ def small_sizes(counts: KernelCounts, at: Mapping[str, int], stride: int = STRID
         counts.work_groups()(**small)
     except AssumptionError:
         small = dict(smaller_sizes([counts], at)[0])
-    return small if small != dict(at) else None
+    return small
 
 
 @dataclass(eq=False)
@@ -527,7 +514,7 @@ class _ModelSearch:
     def run(self, seconds: float) -> None:
         """Predict recipes for `seconds`, or until none is left."""
         pool = nullcontext(None) if self.asked.jobs == 1 else processes_for(self.asked.jobs or 1, BATCH)
-        with task(self.progress, "predicting recipes", max(int(seconds / REPORT_S), 1), seconds), pool as processes:
+        with task(self.progress, "predicting recipes", 1, seconds), pool as processes:
             if processes is not None:
                 processes.until = self.ends  # some recipes take minutes to count
             self._asked = replace(self.asked, processes=processes)
@@ -537,6 +524,7 @@ class _ModelSearch:
             more = self._predict(list(islice(self._firsts[0], FIRST)))
             while more and (recipes := self._following(size)):
                 more = self._predict(recipes)
+            self.progress.advance()
 
     def _following(self, size: int) -> list[Recipe]:
         """Return unseen recipes: neighbours of the best, random tiles of the best forms, and new forms, in turn."""
@@ -592,7 +580,7 @@ class _ModelSearch:
 
     def _note(self, name: str, recipe: Recipe, outcome: Predicted | PerfModelError) -> None:
         if isinstance(outcome, PerfModelError):
-            self.refused[reason_of(outcome)] += 1
+            refuse(self.refused, outcome)
             self.found.pop(recipe, None)
         elif outcome.problem or not outcome.prediction.seconds > 0:
             self.refused[outcome.problem or "the predicted time is not positive"] += 1
@@ -603,8 +591,7 @@ class _ModelSearch:
             best = min(self.found.values(), key=lambda one: one.seconds, default=None)
             text = f"{len(self.found)} recipes of {len({one.form for one in self.found.values()})} forms"
             text += f", best {seconds_text(best.seconds)}: {best.name}" if best else ""
-            self.progress.advance(text, now - self.reported)
-            self.progress.report(text)
+            self.progress.report(f"{text}; {max(self.ends - now, 0):.0f} s left")
             self.reported = now
 
 
@@ -620,13 +607,13 @@ def _in_turn(sources: Sequence[Iterator[Recipe]]) -> Iterator[Recipe]:
 
 
 class Rehearsal:
-    """Builds recipes and runs each once by `run` in another process, which may crash or take too long.
+    """Builds recipes and runs each once by `run` in another process, which may crash or take too long. It `ends` then.
 
     Loopy may write code that a driver compiles for minutes. PoCL keeps what it compiled on disk, for this process too.
     """
 
-    def __init__(self, run: Callable[[Recipe], TranslationUnit]) -> None:
-        self._run, self._processes, self._late = run, Processes(1), 0
+    def __init__(self, run: Callable[[Recipe], TranslationUnit], ends: float) -> None:
+        self._run, self._processes, self._ends = run, Processes(1), ends
 
     def close(self) -> None:
         """End the process."""
@@ -634,21 +621,17 @@ class Rehearsal:
 
     def unit(self, recipe: Recipe, t_unit: TranslationUnit) -> TranslationUnit:
         """Return the transformed unit. Raise a KernelError if it is not legal, crashes, or takes too long."""
-        name = clipped(str(recipe), LONGEST)
-        if self._late >= MOST_LATE:
-            problem = f"'{name}' was not built, because {MOST_LATE} other recipes took too long"
-            raise KernelError(problem, "let the model alone choose (runs=0)")
+        name, most_s = clipped(str(recipe), LONGEST), min(FIRST_RUN_S, max(self._ends - monotonic(), LAST_RUN_S))
         future = self._processes.submit(work, pickle.dumps(bool), packed(name, partial(self._run, recipe)))
         try:
-            value, _ = received(name, future.result(timeout=FIRST_RUN_S))
+            value, _ = received(name, future.result(timeout=most_s))
         except Exception as error:
             late = isinstance(error, futures.TimeoutError)
             if not late and not is_death(error):
                 raise
-            self._late += late
             self.close()
-            problem = f"building and running '{name}' once took more than {FIRST_RUN_S:g} s"
-            raise KernelError(problem if late else f"'{name}' crashed", "choose another recipe") from error
+            problem = f"compiling and running it once took more than {most_s:.0f} s" if late else "it crashed"
+            raise KernelError(problem, "it was left out") from error
         if isinstance(value, PerfModelError):
             raise value
         return legal(recipe, t_unit)
@@ -666,7 +649,8 @@ def _ran(
     return unit
 
 
-def reason_of(error: PerfModelError) -> str:
-    """Return the reason of a refusal, without names and numbers, so that equal reasons are equal texts."""
-    reason = str(getattr(error, "reason", "") or error.problem)
-    return clipped(re.sub(r"'[^']*'", "'...'", re.sub(r"\b\d+\b", "N", reason)), LONGEST)
+def refuse(refused: Counter[str], error: PerfModelError) -> None:
+    """Count a refusal by its reason. Reasons that differ only in names and numbers count as the first of them."""
+    reason = clipped(str(getattr(error, "reason", "") or error.problem), LONGEST)
+    alike = {re.sub(r"'[^']*'|\d+", "", known): known for known in (reason, *refused)}
+    refused[alike[re.sub(r"'[^']*'|\d+", "", reason)]] += 1

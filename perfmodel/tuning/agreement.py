@@ -141,7 +141,7 @@ class Agreement:
     groups: tuple[tuple[str, ...], ...] = ()
     differs: Mapping[str, str] = field(default_factory=dict, hash=False)  #: How others differ from the first group.
     uncompared: Mapping[str, str] = field(default_factory=dict, hash=False)  #: Reasons, by variant.
-    reference: bool = False  #: Whether outputs were compared with reference()'s.
+    reference: bool = False  #: Whether outputs were compared with right ones: of reference(), or of a plain kernel.
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -178,8 +178,8 @@ class Agreement:
 
     def difference(self, name: str) -> str:
         """Return how the output of a wrong variant differs from the right one."""
-        first = REFERENCE if self.reference else f"'{self.right[0]}'"
-        return f"its output differs from that of {first}: {self.differs[name]}"
+        first = "the expected one" if self.reference else f"that of '{self.right[0]}'"
+        return f"its output differs from {first}: {self.differs[name]}"
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -204,8 +204,8 @@ class Agreement:
     def _outcome(self) -> str:
         compared, right, names = self.compared, self.right, listed(self.right, most=LONGEST)
         if self.reference:
-            agree = f": {names}" if right else ""
-            return f"outputs of {len(right)} of {len(compared)} variants agree with {REFERENCE}{agree}"
+            agree = f": {names}" if 0 < len(right) < len(compared) else ""
+            return f"outputs of {len(right)} of {len(compared)} variants are as expected{agree}"
         if not compared:
             return "no outputs were compared"
         if len(compared) == 1:

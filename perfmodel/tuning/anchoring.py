@@ -189,7 +189,7 @@ def device_of(model: FittedModel) -> Device:
     present = "; ".join(f"{device.name} ({device.platform})" for device in devices())
     raise WeightsError(
         f"kernels run on the device of the weights, '{model.device}', and this machine has: {present}",
-        "give weights of one of these (perfmodel calibrate), or only predict (without --anchor)",
+        "give weights of one of these (perfmodel calibrate), or only predict (without --anchor, or with runs=0)",
     )
 
 

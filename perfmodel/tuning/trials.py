@@ -61,7 +61,8 @@ class Trials:
     """Runs variants of one kernel on a device, one visit at a time. The context manager locks the device.
 
     Parameters are as in :func:`perfmodel.tune`. The `ladder` holds sizes from small to large, from which :meth:`settle`
-    chooses. `compare_at` are the sizes at which outputs are compared, by default the sizes of each run. Call
+    chooses. `compare_at` are the sizes at which outputs are compared, by default the sizes of each run. Without
+    `observes`, `statistics` has all statistics of the data. Call
     :func:`perfmodel.measuring.pin_threads` before devices are listed, as campaigns do. If the device does not work or
     stays in use, entering raises BrokenDeviceError or DeviceBusyError.
     """
@@ -71,10 +72,10 @@ class Trials:
         arguments: Arguments | None = None, *, kernel: str = "kernel", statistics: Mapping[str, float] | None = None,
         progress: Progress | None = None, compare: bool = True, tolerance: float | None = None,
         keep: Path | None = None, ladder: Sequence[Mapping[str, int]] = (), reference: Reference | None = None,
-        compare_at: Mapping[str, int] | None = None,
+        compare_at: Mapping[str, int] | None = None, observes: bool = True,
     ) -> None:  # fmt: skip
         self.device, self.sizes, self.campaign = device, dict(sizes), campaign
-        self.kernel = UserKernel(kernel, variants, arguments, ladder or (self.sizes,), campaign.seed)
+        self.kernel = UserKernel(kernel, variants, arguments, ladder or (self.sizes,), campaign.seed, observes)
         self.variants = self.kernel.variants
         # The joined record of all visits by row_key(); its output may be wrong, and judged() returns a failure then.
         self.rows: dict[tuple[str, str], Measurement] = {}

@@ -103,7 +103,7 @@ class Tuned(FrozenValue):
         for variant in sorted(ran, key=lambda variant: (variant.seconds is None, variant.seconds or 0.0)):
             predicted = "-" if variant.predicted is None else seconds_text(variant.predicted)
             if variant.seconds is None:
-                rows.append((variant.name, variant.status, "-", *none, predicted, ""))
+                rows.append((variant.name, "failed", "-", *none, predicted, ""))
                 continue
             measured, times, tie = seconds_text(variant.seconds), "-", "in doubt"
             if self.best is not None and self.best.seconds is not None and self.outputs.allows(variant.name):
@@ -121,14 +121,14 @@ class Tuned(FrozenValue):
         reached = f" ({rates_text(self.best.reached)})" if self.best.reached else ""
         sentences = [f"best: {self.best.name}, {seconds_text(self.best.seconds)}{reached}"]
         if len(self.tied) > 1:
-            others = ", ".join(variant.name for variant in self.tied[1:])
-            sentences.append(f"at most {percent(self.within)} slower, so tied: {others}")
+            names = ", ".join(variant.name for variant in self.tied)
+            sentences.append(f"tied, with times that differ by at most {percent(self.within)}: {names}")
         spent = f"{self._tried_of} were tried in {seconds_text(self.spent_s)}"
         sentences.append(f"{spent}, after {seconds_text(self.counting_s)} of counting; {self.ended}")
         if self.skipped:
-            sure = f"with a probability of {percent(self.known)} none is faster by more than {percent(self.within)}"
+            faster = f"one of them is faster by more than {percent(self.within)}"
             saved = f"{len(self.skipped)} were skipped, which would have taken about {seconds_text(self.saved_s)}"
-            sentences.append(f"{saved}; {sure}")
+            sentences.append(f"{saved}; {faster} with a probability of {percent(1 - self.known)}, the model says")
         loaded = sum(LOADED in variant.flags for variant in self.tried)
         if loaded:
             sentences.append(f"{loaded} times were measured while other programs ran: run it again on a quiet machine")

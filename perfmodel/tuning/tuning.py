@@ -41,10 +41,10 @@ MOST_COMPARED = 12  # most variants that run only for their outputs
 
 KNOWN = "the best is known"
 ALL = "all variants were tried"
-BUDGET = "the budget is used"
+BUDGET = "the time is used up"
 UNKNOWN_ROOF = "calibrate the device, or fit its folder again (perfmodel fit --all), which keeps its roofs"
 ROOF = "the best reaches the given share of the device's roof"
-MOST = "the largest number of variants ran"
+MOST = "as many ran as allowed"
 
 
 @statistics_of_variants()

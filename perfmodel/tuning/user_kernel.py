@@ -32,16 +32,18 @@ class UserKernel:
 
     ``arguments(**sizes)`` returns arrays and scalars by argument name. If it has a parameter ``variant``, the values
     are for this variant. Other arrays hold numbers in [0.5, 2) by the seed. Other scalars are 1, and offsets of arrays
-    are 0. The kernel may run at the sizes of `ladder`, from small to large.
+    are 0. The kernel may run at the sizes of `ladder`, from small to large. Unless it `observes`, nothing is derived
+    from the data, because their statistics are known.
     """
 
     def __init__(
         self, name: str, variants: Mapping[str, Variant], arguments: Arguments | None,
-        ladder: Sequence[Mapping[str, int]], seed: int,
+        ladder: Sequence[Mapping[str, int]], seed: int, observes: bool = True,
     ) -> None:  # fmt: skip
         self.name, self.variants = name, dict(variants)
         self.given = dict[str, Any]()  # what `arguments` returned for the last sizes
         self.arguments, self._ladder, self._seed = arguments, tuple(dict(sizes) for sizes in ladder), seed
+        self._observes = observes and arguments is not None
         self._subjects: dict[str, Subject | FailedError] = {}
         self._found: dict[str, dict[str, float]] = {}  # statistics of each variant's data
         self._given_at = ""
@@ -113,7 +115,7 @@ class UserKernel:
 
     def _statistics(self, name: str, unit: TranslationUnit) -> dict[str, float]:
         """Return the statistics of the data that ``arguments()`` gave, for the first sizes."""
-        if self.arguments is None:
+        if not self._observes:
             return {}
         if name not in self._found:
             if not self.given:

@@ -30,6 +30,14 @@ def test_variants_keep_their_names_and_win_over_kernel(file):
     assert ["b", "a"] == list(load_kernel_file(path).variants)
 
 
+def test_kernel_gets_only_the_sizes_that_it_names(file):
+    path = file(KERNEL + "\nplain = kernel\ndef kernel(n=None, *, m=3, **others):\n"
+                "    return plain() if (n, m, others) == (8, 3, {}) else None\n")
+    assert ["kernel"] == list(load_kernel_file(path, {"n": 8, "k": 2}).variants)
+    with pytest.raises(KernelFileError, match="NoneType"):
+        load_kernel_file(path)
+
+
 def test_what_a_file_prints_stays_off_standard_output(file, capsys):
     _ = load_kernel_file(file("print('hello')\n" + KERNEL)).variants
     assert "" == capsys.readouterr().out

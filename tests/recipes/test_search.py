@@ -6,6 +6,7 @@ import os
 import pickle
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
@@ -20,7 +21,7 @@ from perfmodel.facts import Fact
 from perfmodel.fitting.selection import Scatter
 from perfmodel.recipes import search
 from perfmodel.recipes.recipe import Recipe, Step
-from perfmodel.recipes.search import Transformed, reason_of, small_sizes, transformed
+from perfmodel.recipes.search import Transformed, refuse, small_sizes, transformed
 from perfmodel.tuning import tuning
 from tests.tuning.test_anchoring import model
 
@@ -121,7 +122,7 @@ def test_the_model_alone_finds_the_largest_tile_from_the_smallest(monkeypatch):
     assert found.fastest is None  # the weights lack the scatter of errors
     assert ("a note",) == found.notes
     assert 't_unit = lp.split_iname(t_unit, "i", 256, outer_tag="g.0", inner_tag="l.0")' == found.code
-    assert found.unit == found.recipe.apply(plain())
+    assert found.kernel() == found.recipe.apply(plain())
     monkeypatch.setattr(search, "scatter_of", lambda *asked: Scatter(deviation=1e-9, cells=2))
     assert found_by(runs=0).fastest == pytest.approx(1.0)
     assert ("recipe", "g.0=i l.0=i:256") == tuple(row[0] for row in found.table[:2])
@@ -142,7 +143,6 @@ def test_recipes_run_after_the_untransformed_kernel():
 
 def test_the_fastest_runs_without_its_assumptions_too(monkeypatch):
     monkeypatch.setattr(search, "AFFORDABLE_S", 0.0)  # the untransformed kernel does not run
-    monkeypatch.setattr(search, "SLOW_S", 600.0)
     space = Space(tiles=TILES[:1])
     assumed = Step.of("assume", "n mod 128 = 0")
     space.made = {key: Recipe((assumed, *recipe.steps)) for key, recipe in space.made.items()}
@@ -152,6 +152,9 @@ def test_the_fastest_runs_without_its_assumptions_too(monkeypatch):
     ran = [recipe for recipe in found.tried if recipe.steps]
     assert [recipe.unassumed for recipe in ran] == [ran[1], ran[1]]
     assert ("n mod 128 = 0",) == ran[0].assumptions
+    assert (ran[1], found.untransformed) == (found.otherwise, plain())
+    assert ran[1].apply(plain()) == found.kernel() == found.kernel(n=100)
+    assert found.recipe.apply(plain()) == found.kernel(**SIZES)
 
 
 def test_a_recipe_with_a_dropped_dependency_is_never_chosen():
@@ -186,15 +189,7 @@ def test_outputs_are_compared_at_small_sizes_if_the_untransformed_kernel_is_slow
     assert {"ok" if kind is Recipe else "correctness"} == {one.status for one in found.tried.values()}
     assert bool(found.recipe.steps) == (kind is Recipe)
     assert "at n=128" in found.notes[-1]
-    assert "not timed" in found.notes[-2]
-
-
-def test_an_untransformed_kernel_with_a_slow_first_run_is_not_timed(monkeypatch):
-    monkeypatch.setattr(search, "SLOW_S", 0.0)
-    found = found_by(runs=1)
-    assert Recipe() not in found.tried
-    assert {"ok"} == {one.status for one in found.tried.values()}
-    assert "the untransformed kernel was not timed, because it took more than 0 s" == found.notes[-1]
+    assert "not timed: its prediction is" in found.notes[-2]
 
 
 @pytest.mark.parametrize("refused", [(), (128,)])
@@ -213,9 +208,9 @@ def test_arguments_may_refuse_small_sizes(refused, monkeypatch):
 
 def test_small_sizes_keep_remainders_and_the_assumptions():
     counts = lambda text: search.count(plain(text))  # noqa: E731
-    assert {"n": 128 + 104} == small_sizes(counts("n >= 1"), {"n": 1000})
-    assert small_sizes(counts("n >= 1"), {"n": 200}) is None
-    found = small_sizes(counts("n >= 96 and n mod 96 = 0"), {"n": 9600})
+    assert {"n": 128 + 104} == small_sizes(counts("n >= 1"), {"n": 1000}, 128)
+    assert {"n": 200} == small_sizes(counts("n >= 1"), {"n": 200}, 128)
+    found = small_sizes(counts("n >= 96 and n mod 96 = 0"), {"n": 9600}, 128)
     assert 0 == found["n"] % 96
     assert found["n"] < 9600
 
@@ -256,7 +251,7 @@ def test_what_cannot_be_transformed_comes_back_with_a_reason():
     for unit, expected in ((bound, "statistics"), (large, "work-group")):
         facts = {"max_work_group_size": Fact(4096, "", "made up")}
         found = transformed(unit, n=2**20, model=model().with_facts(facts), space=Space(), jobs=1)
-        assert (unit, Recipe()) == (found.unit, found.recipe)
+        assert (unit, Recipe()) == (found.kernel(), found.recipe)
         assert expected in found.notes[0]
     none = Space()
     none.forms = ()
@@ -272,17 +267,20 @@ def test_wrong_arguments_are_refused():
         found_by(runs=-1)
     with pytest.raises(OptionError, match="level"):
         found_by(level=1.0)
-    with pytest.raises(WeightsError, match="give runs=0"):
+    with pytest.raises(WeightsError, match="with runs=0"):
         found_by(model=model("another device"))
 
 
-def test_reasons_have_no_names_and_numbers():
-    reasons = {reason_of(KernelError(f"Loopy refused 'i_{n}' for {n} items", "")) for n in (1, 2)}
-    assert {"Loopy refused '...' for N items"} == reasons
+def test_reasons_that_differ_only_in_names_and_numbers_count_as_the_first():
+    refused: Counter[str] = Counter()
+    for n in (1, 2):
+        refuse(refused, KernelError(f"Loopy refused 'i_{n}' for {n} items", ""))
+    refuse(refused, KernelError("another problem", ""))
+    assert {"Loopy refused 'i_1' for 1 items": 2, "another problem": 1} == refused
 
 
 def test_recipes_that_loopy_refuses_are_not_chosen_without_runs():
-    found = replace(found_by(runs=0), unit=plain())
+    found = found_by(runs=0)
     wrong = replace(found.candidates[0], recipe=Recipe((Step.of("split_iname", "no_such_loop", 8),)))
     legal = search._only_legal(replace(found, candidates=(wrong, *found.candidates)))
     assert (found.candidates, 1) == (legal.candidates, sum(legal.refused.values()) - sum(found.refused.values()))

@@ -48,7 +48,7 @@ def test_a_reference_overrules_the_majority():
     found = compared({"a": 2}, {"out": np.asarray(1.0)})
     assert ((), ("a",), False) == (found.right, found.wrong, found.undecided)
     found = compared({"a": {"other": np.ones(3)}}, {"out": np.asarray(1.0)})
-    assert "a: its output differs from that of reference(): it does not write out" == found.sentences[1]
+    assert "a: its output differs from the expected one: it does not write out" == found.sentences[1]
 
 
 def test_variants_with_other_outputs_are_not_compared():

@@ -137,7 +137,7 @@ def test_a_reference_refuses_wrong_outputs(kind):
         rows = {name: found.visit(name) for name in variants}
     assert [{"out": (256,), "a": (256,), "n": 256}] == asked
     assert ["correctness", "ok"] == [row.status for row in rows.values()]
-    assert "its output differs from that of reference(): 'out' by up to " in rows["wrong"].message
+    assert "its output differs from the expected one: 'out' by up to " in rows["wrong"].message
     assert (("right",), ("wrong",)) == found.agreement().groups
 
 

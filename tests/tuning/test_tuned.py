@@ -35,10 +35,10 @@ def test_the_best_and_its_ties():
 def test_the_summary():
     assert tuned().summary == (
         "best: fast, 2 ms (2 GFLOP/s, 4 GB/s: 50.0 % of what the device allows, by its memory bandwidth)",
-        "at most 2.0 % slower, so tied: near",
+        "tied, with times that differ by at most 2.0 %: fast, near",
         "4 of 6 variants were tried in 6 s, after 3 s of counting; the best is known",
         "2 were skipped, which would have taken about 5.5 s; "
-        "with a probability of 93.0 % none is faster by more than 2.0 %",
+        "one of them is faster by more than 2.0 % with a probability of 7.0 %, the model says",
     )
     assert str(tuned()).splitlines()[1].split() == ["fast", "2", "ms", "1.00", "2", "4", "50.0", "%", "1", "ms", "tie"]
     assert str(tuned()).endswith("\n".join(tuned().summary))
@@ -55,7 +55,7 @@ def test_tables_hold_every_variant():
         ("fast", "2 ms", "1.00", "2", "4", "50.0 %", "1 ms", "tie"),
         ("near", "2.02 ms", "1.01", "-", "-", "-", "1 ms", "tie"),
         ("slow", "4 ms", "2.00", "-", "-", "-", "2 ms", ""),
-        ("broken", "correctness", "-", "-", "-", "-", "1 ms", ""),
+        ("broken", "failed", "-", "-", "-", "-", "1 ms", ""),
     ]
     frame = tuned().to_frame()
     assert list(frame.columns) == list(COLUMNS)

