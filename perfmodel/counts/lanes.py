@@ -179,7 +179,6 @@ def _alike(rows: Ints, weights: Floats, period: int) -> tuple[Ints, Floats]:
     active = (rows != IDLE).any(axis=1)
     rows = rows[active]
     rows = np.where(rows == IDLE, IDLE, rows - rows.min(axis=1, keepdims=True) // period * period)
-    # rows as bytes: np.unique(rows, axis=0) compares one number after another
     keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     return rows[first], np.bincount(which.ravel(), weights[active]).astype(np.float64)

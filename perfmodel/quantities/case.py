@@ -59,8 +59,7 @@ class Case(FrozenValue):
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """The shape of the sizes. It is () if all sizes are numbers."""
-        sizes = self.parameters.values()
-        return () if {*map(type, sizes)} <= {int} else np.broadcast_shapes(*map(np.shape, sizes))
+        return np.broadcast_shapes(*map(np.shape, self.parameters.values()))
 
     def points(self) -> list[dict[str, Any]]:
         """Return the sizes, as numbers, at each point of the sizes' shape."""

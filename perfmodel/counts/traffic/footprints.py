@@ -99,7 +99,7 @@ class Sweeps(NamedTuple):
 class ReferenceMotion:
     """A reference at given sizes: the extents of its loops, and the bytes by which each loop moves the address."""
 
-    __slots__ = ("extents", "grids", "iterations", "moves", "reference", "row_lines", "starts", "steps", "sweeps")
+    __slots__ = ("extents", "grids", "iterations", "moves", "reference", "row_lines", "starts", "steps")
 
     def __init__(self, reference: Reference[float], line: int) -> None:
         self.reference = reference
@@ -122,7 +122,6 @@ class ReferenceMotion:
             for k, (extent, step) in enumerate(zip(self.extents, self.steps, strict=True)):
                 self.moves[k] = reference.coupled is not None or (step != 0 and extent > 1)
                 self.grids[k + 1] = gcd(self.grids[k], step) if extent > 1 and step else self.grids[k]
-        self.sweeps = functools.cache(self._sweeps_from)
 
     def _join_rows(self, line: int) -> None:
         """Count the lines of a row, not its cells, as the choices of data: they are fetched together."""
@@ -141,7 +140,7 @@ class ReferenceMotion:
         """Return whether data choose each cell."""
         return self.reference.window is not None
 
-    def _sweeps_from(self, depth: int) -> Sweeps:
+    def sweeps(self, depth: int) -> Sweeps:
         """Return the loops from a depth inwards that move the address."""
         steps, coupled = self.steps or [], self.reference.coupled
         if coupled is None:
@@ -238,6 +237,7 @@ class Footprints:
         self.array_lines = functools.cache(self._array_lines)
         self.of, self.of_loop = functools.cache(self._of), functools.cache(self._of_loop)
         self.distances = functools.cache(self._distances)
+        self._sweeps = functools.cache(lambda k, depth: self.motions[k].sweeps(depth))
         self._jump_share = functools.cache(lambda k, depth: self.motions[k].jump_share(line, depth))
 
     @cached_property
@@ -295,7 +295,7 @@ class Footprints:
                 lines = self.motions[k].lines_at_random(depth, self.line)
                 boxes.append(BoxLines(Box(lines, 0, inf), lines, k))
                 continue
-            sweeps, lowest = self.motions[k].sweeps(depth)
+            sweeps, lowest = self._sweeps(k, depth)
             starts, members = alike.setdefault((sweeps, reference.size), ([], []))
             members.append(k)
             for start, stored in zip(self.motions[k].starts, reference.stores, strict=True):
@@ -309,7 +309,7 @@ class Footprints:
 
     def _box(self, k: int, depth: int) -> BoxLines:
         motion = self.motions[k]
-        sweeps, lowest = motion.sweeps(depth)
+        sweeps, lowest = self._sweeps(k, depth)
         starts = motion.starts
         moved = (starts[0] + lowest,) if len(starts) == 1 else tuple(sorted({start + lowest for start in starts}))
         box = box_of(sweeps, moved, motion.reference.size, self.line, motion.grids[depth])

@@ -184,7 +184,7 @@ class LayerConditions:
         self.holds_everything = (not cache.sets and self.footprints.most_lines <= cache.lines) or (
             self.footprints.of_loop(0, False).fits(cache)  # all lines of the launch
         )
-        self._shares_of = functools.cache(self._shares_by_depth)
+        self._shares: dict[int, list[float]] = {}
 
     def _shares_by_depth(self, k: int) -> list[float]:
         """Return the share of a reference's lines that stay from one iteration to the next, for each loop."""
@@ -269,7 +269,9 @@ class LayerConditions:
     def _of_loop(self, loop: int, references: tuple[int, ...], least: float, most: float) -> Iterator[Fetch]:
         """Yield a loop's fetches into the sets between the shares ``least`` and ``most``, fullest sets first."""
         depth = self.tree.loops[loop].depth
-        shares = {k: min(self._shares_of(k)[depth], most) for k in references}
+        for k in {*references} - self._shares.keys():
+            self._shares[k] = self._shares_by_depth(k)
+        shares = {k: min(self._shares[k][depth], most) for k in references}
         if max(shares.values()) - least < LEAST <= most - least:  # the usual case
             yield from self._of_iterations(loop, references, least, most)
             return
