@@ -1,9 +1,9 @@
 from .counting import count
 from .kernel import KernelCounts
-from .quasipoly.count import Count
-from .rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount, Utilization
+from .quasipoly.count import Count, Ratio
+from .rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount
 
 __all__ = [
     "AccessCount", "BarrierCount", "Count", "KernelCounts", "LaunchCount", "LaunchShape", "OperationCount",
-    "Utilization", "count",
+    "Ratio", "count",
 ]  # fmt: skip

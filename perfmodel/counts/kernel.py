@@ -35,7 +35,7 @@ from perfmodel.counts.program.program import (
 )
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.quasipoly.arguments import whole
-from perfmodel.counts.quasipoly.count import Count, given
+from perfmodel.counts.quasipoly.count import Count, Ratio, given
 from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount, total
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import ORDERS
@@ -264,7 +264,7 @@ class KernelCounts(FrozenValue):
                     return found
         raise _unknown_array(array, self._arrays())
 
-    def utilization(self, array: str, direction: str | None = "load") -> rows.Utilization:
+    def utilization(self, array: str, direction: str | None = "load") -> Ratio:
         """Return the utilisation: the touched cells, divided by these cells and the gaps along the unit-stride axis.
 
         The array's largest lane stride determines the gaps. A call of the result with sizes returns a Fraction.
@@ -272,7 +272,7 @@ class KernelCounts(FrozenValue):
         cells = self.footprint(array, direction)
         matching = [row for row in self.access_table if rows.matches(row, {"array": array, "direction": direction})]
         filled = [row.filled if direction else self.cells_together(row)[1] for row in matching]
-        return rows.Utilization(cells, tuple(count for count in filled if count is not None) or (cells,))
+        return Ratio(cells, tuple(count for count in filled if count is not None) or (cells,))
 
     def cells_together(self, row: AccessCount) -> tuple[Count | None, Count | None]:
         """Return ``footprint`` and ``filled`` of a row of :attr:`access_table` for loads and stores together."""
@@ -393,11 +393,15 @@ class KernelCounts(FrozenValue):
 
     def work_items(self) -> Count:
         """Return the number of work-items that are started. Idle work-items count too."""
-        return total(row.work_items() for row in self.launch_table)
+        return self._in_groups(1, "workitem")
 
     def sub_groups(self) -> Count:
         """Return the number of sub-groups that are started. The last sub-group of a group may be partly filled."""
-        return total((row.sub_groups(self.subgroup_size) for row in self.launch_table), "subgroup")
+        return self._in_groups(self.subgroup_size, "subgroup")
+
+    def _in_groups(self, size: int, granularity: str) -> Count:
+        parts = (-(-prod(row.group_shape) // size) * row.work_groups for row in self.launch_table)
+        return total((number.labelled(granularity) for number in parts), granularity)
 
     def _arrays(self) -> tuple[str, ...]:
         return tuple(sorted({row.array for row in self.access_table}))

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from itertools import groupby
-from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -90,16 +88,6 @@ class LaunchCount:
     launches: Count
     work_groups: Count  # of all launches
 
-    def work_items(self) -> Count:
-        return self._in_groups(prod(self.group_shape), "workitem")
-
-    def sub_groups(self, size: int) -> Count:
-        """Return the number of sub-groups that are started. Partly filled sub-groups count too."""
-        return self._in_groups(-(-prod(self.group_shape) // size), "subgroup")
-
-    def _in_groups(self, amount: int, granularity: str) -> Count:
-        return (amount * self.work_groups).labelled(granularity)
-
 
 @dataclass(frozen=True)
 class LaunchShape:
@@ -108,18 +96,6 @@ class LaunchShape:
     group_shape: tuple[int, ...]  # work-items along l.0, l.1, ....
     local_bytes: int  # of the local arrays of a work-group
     private_bytes: int  # of the private arrays of a work-item
-
-
-@dataclass(frozen=True, eq=False)
-class Utilization:
-    """The ratio of used cells to all cells between them, for one array and direction."""
-
-    cells: Count
-    filled: tuple[Count, ...]
-
-    def __call__(self, **sizes: int) -> Fraction:
-        most = max(Fraction(filled(**sizes)) for filled in self.filled)
-        return Fraction(self.cells(**sizes)) / most if most else Fraction(1)
 
 
 def matches(row: object, wanted: Mapping[str, object]) -> bool:

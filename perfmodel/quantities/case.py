@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel import features
-from perfmodel.counts import Count, KernelCounts
-from perfmodel.counts.flow.flow import Parallelism
+from perfmodel.counts import Count, KernelCounts, Ratio
 from perfmodel.display import values_text
 from perfmodel.errors import FactsError, FamilyError, PerfModelError
 from perfmodel.facts import DeviceFacts
@@ -67,7 +66,7 @@ class Case(FrozenValue):
         points = zip(*(column.ravel().tolist() for column in columns), strict=True)
         return [dict(zip(self.parameters, point, strict=True)) for point in points]
 
-    def value(self, count: Count | Parallelism) -> Any:
+    def value(self, count: Count | Ratio) -> Any:
         """Return a count, or a ratio of two, at the sizes: a float, or a float64 array of the sizes' shape."""
         if self.shape:
             sizes = {name: np.asarray(size) for name, size in self.parameters.items()}

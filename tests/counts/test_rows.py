@@ -8,17 +8,8 @@ import pickle
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.counts.quasipoly.count import Count
-from perfmodel.counts.rows import (
-    COLUMNS,
-    AccessCount,
-    LaunchShape,
-    OperationCount,
-    Utilization,
-    read_row,
-    total,
-    write_row,
-)
+from perfmodel.counts.quasipoly.count import Count, Ratio
+from perfmodel.counts.rows import COLUMNS, AccessCount, LaunchShape, OperationCount, read_row, total, write_row
 from perfmodel.errors import SizeError
 from tests.counts.test_kernel import axpy
 from tests.test_display import Cells
@@ -33,11 +24,11 @@ def test_sums() -> None:
     assert (0, "launch") == (nothing(), nothing.granularity)
 
 
-def test_utilization_is_that_of_the_largest_stride() -> None:
+def test_a_ratio_is_that_of_the_largest_divisor() -> None:
     # n cells among 2 n, or among 4 n
-    used = Utilization(N, (2 * N, 4 * N))
+    used = Ratio(N, (2 * N, 4 * N))
     assert 1 / 4 == used(n=8)
-    assert 1 == Utilization(N, (N,))(n=0)
+    assert 1 == Ratio(N, (N,))(n=0)
 
 
 def test_json() -> None:

@@ -19,11 +19,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.execution import LATEST, Arc, Rules
@@ -32,7 +28,7 @@ from perfmodel.counts.flow.trips import EFFORTS, MOST_EXECUTIONS, Trips, iterati
 from perfmodel.counts.flow.walk import LongWalkError, Walk
 from perfmodel.counts.program import program
 from perfmodel.counts.program.program import SHARED, Dataflow, OpKind
-from perfmodel.counts.quasipoly.count import Count
+from perfmodel.counts.quasipoly.count import Count, Ratio
 from perfmodel.values import FrozenValue
 
 
@@ -55,9 +51,9 @@ class Chain:
 
     rows: tuple[ChainRow, ...]
 
-    def operations(self, dtype: str | None = None, kind: str | None = None) -> Count:
-        """Return the number of arithmetic operations of a type and kind. None means any type or kind."""
-        return self._sum(lambda row: row.is_operation and dtype in (None, row.where) and kind in (None, row.kind))
+    def operations(self) -> Count:
+        """Return the number of arithmetic operations."""
+        return self._sum(lambda row: row.is_operation)
 
     def accesses(self, space: str | None = None, direction: str | None = None) -> Count:
         """Return the number of accesses to global and local memory that match. None matches everything."""
@@ -68,24 +64,6 @@ class Chain:
 
     def _sum(self, asked: Callable[[ChainRow], bool]) -> Count:
         return sum((row.count for row in self.rows if asked(row)), Count.constant(0, "chain"))
-
-
-@dataclass(frozen=True, eq=False)
-class Parallelism:
-    """The ratio of all operations of a work-item to the operations that wait for one another."""
-
-    total: Count
-    serial: Count
-
-    def __call__(self, **sizes: int) -> Fraction:
-        """Return the ratio at given sizes. The ratio is 1 if there are no operations."""
-        serial = Fraction(self.serial(**sizes))
-        return Fraction(self.total(**sizes)) / serial if serial else Fraction(1)
-
-    def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
-        """Return the ratios at arrays of sizes. The arrays are broadcast together."""
-        serial, total = self.serial.evaluate(sizes), self.total.evaluate(sizes)
-        return np.divide(total, serial, out=np.ones_like(serial), where=serial != 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,20 +129,20 @@ class Flow(FrozenValue):
         return self._longest(Rules(lambda operation: int(operation[1] != "barrier"), fenced=True))
 
     @cached_property
-    def instruction_parallelism(self) -> Parallelism:
+    def instruction_parallelism(self) -> Ratio:
         """The operations and accesses of a work-item, divided by those on the longest chain between barriers."""
         total, serial = (chain.operations() + chain.accesses() for chain in (self.work, self.between_barriers))
-        return Parallelism(total, serial)
+        return Ratio(total, (serial,))
 
     @cached_property
-    def memory_parallelism(self) -> Parallelism:
+    def memory_parallelism(self) -> Ratio:
         """The mean number of global loads in flight: all loads, divided by the rounds in which they can be issued.
 
         Two loads are in different rounds if the address of one load depends on the other load. Loads also are in
         different rounds before and after a barrier, and in different iterations of a loop that is not unrolled.
         """
         rounds = self._longest(Rules(lambda operation: int(operation == GLOBAL_LOAD), fenced=True, in_order=True))
-        return Parallelism(self.work.accesses(*GLOBAL_LOAD), rounds.accesses(*GLOBAL_LOAD))
+        return Ratio(self.work.accesses(*GLOBAL_LOAD), (rounds.accesses(*GLOBAL_LOAD),))
 
     @cached_property
     def dependences(self) -> tuple[Arc, ...]:

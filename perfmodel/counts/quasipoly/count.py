@@ -283,6 +283,24 @@ class Count:
         return one_line(f"<Count per {self.granularity}: {self}>")
 
 
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """A count divided by the largest of some counts. The ratio is 1 where all of these are 0."""
+
+    number: Count
+    divisors: tuple[Count, ...]
+
+    def __call__(self, **sizes: int) -> Fraction:
+        """Return the ratio at given sizes."""
+        most = max(Fraction(count(**sizes)) for count in self.divisors)
+        return Fraction(self.number(**sizes)) / most if most else Fraction(1)
+
+    def evaluate(self, sizes: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
+        """Return the ratios at arrays of sizes. The arrays are broadcast together."""
+        most = np.max([count.evaluate(sizes) for count in self.divisors], axis=0)
+        return np.divide(self.number.evaluate(sizes), most, out=np.ones_like(most), where=most != 0)
+
+
 def given(document: Mapping[str, Any], name: str, kind: type[Any], each: type[Any] = object) -> Any:
     """Return a part of a document. Raise a DocumentError if the part, or an item of a list, has another type."""
     part = document[name]
