@@ -147,10 +147,6 @@ class Recorder:
             if hasattr(module, name):
                 self._put(module, name, new)
 
-    def _put_back(self) -> None:
-        self._closed = True
-        self._undo.close()
-
     def _launching(self, launch: Callable[..., Any]) -> Callable[..., Any]:
         here, add = self.here, self._add
 
@@ -423,11 +419,13 @@ class Recorder:
         """Put the functions back, read all events and write everything; in a forked process write nothing."""
         if self._closed:
             return
+        self._closed = True
+        self._undo.close()
+        if os.getpid() != self.process:  # forked: the parent records its own commands
+            self.pending.clear()
+            return
         self.ended = perf_counter_ns()
         self.ending.set()
-        self._put_back()
-        if os.getpid() != self.process:  # forked: the parent records its own commands
-            return
         try:
             self.flush(wait=True)
             self.ended = max(self.ended, self.last)
@@ -447,11 +445,6 @@ class Recorder:
                     row.alone = unit.first[sizes].run(unit.data.get(sizes))
                 except Exception as error:  # the recording is complete without it
                     unit.notes.append(f"it was not run alone: {type(error).__name__}: {error}")
-
-    def abandon(self) -> None:
-        """Stop recording in a process that was forked: the parent records its own commands."""
-        self._put_back()
-        self.pending.clear()
 
 
 def _say_failure(error: Exception) -> None:

@@ -60,7 +60,7 @@ def watch_this_process(folder: str) -> None:
     def again() -> None:
         if not _running:  # the recording has ended
             return
-        _running.pop().abandon()
+        _finish()
         _start(Path(folder))
         if LOOPY in sys.modules:
             _running[0].attach_loopy()
