@@ -14,7 +14,7 @@ from perfmodel.compare.contenders import contenders, families_csv, families_tabl
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import is_simulated, measured_folders
 from perfmodel.io import write_whole
-from perfmodel.report import pictures
+from perfmodel.report import drawing, pictures
 from perfmodel.store import TESTS_FILE
 from scripts.lab.pages import families_page
 
@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         found, simulated = every[: len(folders)], every[len(folders) :]
         print("\n\n".join(map(families_table, [*found, *simulated])))
         write_whole(options.csv, families_csv([one for each in found for one in each]).encode())
-        pictures.write(pictures.families_figure(found), options.picture)
+        drawing.write_figure(pictures.families_figure(found), options.picture)
         text = options.page.read_text() if options.page.is_file() else ""
         write_whole(options.page, families_page(text, found, simulated).encode())
         print(f"\nwrote {options.csv}, {options.picture} and {options.page}")

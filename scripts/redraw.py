@@ -22,7 +22,7 @@ from perfmodel.compare.comparison import error_table
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.predicting.model import fit, load
-from perfmodel.report import drawing, pictures
+from perfmodel.report import drawing
 from perfmodel.report.evaluation import weights_table
 from perfmodel.report.plots import plot_predicted_vs_measured
 from perfmodel.store import read
@@ -53,7 +53,7 @@ def quickstart(data: Path, picture: Path) -> None:
     model = fit(read(data)) if weights is None else load(weights)
     rows = compare(model, tests)
     print(f"{weights_table(model.weights, model.units)}\n\n{error_table(rows)}")
-    pictures.write(plot_predicted_vs_measured(rows, title=f"{model.family.name}\n{tests.device}"), picture)
+    drawing.write_figure(plot_predicted_vs_measured(rows, title=f"{model.family.name}\n{tests.device}"), picture)
     print(f"\nwrote {picture}")
 
 
@@ -67,7 +67,7 @@ def draw_watched(recording: Path, picture: Path) -> None:
     for axes, drawn in ((upper, savings), (lower, timeline)):
         if drawn is not None:
             drawing.draw(axes, drawn)
-    pictures.write(figure, picture)
+    drawing.write_figure(figure, picture)
 
 
 def print_each(lines: Iterable[str]) -> None:

@@ -60,7 +60,7 @@ def _show_families(source: list[Path] | None, names: tuple[str, ...], picture: P
     judged = [contenders.contenders(folder, names, output.CommandBar()) for folder in folders]
     every = [contender for rivals in judged for contender in rivals]
     if picture is not None:
-        report.pictures.write(report.pictures.families_figure(judged), picture)
+        report.drawing.write_figure(report.pictures.families_figure(judged), picture)
     output.show(
         lambda: contenders.families_document(every),
         lambda: "\n\n".join(contenders.families_table(rivals, output.table_width()) for rivals in judged),
@@ -101,7 +101,7 @@ def _show_model(
     ]
     if picture is not None:
         rows = [row for each in judged for row in each.evaluations[0].rows]
-        report.pictures.write(report.plots.plot_predicted_vs_measured(rows, title=chosen.name), picture)
+        report.drawing.write_figure(report.plots.plot_predicted_vs_measured(rows, title=chosen.name), picture)
     evaluations = [evaluation for each in judged for evaluation in each.evaluations]
     output.show(
         lambda: report.document(judged), lambda: report.evaluation_text(judged, output.table_width()),
@@ -132,7 +132,7 @@ def _show_roofline(source: list[Path] | None, picture: Path | None, csv: bool) -
     facts, points = tests.known_facts, analyses.roofline.roofline_points(tests)
     if picture is not None:
         title = f"{facts.slug}: roofs and test kernels"
-        report.pictures.write(report.plots.plot_roofline(points, facts=facts, title=title), picture)
+        report.drawing.write_figure(report.plots.plot_roofline(points, facts=facts, title=title), picture)
     output.show(
         lambda: report.evaluation.roofline_document(points, facts),
         lambda: report.evaluation.roofline_text(points, facts, output.table_width()),

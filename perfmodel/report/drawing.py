@@ -107,8 +107,9 @@ def check_format(path: str | Path | None, formats: Sequence[str] = (".png", ".sv
         raise OptionError(f"'{path}' is not a picture file", f"let its name end in {' or '.join(formats)}")
 
 
-def write_figure(figure: Figure, path: str | Path, dpi: int = 130) -> None:
-    """Write a figure as SVG if the name ends in ``.svg``, otherwise as PNG. Dollar signs are text."""
+def write_figure(drawn: Figure | Axes, path: str | Path, dpi: int = 130) -> None:
+    """Write a figure, or that of axes, as SVG if the name ends in ``.svg``, else as PNG. Dollar signs are text."""
+    figure: Any = drawn.figure
     show_literally(figure)
     stream = BytesIO()
     figure.savefig(stream, format="svg" if Path(path).suffix == ".svg" else "png", dpi=dpi)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from perfmodel.analyses.roofline import BANDWIDTHS, LOCAL, PEAKS, WITHOUT_FMA, WITHOUT_VECTORS, KernelPoint
@@ -14,7 +13,7 @@ from perfmodel.compare.contenders import COMPARED
 from perfmodel.display import interval_text, percent, rate_text, seconds_text
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report import drawing
-from perfmodel.report.drawing import Axes, Axis, Figure, Grid, Picture, Series
+from perfmodel.report.drawing import Axis, Figure, Grid, Picture, Series
 
 GRADES = (
     (1.1, "within 10 %", "green", "o"), (1.25, "within 25 %", "blue", "s"),
@@ -220,9 +219,3 @@ def families_figure(devices: Sequence[Sequence[Contender]]) -> Figure:
             drawing.draw_grid(axes, families(contenders, protocol), columns=protocol == protocols[-1])
             axes.set_title(f"{contenders[0].device}, protocol {protocol}", fontsize="small")
     return figure
-
-
-def write(drawn: Figure | Axes, path: str | Path) -> None:
-    """Write a figure, or the figure of axes, as a PNG or SVG file."""
-    figure: Any = drawn.figure
-    drawing.write_figure(figure, path, dpi=150)

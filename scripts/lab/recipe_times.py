@@ -12,7 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from perfmodel.display import seconds_text
-from perfmodel.report import drawing, pictures
+from perfmodel.report import drawing
 from perfmodel.report.drawing import Axis, Picture, Series
 
 #: Legend, colour and marker of each kind.
@@ -41,4 +41,4 @@ def draw_recipes(data: Path, picture: Path) -> None:
         drawing.draw(axes, Picture(across, up, (diagonal, *series), square=True))
         axes.set_title(kernel)
         axes.legend(fontsize="small", loc="lower right")
-    pictures.write(figure, picture)
+    drawing.write_figure(figure, picture)

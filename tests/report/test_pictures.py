@@ -10,7 +10,8 @@ import pytest
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.compare import Comparison
 from perfmodel.predicting.ranking import RankedVariant, Ranking
-from perfmodel.report.pictures import accuracy, families, families_figure, ranking, roofline, write
+from perfmodel.report.drawing import write_figure
+from perfmodel.report.pictures import accuracy, families, families_figure, ranking, roofline
 from tests.compare.test_comparison_errors import ROWS
 from tests.compare.test_contenders_side_by_side import contenders
 from tests.fitting.test_throughput_roofs import BANDWIDTH, LOCAL, PEAK
@@ -96,7 +97,7 @@ def test_families_have_a_row_each_and_the_best_of_a_column_is_known(tmp_path):
     figure = families_figure([found])
     by_a, by_b = figure.axes
     assert [[], 4] == [by_a.get_xticklabels(), len(by_b.get_xticklabels())]  # the lower axes have the names
-    write(figure, tmp_path / "families.png")
+    write_figure(figure, tmp_path / "families.png")
     assert b"\x89PNG" == (tmp_path / "families.png").read_bytes()[:4]
 
 
