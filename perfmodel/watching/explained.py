@@ -243,7 +243,9 @@ def _advice(explanation: Explanation) -> Iterator[str]:
             f"the cost of {recording.launches} launches is {share} of the kernels' time; "
             "larger sizes, or fewer and larger kernels, reduce this share"
         )
-    short = sum(row.total_s for row in recording.kernels if row.median_s < SHORT_S and _unpinned(recording, row))
+    pinned = any(name in process.about.environment for process in recording.processes for name in PINNED)
+    unpinned = [device.platform == POCL and not pinned for device in recording.devices]
+    short = sum(row.total_s for row in recording.kernels if row.median_s < SHORT_S and unpinned[row.device])
     if short > MUCH * kernels_s > 0:
         yield (
             f"{percent(short / kernels_s)} of the kernels' time are calls below {seconds_text(SHORT_S)} by threads "
@@ -263,11 +265,6 @@ def _advice(explanation: Explanation) -> Iterator[str]:
                 f"the program compiles {unit.name} {unit.made} times; keep its executor, t_unit.executor(context), and "
                 "call that"
             )
-
-
-def _unpinned(recording: Recording, row: Row) -> bool:
-    pinned = any(name in process.about.environment for process in recording.processes for name in PINNED)
-    return recording.devices[row.device].platform == POCL and not pinned
 
 
 def _of_the_run(shares: Shares) -> Iterator[str]:

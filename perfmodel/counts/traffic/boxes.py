@@ -124,8 +124,6 @@ def box_of(sweeps: tuple[Sweep, ...], starts: tuple[int, ...], size: int, line: 
     low, high = starts[0], starts[-1] + run + sum(pitch * (number - 1) for pitch, number in repeats)
     grid = gcd(grid, *(pitch for pitch, _ in repeats))
     lines_each, number_of_runs = lines_of_run(run, line, grid, low), prod(number for _, number in repeats)
-    if len(starts) == 1:
-        return Box(lines_each * number_of_runs, low, high, line, (Interval(low // line, lines_each),), tuple(repeats))
     numbers, intervals = _widened(run, repeats, starts, line)
     runs = tuple(
         Interval((low + start) // line, lines_of_run(length, line, grid, low + start)) for start, length in intervals

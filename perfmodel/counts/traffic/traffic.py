@@ -459,20 +459,16 @@ def traffic_plan(cardinalities: Cardinalities, order: str, lanes: int, parameter
     """Prepare the traffic for an order of the work-items. The plan depends only on the sizes in ``parameters``."""
     program = cardinalities.program
     unrolled = program.dataflow.unrolled
+    accesses = (access for statement in program.statements for access in statement.accesses)
+    by_array = {access.array: access for access in accesses if access.space != "private"}
     spans = {
-        name: span for name, span in _spans(cardinalities).items()
-        if span is not None and {*span.parameters} <= {*parameters}
+        name: span for name, access in by_array.items()
+        if (span := _span(cardinalities, access)) is not None and {*span.parameters} <= {*parameters}
     }
     launches = [
         references_of(cardinalities, launch, unrolled, order, lanes, spans) for launch in range(len(program.launches))
     ]
     return TrafficPlan(NamedCounts(tuple(launch for launch, _ in launches)), all(exact for _, exact in launches))
-
-
-def _spans(cardinalities: Cardinalities) -> dict[str, Count | None]:
-    accesses = (access for statement in cardinalities.program.statements for access in statement.accesses)
-    by_array = {access.array: access for access in accesses if access.space != "private"}
-    return {array: _span(cardinalities, access) for array, access in by_array.items()}
 
 
 def _span(cardinalities: Cardinalities, access: Access) -> Count | None:
