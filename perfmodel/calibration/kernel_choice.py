@@ -213,11 +213,9 @@ def chosen_classes(kernels: tuple[KernelClass, ...], names: Sequence[str]) -> tu
     return tuple(k for k in kernels if not names or {k.name, *k.tags} & set(names))
 
 
-def missing_features(
-    counted: Iterable[KernelCounts], sizes: Mapping[str, int], store: Path, family: str = "stevens_kloeckner_2016"
-) -> tuple[str, ...]:
-    """Return, sorted, a family's features that kernels need at some sizes and that no row of a store exercised."""
-    takes = find_family(family).takes
+def missing_features(counted: Iterable[KernelCounts], sizes: Mapping[str, int], store: Path) -> tuple[str, ...]:
+    """Return, sorted, features of the linear model that kernels need at sizes and that no row of a store exercised."""
+    takes = find_family("stevens_kloeckner_2016").takes
     needed = {name for counts in counted for name in _exercised(counts, sizes) if takes(name)}
     if paths(store)[0].is_file():
         measured = read(store)

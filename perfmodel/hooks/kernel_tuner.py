@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from perfmodel import predicting
@@ -280,12 +281,8 @@ class PredictedFirst:
 
     def __call__(self, func: Callable[[Any], float], searchspace: Any) -> tuple[tuple[Any, ...], float]:
         """Run all configurations of the search space in order, until Kernel Tuner stops it."""
-        best: tuple[tuple[Any, ...], float] = ((), math.inf)
-        for values in sorted(searchspace.list, key=self._rank):
-            cost = func(values)
-            if cost < best[1]:
-                best = values, cost
-        return best
+        costs = ((values, func(values)) for values in sorted(searchspace.list, key=self._rank))
+        return min(costs, key=itemgetter(1), default=((), math.inf))
 
     def _rank(self, values: tuple[Any, ...]) -> int:
         configuration = dict(zip(self.names, values, strict=True))
