@@ -118,8 +118,7 @@ def bound_models(folder: str | Path | None, device: str) -> BoundModels:
         except PerfModelError as error:
             problems.append(_one_line(error))
             continue
-        facts = model.facts
-        if name == "benefits" and facts and "device_type" in facts and facts.value("device_type") == "cpu":
+        if name == "benefits" and model.facts and model.facts.known("device_type") == "cpu":
             problems.append(f"{family} assumes that work-items hide each other's latency, as on GPUs; this is a CPU")
         elif model.device == device:
             known[name] = model

@@ -13,6 +13,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from perfmodel import libraries
+from perfmodel.errors import BrokenDeviceError, PerfModelError
 from perfmodel.libraries import INSTALL, NEWER, REPAIR_COMMAND, fits, has_upper_bound, installed
 
 OK = "ok"
@@ -91,8 +92,6 @@ def _import_failure(module: str) -> str:
 
 def barvinok_part() -> Part:
     """Check whether the installed islpy counts the points of a set."""
-    from perfmodel.errors import PerfModelError
-
     try:
         from perfmodel.counts.points import set_counter
     except (ImportError, PerfModelError) as error:
@@ -112,8 +111,6 @@ def barvinok_part() -> Part:
 
 def device_parts() -> Iterator[Part]:
     """Build and run a small kernel on every OpenCL device, each in its own process."""
-    from perfmodel.errors import BrokenDeviceError
-
     try:
         from perfmodel.opencl import survey
 
@@ -138,7 +135,6 @@ def device_parts() -> Iterator[Part]:
 def fact_parts(index: int) -> Iterator[Part]:
     """Yield contradictions between the facts that belong to the weights in use for a device."""
     from perfmodel.calibration.recommended import load
-    from perfmodel.errors import PerfModelError
     from perfmodel.facts.doubts import contradictions
 
     try:

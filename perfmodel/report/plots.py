@@ -142,10 +142,9 @@ def bars_of(given: Any) -> list[tuple[str, Prediction]]:
     """Return each predicted time with its label. Raise OptionError without a time, or if one is not above zero."""
     if isinstance(given, Prediction):
         given = [given]
-    if not isinstance(given, Mapping):
-        given = [(getattr(predicted, "name", ""), predicted) for predicted in given]
+    named = given.items() if isinstance(given, Mapping) else ((getattr(each, "name", ""), each) for each in given)
     bars = []
-    for name, predicted in given.items() if isinstance(given, Mapping) else given:
+    for name, predicted in named:
         if isinstance(predicted, RankedVariant):
             predicted = Prediction(predicted.seconds, predicted.terms)
         every, title = list(predicted.at_each_size()), name or predicted.kernel
