@@ -56,7 +56,9 @@ class WorkerDiedWarning(PerfModelWarning):
 
 
 class CountError(PerfModelError, ValueError):
-    """A kernel, or a part of it, has no count."""
+    """A kernel, or a part of it, has no count. `sizes` are the parameters on which the work-group's shape depends."""
+
+    sizes: tuple[str, ...] = ()
 
 
 class StatisticsNeededError(CountError):

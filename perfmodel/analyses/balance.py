@@ -105,7 +105,7 @@ def judge_balance(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> 
     """Return what bounds a kernel, a ``TranslationUnit`` or its counts, on the device of a ``work_depth`` model."""
     if model.family.name != FAMILY:
         raise FamilyError(f"the model is of the family '{model.family.name}'", f"fit the family '{FAMILY}' for this")
-    case = Case(model.counted(kernel), sizes, model.facts, FAMILY)
+    case = Case(model.counted(kernel, sizes), sizes, model.facts, FAMILY)
     line, weights = transfer_bytes(case), model.weights
     return Balance(
         work=float(work(case)), depth=float(critical_path(case)), transfers=float(global_bytes(case)) / line,

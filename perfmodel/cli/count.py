@@ -54,7 +54,7 @@ def count_command(
     points = numbers.size_points(size)
     counted = options.counted_variants(
         asked.load(), subgroup_size, jobs, dtypes=dtypes(dtype), statistics=asked.statistics,
-        declared=declared(declared_file),
+        declared=declared(declared_file), sizes=predicting.predictions.together(points),
     )
     if save is not None:
         variants = {name: {"counts": counts.to_json()} for name, counts in counted.items()}

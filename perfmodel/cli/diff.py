@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from perfmodel import versions
+from perfmodel import predicting, versions
 from perfmodel.cli import numbers, options, output
 from perfmodel.errors import OptionError, UnknownNameError, clipped, listed
 from perfmodel.io import check_output_path, write_whole
@@ -58,7 +58,8 @@ def diff_command(
     model = by.load(facts=facts) if timed else None
     lanes = model.fitted.subgroup_size if model else 32
     with output.counting():
-        read = [versions.sides.read_side(text, lanes, statistics) for text in (old_text, new_text)]
+        asked = {"statistics": statistics, "sizes": predicting.predictions.together(points)}
+        read = [versions.sides.read_side(text, lanes, **asked) for text in (old_text, new_text)]
     old, new = only(variant, *read)
     if model is None:
         output.message("give sizes to predict times, as in -p n=1024")

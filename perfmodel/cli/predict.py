@@ -90,8 +90,8 @@ class _Request(FrozenValue):
         return text.replace(command, command.replace("KERNEL.PY", shlex.join([str(self.asked.kernel), *sizes, *data])))
 
     def counted(self, file: KernelFile) -> CountedVariants:
-        width = self.model.fitted.subgroup_size
-        return options.counted_variants(file, width, self.asked.jobs, statistics=self.asked.statistics)
+        width, sizes = self.model.fitted.subgroup_size, predicting.predictions.together(self.points)
+        return options.counted_variants(file, width, self.asked.jobs, statistics=self.asked.statistics, sizes=sizes)
 
     def predicted(self, sizes: Mapping[str, Any]) -> tuple[predicting.Predictions, tuple[predicting.Ranking, ...]]:
         alone = self.asked.jobs is None and len(self.file.builders) < MANY

@@ -55,6 +55,7 @@ def count(
     budget: float = 1.0,
     check: bool = False,
     arrays: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
+    sizes: Mapping[str, Any] | None = None,
 ) -> KernelCounts:
     """Count symbolically what a kernel executes (sections 2 and 3 of the 2016 paper).
 
@@ -100,6 +101,9 @@ def count(
         depend on data. Statistics that are not given are taken from the arguments: trip counts, probabilities and
         spans. If several loops of a nest depend on data, the mean of the product of their trips is taken. Sizes that
         are not in the mapping follow from the shapes of arrays. A warning names each statistic that cannot be found.
+    sizes : mapping of str to int or array, optional
+        Sizes at which the counts are needed. If the shape of the work-group depends on some of them, each of these
+        must have one value. The counts hold for this value only, and a warning names it.
 
     Raises
     ------
@@ -107,8 +111,9 @@ def count(
         Arguments have no type, ``dtypes`` does not fit the kernel, or Loopy cannot schedule the kernel. If ``check``,
         also: Loopy cannot write its code, or an access lies outside of the memory that the code declares.
     CountError
-        A loop has no bound, or the kernel has undeclared C instructions. If the number of executions depends on data
-        and has no bound, the error is a StatisticsNeededError. This error lists all such loops.
+        A loop has no bound, the kernel has undeclared C instructions, or the shape of its work-group depends on a size
+        that does not have one value in ``sizes``. If the number of executions depends on data and has no bound, the
+        error is a StatisticsNeededError. This error lists all such loops.
     ArgumentError, OptionError
         A statistic or another argument is out of range, or ``within`` or ``access_tags`` selects nothing.
 
@@ -122,7 +127,7 @@ def count(
     ('n', 1000)
     """
     require(hasattr(t_unit, "callables_table"), "count: t_unit", t_unit, "a translation unit of Loopy")
-    mappings = {"statistics": statistics, "declared": declared, "dtypes": dtypes}
+    mappings = {"statistics": statistics, "declared": declared, "dtypes": dtypes, "sizes": sizes}
     mappings |= {} if callable(arrays) else {"arrays": arrays}
     for name, named in mappings.items():
         require(named is None or (isinstance(named, Mapping) and all(isinstance(key, str) for key in named)),
@@ -130,8 +135,7 @@ def count(
     require(is_number(budget), "count: budget", budget, "a number above 0")
     tags = (access_tags,) if isinstance(access_tags, str) else tuple(sorted(access_tags))
     options = Options(include_index_arithmetic, group_multiply_add, within or "", tags)
-    if dtypes:
-        t_unit = schedule.with_types(t_unit, dtypes)
+    t_unit = schedule.with_types(t_unit, dtypes or {})
     if not 0 < budget < float("inf"):
         advice = "give a positive number: 1 is the default, 10 allows ten times the work"
         raise OptionError(f"budget={budget!r}", advice)
@@ -145,9 +149,15 @@ def count(
             key = key_of(t_unit, schedule.BuildCheck.__name__) if cache else None
             remembered(key, lambda: schedule.check(scheduled), schedule.BuildCheck).refuse()
         data = None if arrays is None else _data(t_unit, scheduled, arrays, cache)
-        key = key_of(t_unit, *arguments, float(budget)) if cache and data is None else None
-        prepared = partial(_prepared, scheduled, *arguments[1:], data)
-        counts = remembered(key, lambda: prepared().counted(subgroup_size, float(budget)), KernelCounts)
+
+        def counted(unit: lp.TranslationUnit) -> KernelCounts:
+            key = key_of(unit, *arguments, float(budget)) if cache and data is None else None
+            read = scheduled if unit is t_unit else partial(schedule.schedule, unit)
+            prepared = partial(_prepared, read, *arguments[1:], data)
+            return remembered(key, lambda: prepared().counted(subgroup_size, float(budget)), KernelCounts)
+
+        note = partial(warnings.warn, category=PerfModelWarning, stacklevel=4)
+        counts = schedule.read_at_sizes(counted, t_unit, sizes or {}, note)
         if statistics:
             keys = counts.statistic_keys
             if (within or tags) and unused(statistics, keys):

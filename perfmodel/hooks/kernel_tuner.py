@@ -161,7 +161,7 @@ class Guide(FrozenValue):
         if key not in self._counts:
             unit = build_kernel(self.space.build, configuration)
             try:
-                self._counts[key] = self.model.counted(unit)
+                self._counts[key] = self.model.counted(unit, self.sizes)
             except PerfModelError as error:
                 raise refused(configuration, f"cannot be counted: {error}") from error
         return self._counts[key]

@@ -193,6 +193,7 @@ class Timekeeper:
     bench: Bench
     overhead_s: float  # of a launch [s]
     statistics: Mapping[str, float] = field(default_factory=dict)  # they replace a class's own statistics
+    sizes: Parameters = field(default_factory=dict)  # for variants whose work-group depends on sizes
     counted: dict[Key, KernelCounts] = field(default_factory=dict)
     checked: dict[Key, FailedError | None] = field(default_factory=dict)
     watch: LoadWatch = field(default_factory=LoadWatch)
@@ -255,7 +256,7 @@ class Timekeeper:
     ) -> KernelCounts:
         """Return the counts of a translation unit for the device; `check` generates its code too."""
         known = {**(statistics or {}), **self.statistics}
-        return count(unit, subgroup_size=self.bench.fact("subgroup_size"), statistics=known, check=check)
+        return count(unit, self.bench.fact("subgroup_size"), known, check=check, sizes=self.sizes)
 
     def work_groups(self, subject: Subject, parameters: Parameters) -> int:
         """Return the number of work-groups. Raise FailedError if sizes break assumptions, which the code ignores."""

@@ -201,11 +201,11 @@ class FittedModel(FrozenValue):
         """
         check_level(level)
         require(sizes is None or isinstance(sizes, Mapping), "predict: sizes", sizes, "a mapping of names to sizes")
-        counts = self.counted(kernel)
-        if self.facts is not None:
-            counts.check_launch(self.facts)
         at = {**(sizes or {}), **more_sizes}
         at = {name: given_size(name, size, tuple(at)) for name, size in at.items()}
+        counts = self.counted(kernel, at)
+        if self.facts is not None:
+            counts.check_launch(self.facts)
         model = self._refusing if strict and not self.strict else self
         made = model._with_gathers(counts, at, level, allow_unmeasured)
         if counts.unknown_tests:
@@ -225,13 +225,13 @@ class FittedModel(FrozenValue):
             made = made.by_device()
         return self.anchor.applied(made) if self.anchor else made
 
-    def counted(self, kernel: Any) -> KernelCounts:
+    def counted(self, kernel: Any, sizes: Mapping[str, Any] | None = None) -> KernelCounts:
         """Return the counts of a kernel for the device of the model. Counts are returned unchanged."""
         if isinstance(kernel, KernelCounts):
             return kernel
         from perfmodel.counts import count
 
-        return count(kernel, subgroup_size=self.fitted.subgroup_size)
+        return count(kernel, subgroup_size=self.fitted.subgroup_size, sizes=sizes)
 
     def _with_gathers(
         self, counts: KernelCounts, at: Mapping[str, Any], level: float, allow_unmeasured: bool

@@ -164,7 +164,8 @@ class Predicting:
         without terms, to save memory. Raise the same errors as :meth:`predicted`.
         """
         model = self.model if self.anchors is None else self.model.to_be_anchored()
-        asked = replace(self, model=model, anchors=None, progress=None, processes=None)
+        options = {"subgroup_size": model.fitted.subgroup_size, "sizes": sizes, **self.options}
+        asked = replace(self, model=model, anchors=None, progress=None, processes=None, options=options)
         task = _Task(asked, sizes, rows, here=rows is None and self.jobs in (None, 1))
         with closing(self._outcomes(task, variants)) as outcomes:
             for name, outcome in outcomes:
@@ -195,7 +196,7 @@ class Predicting:
             yield from pool.stream(task, variants, TITLE, most)
             return
         # Other processes cannot import a family from a user's file: they only count, and this process predicts.
-        with closing(pool.stream(Counting(self._counting, here=False), variants, TITLE)) as counted:
+        with closing(pool.stream(Counting(task.asked.options, here=False), variants, TITLE)) as counted:
             for name, counts in counted:
                 failed = isinstance(counts, PerfModelError)
                 yield name, counts if failed else attempt(task, name, counts_from_json(counts))
@@ -206,10 +207,6 @@ class Predicting:
         if name not in self.anchors:
             raise not_anchored(name, f"there are anchors only of {', '.join(self.anchors) or 'nothing'}")
         return replace(plain, prediction=self.anchors[name].applied(plain.prediction))
-
-    @property
-    def _counting(self) -> dict[str, Any]:
-        return {"subgroup_size": self.model.fitted.subgroup_size, **self.options}
 
     def _prediction(self, counts: KernelCounts, sizes: Sizes) -> Prediction:
         return self.model.predict(counts, sizes, level=self.level, allow_unmeasured=self.allow_unmeasured)
@@ -225,7 +222,7 @@ class _Task:
     here: bool
 
     def __call__(self, kernel: TranslationUnit | KernelCounts) -> Predicted:
-        counts = kernel if isinstance(kernel, KernelCounts) else count(kernel, **self.asked._counting)
+        counts = kernel if isinstance(kernel, KernelCounts) else count(kernel, **self.asked.options)
         if not self.here:
             counts = replace(counts)  # the counts in the cache stay small
         kept = counts if self.here else None

@@ -306,7 +306,7 @@ def transformed(
         known = statistics_of(t_unit, lambda: {**given(**at), **at}) | known
     found = Transformed(t_unit, Recipe(), model.device, at, None)
     try:
-        counts = count(t_unit, model.fitted.subgroup_size, statistics=known, check=True)
+        counts = count(t_unit, model.fitted.subgroup_size, statistics=known, check=True, sizes=at)
         plain = model.predict(counts, at, level=level, allow_unmeasured=True)
         if model.facts is not None:
             counts.check_launch(model.facts)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from loopy import TranslationUnit
 
-from perfmodel.counts import KernelCounts
+from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.quasipoly.arguments import size_error
 from perfmodel.documents import require
 from perfmodel.errors import AnchorError, AssumptionError, PerfModelError, TrialError, WeightsError, not_anchored
@@ -126,7 +126,12 @@ def anchor_variants(
 
     The statistics must hold at all sizes. If `keep` is given, a process that is started again uses earlier runs.
     """
-    counted = {name: _counted(model, name, unit, statistics) for name, unit in variants.items()}
+    for name, kernel in variants.items():
+        if not isinstance(kernel, TranslationUnit):
+            given = type(kernel).__name__
+            raise not_anchored(name, f"it was given as {given}, and only a loopy.TranslationUnit can be run")
+    options: dict[str, Any] = {"statistics": statistics, "sizes": sizes, "check": True}
+    counted = {name: count(kernel, model.fitted.subgroup_size, **options) for name, kernel in variants.items()}
     for name, value in sizes.items():
         if np.ndim(value):
             raise size_error(name, "is an array; a kernel is anchored for one size", tuple(sizes))
@@ -210,13 +215,3 @@ def _visit(trials: Trials, progress: Progress) -> dict[str, Measurement]:
                 if visit == 0:
                     progress.advance(name)
     return rows
-
-
-def _counted(model: FittedModel, name: str, kernel: Any, statistics: Mapping[str, float] | None) -> KernelCounts:
-    from perfmodel.counts import count
-
-    if not isinstance(kernel, TranslationUnit):
-        given = type(kernel).__name__
-        raise not_anchored(name, f"it was given as {given}, and only a loopy.TranslationUnit can be run")
-    return count(kernel, model.fitted.subgroup_size, statistics=statistics, check=True)
-

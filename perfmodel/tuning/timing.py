@@ -54,7 +54,8 @@ def counted_at(
     Raises SizeError for missing or unknown sizes, AssumptionError if no variant may run at any of the points, and the
     first error of counting if no variant can be counted.
     """
-    counted = count_all(builders, 1, subgroup_size=subgroup_size, check=True, statistics=statistics, **options)
+    options |= {"statistics": statistics, "sizes": together(points)}
+    counted = count_all(builders, 1, subgroup_size=subgroup_size, check=True, **options)
     broken: list[AssumptionError] = []
     for counts in counted.values():
         for point in points:

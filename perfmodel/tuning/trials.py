@@ -99,7 +99,8 @@ class Trials:
             stack.enter_context(locked(self.device.facts, self._progress, self.campaign.wait_s))
             self.bench = Bench(self.device, self.campaign)
             watch = LoadWatch(self._progress.report)
-            self.timekeeper = Timekeeper(self.bench, self.bench.launch_overhead(), self._statistics, watch=watch)
+            given = self._statistics, self.sizes
+            self.timekeeper = Timekeeper(self.bench, self.bench.launch_overhead(), *given, watch=watch)
             self._stack = stack.pop_all()
         return self
 

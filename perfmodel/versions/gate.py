@@ -47,7 +47,7 @@ def assert_not_slower(
     columns = {name: values.tolist() for name, values in columns_of(at).items()}
     points = tuple(dict(zip(columns, point, strict=True)) for point in zip(*columns.values(), strict=True))
     model = load() if model is None else model
-    found = difference(_side("old", old, model), _side("new", new, model), model, points)
+    found = difference(_side("old", old, model, at), _side("new", new, model, at), model, points)
     if slower := found.slower(tolerance):
         problem = f"{slower[0].title} is slower by more than {tolerance:.0%}\n{text(found, tolerance)}"
         raise SlowerError(problem, difference=found)
@@ -57,9 +57,9 @@ def assert_not_slower(
     return found
 
 
-def _side(label: str, given: Any, model: FittedModel) -> Side:
+def _side(label: str, given: Any, model: FittedModel, at: Mapping[str, Any]) -> Side:
     if isinstance(given, str):
-        return read_side(given, model.fitted.subgroup_size)
+        return read_side(given, model.fitted.subgroup_size, sizes=at)
     counted = isinstance(given, KernelCounts) or hasattr(given, "callables_table")
     require(counted, f"assert_not_slower: {label}", given, "a TranslationUnit, its counts, or the text of a side")
-    return Side(label, {"kernel": Version(model.counted(given))})
+    return Side(label, {"kernel": Version(model.counted(given, at))})

@@ -47,8 +47,8 @@ class Side(FrozenValue):
     errors: Mapping[str, PerfModelError] = field(default_factory=dict)
 
 
-def read_side(text: str, subgroup_size: int = 32, statistics: Mapping[str, float] | None = None) -> Side:
-    """Count the kernels of a side.
+def read_side(text: str, subgroup_size: int = 32, **options: Any) -> Side:
+    """Count the kernels of a side. Options of :func:`perfmodel.count` are for those of a file.
 
     Raises
     ------
@@ -65,20 +65,20 @@ def read_side(text: str, subgroup_size: int = 32, statistics: Mapping[str, float
     if path.suffix == ".json":
         return _saved(text, path, subgroup_size)
     if path.is_file():
-        return _counted(text, path, subgroup_size, statistics or {})
+        return _counted(text, path, subgroup_size, options)
     revision, colon, name = text.partition(":")
     if not colon:
         raise OptionError(f"'{clipped(text)}' does not exist", FORMS)
     with at_revision(revision, name) as extracted:
         try:
-            return _counted(text, extracted, subgroup_size, statistics or {})
+            return _counted(text, extracted, subgroup_size, options)
         except KernelFileError as error:  # name the revision, not the temporary folder
             raise KernelFileError(error.problem.replace(str(extracted), text), error.advice) from error
 
 
-def _counted(text: str, path: Path, subgroup_size: int, statistics: Mapping[str, float]) -> Side:
+def _counted(text: str, path: Path, subgroup_size: int, options: Mapping[str, Any]) -> Side:
     builders = load_kernel_file(path).builders
-    counted = count_all(builders, 1, subgroup_size=subgroup_size, statistics=statistics, check=True)
+    counted = count_all(builders, 1, subgroup_size=subgroup_size, check=True, **options)
     return Side(text, {name: Version(counts) for name, counts in counted.items()}, counted.errors)
 
 

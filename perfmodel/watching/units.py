@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import zip_longest
 from pathlib import Path
 from time import perf_counter
@@ -24,6 +24,7 @@ from perfmodel.counts.cache import key_of
 from perfmodel.counts.counting import Prepared
 from perfmodel.counts.reading.domains import size_parameters
 from perfmodel.counts.reading.observed import CallData, data_needed
+from perfmodel.counts.reading.schedule import read_at_sizes
 from perfmodel.counts.reading.values import Options
 
 Sizes = tuple[Any, ...]
@@ -194,7 +195,9 @@ class Unit:
 
     def prepared(self, sizes: Sizes) -> Prepared:
         """Return what counts need, with the statistics at some sizes."""
-        return Prepared.of(lambda: self.scheduled, {}, {}, Options(), self.data.get(sizes))
+        named = dict(zip(self.parameters, sizes, strict=False))
+        read = partial(Prepared.of, statistics={}, declared={}, options=Options(), data=self.data.get(sizes))
+        return read_at_sizes(lambda unit: read(lambda: unit), self.scheduled, named, self.notes.append)
 
 
 def _fill(queue: Any, buffer: Any, octets: int, dtype: Any, content: Any) -> None:

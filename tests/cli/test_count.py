@@ -36,6 +36,23 @@ def test_count_with_types_of_the_call(perfmodel):
     assert "add" in result.stdout
 
 
+def test_a_group_whose_shape_is_a_size(perfmodel):
+    """One value of `m` is needed; `n` may have several."""
+    Path("rows.py").write_text(
+        "import loopy as lp, numpy as np\n\ndef kernel():\n"
+        '    unit = lp.make_kernel("{[p, i]: 0 <= p < n and 0 <= i < m}", "out[p, i] = 2*a[p, i]",\n'
+        '        [lp.GlobalArg("a, out", np.float32, shape="n, m"), "..."], lang_version=(2018, 2))\n'
+        '    return lp.tag_inames(unit, {"p": "g.0", "i": "l.0"})\n'
+    )
+    result = perfmodel("count", "rows.py", "-p", "n=10,20", "-p", "m=4")
+    assert "these counts hold for m = 4 only" in " ".join(result.stderr.split())
+    assert ["op_float32_mul", "operation", "40", "80"] in [line.split() for line in result.stdout.splitlines()]
+    for options in ((), ("-p", "n=10", "-p", "m=4,5")):
+        refused = perfmodel("count", "rows.py", *options)
+        assert 2 == refused.exit_code
+        assert "give one value of the size, as in -p m=4" in " ".join(refused.stderr.split())
+
+
 def test_rows_that_look_alike_are_one(perfmodel):
     """A sum over the work-items of a group loads its cells in stages: 30 in the tree, and one for the result."""
     Path("sum.py").write_text(

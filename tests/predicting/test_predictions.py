@@ -6,14 +6,17 @@ import math
 from dataclasses import replace
 from functools import partial
 
+import loopy as lp
 import numpy as np
 import pytest
 
 from perfmodel.errors import (
     AnchorError,
     AssumptionError,
+    CountError,
     OptionError,
     PerfModelError,
+    PerfModelWarning,
     SizeError,
     UnmeasuredFeatureError,
     failed,
@@ -44,6 +47,23 @@ def test_a_loop_here():
     assert pytest.approx(1e9 * 1e-12) == found["cube"].seconds
     assert str(failed("bad", "compile", "ZeroDivisionError: division by zero")) == str(found["bad"])
     assert isinstance(predict_each({"a": double(4)}, MODEL, {"n": 8})["a"], UnmeasuredFeatureError)
+
+
+@pytest.mark.parametrize("jobs", [None, 2])
+def test_a_group_whose_shape_is_a_size(jobs):
+    """Each of n groups multiplies m numbers; the prediction needs one value of m."""
+    rows = lp.make_kernel(
+        "{[p, i]: 0 <= p < n and 0 <= i < m}", "out[p, i] = 2*a[p, i]",
+        [lp.GlobalArg("a, out", np.float32, shape="n, m"), "..."], lang_version=(2018, 2),
+    )  # fmt: skip
+    rows = lp.tag_inames(rows, {"p": "g.0", "i": "l.0"})
+    found = Predicting(MODEL, jobs=jobs, skipped=CountError, allow_unmeasured=True)
+    with pytest.warns(PerfModelWarning, match="for m = 4 only"):
+        made = found.predicted({"rows": rows}, {"n": np.array([10, 20]), "m": 4})
+    assert pytest.approx([40e-12, 80e-12]) == made.variants["rows"].prediction.seconds
+    assert ["rows"] == list(found.predicted({"rows": rows}, {"n": 10, "m": np.array([4, 5])}).errors)
+    with pytest.warns(PerfModelWarning, match="for m = 4 only"):
+        assert pytest.approx(40e-12) == MODEL.predict(rows, n=10, m=4, allow_unmeasured=True).seconds
 
 
 EVEN = adding("n", assumptions="[n] -> { : n mod 2 = 0 }")

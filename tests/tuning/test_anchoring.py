@@ -10,7 +10,15 @@ import pytest
 
 import perfmodel as pm
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.errors import AnchorError, AssumptionError, KernelError, SizeError, UnmeasuredFeatureError, WeightsError
+from perfmodel.errors import (
+    AnchorError,
+    AssumptionError,
+    KernelError,
+    PerfModelWarning,
+    SizeError,
+    UnmeasuredFeatureError,
+    WeightsError,
+)
 from perfmodel.facts import DeviceFacts
 from perfmodel.fitting import FittedWeight
 from perfmodel.measuring.bench import Timekeeper
@@ -62,6 +70,19 @@ def test_a_run_scales_predictions_at_other_sizes():
     assert 0 < found.measured < 1
     expected = (PRICES["launches"] + 2**20 // 64 * PRICES["work_groups"]) * found.measured / found.predicted
     assert pytest.approx(expected) == anchored.predict(scaled(), n=2**20, allow_unmeasured=True).seconds
+
+
+def test_a_group_whose_shape_is_a_size_keeps_its_shape():
+    """The run has fewer groups than the kernel, and as many work-items in each."""
+    kernel = lp.make_kernel(
+        "{[row, i]: 0 <= row < n and 0 <= i < m}", "out[row, i] = 2*a[row, i]",
+        [lp.GlobalArg("out, a", np.float32, shape="n, m"), "..."], assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    kernel = lp.tag_inames(kernel, {"row": "g.0", "i": "l.0"})
+    with pytest.warns(PerfModelWarning, match="for m = 32 only"):
+        found = anchor(model(), kernel, n=2**20, m=32, allow_unmeasured=True, campaign=SHORT).anchor
+    assert 32 == found.sizes["m"]
+    assert pytest.approx(PRICES["launches"] + found.sizes["n"] * PRICES["work_groups"]) == found.predicted
 
 
 @pytest.mark.parametrize(("flagged", "visits", "flags"), [(1, 2, ()), (9, 3, ("spread",))])

@@ -11,6 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
+import loopy as lp
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
@@ -263,6 +264,18 @@ def test_a_recording_is_a_side_of_a_comparison(folder: Path, recording: Recordin
     assert {*SIZES} == {point["n"] for point in points}
     found = difference(side, side)
     assert [()] * len(side.kernels) == [each.changes for each in found.kernels]
+
+
+def test_a_group_whose_shape_is_a_size_is_counted_at_its_size(tmp_path: Path) -> None:
+    """Of the first call, in which each of 30 groups doubles 4 numbers."""
+    queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+    rows = lp.make_kernel("{[p, i]: 0 <= p < n and 0 <= i < m}", "out[p, i] = 2*a[p, i]", lang_version=(2018, 2))
+    rows = lp.tag_inames(rows, {"p": "g.0", "i": "l.0"})
+    with pm.watch(tmp_path / "recording"):
+        rows.executor(queue.context)(queue, a=cla.zeros(queue, (30, 4), np.float32))
+    (unit,) = read_recording(tmp_path / "recording").units
+    assert "so these counts hold for m = 4 only" in unit.notes[0]
+    assert 120 == unit.counted(8).operations(kind="mul")(n=30, m=4)
 
 
 def test_rows_that_were_read_are_written_while_the_program_only_computes(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import islpy as isl
 import loopy as lp
@@ -22,9 +22,12 @@ from loopy.symbolic import IdentityMapper, LinearSubscript
 from pytools.graph import CycleError
 
 from perfmodel.counts.points.set_counter import OPERATIONS, BudgetSpentError, limited
+from perfmodel.counts.quasipoly.arguments import whole
 from perfmodel.counts.reading import sets
 from perfmodel.counts.reading.values import memory_type, offset_of
 from perfmodel.errors import CountError, KernelError, PerfModelError, listed
+
+T = TypeVar("T")
 
 
 def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
@@ -79,6 +82,26 @@ def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
             )
         t_unit = lp.inline_callable_kernel(t_unit, names[0])
     return t_unit
+
+
+def read_at_sizes(
+    read: Callable[[lp.TranslationUnit], T], t_unit: lp.TranslationUnit, sizes: Mapping[str, Any],
+    note: Callable[[str], None],
+) -> T:  # fmt: skip
+    """Return what `read` returns of a unit. If the work-group's shape depends on sizes, the unit assumes their values.
+
+    `note` is called with a sentence about these values.
+    """
+    while True:
+        try:
+            return read(t_unit)
+        except CountError as error:
+            values = {name: np.unique(sizes.get(name, ())).tolist() for name in error.sizes}
+            if not values or any(len(found) != 1 for found in values.values()):
+                raise
+            texts = [f"{name} = {whole(name, value, tuple(sizes))}" for name, (value,) in values.items()]
+            note(f"the shape of the work-group depends on sizes, so these counts hold for {', '.join(texts)} only")
+            t_unit = t_unit.with_kernel(lp.assume(t_unit.default_entrypoint, " and ".join(texts)))
 
 
 def with_types(t_unit: lp.TranslationUnit, dtypes: Mapping[str, Any]) -> lp.TranslationUnit:

@@ -437,15 +437,12 @@ def grid_and_group(
     domains: Domains, callables: Mapping[Any, Any], instructions: frozenset[str]
 ) -> tuple[tuple[isl.PwAff, ...], tuple[int, ...]]:
     """Return the number of work-groups along each group axis and of work-items along each local axis."""
-    extents = _extents(domains, instructions)
-    if extents is None:
-        functions = constantdict({
-            name: known for name, known in callables.items() if not isinstance(known, lp.CallableKernel)
-        })  # callees are inlined, so kernels are not needed; Loopy hashes all arguments, and kernels take long
-        grid, local = domains.kernel.get_grid_sizes_for_insn_ids(instructions, functions, return_dict=False)
-        extents = [_sorted(sets.plain(extent)) for extent in grid], list(map(sets.plain, local))
-    grid, local = extents
-    return tuple(grid), tuple(map(_constant, local))
+    functions = constantdict({
+        name: known for name, known in callables.items() if not isinstance(known, lp.CallableKernel)
+    })  # callees are inlined, so kernels are not needed; Loopy hashes all arguments, and kernels take long
+    grid, local = domains.kernel.get_grid_sizes_for_insn_ids(instructions, functions, return_dict=False)
+    lanes = tuple(_constant(sets.plain(extent), domains.assumptions) for extent in local)
+    return tuple(_sorted(sets.plain(extent)) for extent in grid), lanes
 
 
 def _sorted(extent: Any) -> Any:
@@ -455,55 +452,16 @@ def _sorted(extent: Any) -> Any:
     return extent.align_params(isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names).params())
 
 
-def _constant(extent: Any) -> int:
+def _constant(extent: Any, assumptions: isl.Set) -> int:
+    """Return the number that an extent has at all sizes that the assumptions admit."""
     if isinstance(extent, int):
         return extent
-    pieces = [piece for _, piece in extent.get_pieces()]
-    numbers = {piece.get_constant_val().to_python() for piece in pieces}
-    if len(numbers) != 1 or not all(piece.is_cst() for piece in pieces):
-        raise CountError(f"the shape of the work-group depends on a size: an extent is {extent}", "fix the local sizes")
-    return int(numbers.pop())
-
-
-def _extents(domains: Domains, instructions: frozenset[str]) -> tuple[list[Any], list[Any]] | None:
-    """Return the extents of the group and local axes, or None unless one constraint determines each extent."""
-    kernel, axes = domains.kernel, domains.axes
-    if kernel.overridden_get_grid_sizes_for_insn_ids:
-        return None
-    sizes: dict[str, Any] = {}
-    for name in {name for key in instructions for name in kernel.id_to_insn[key].within_inames}:
-        if not axes[name]:
-            continue
-        line = domains.line(name)
-        size = None if line is None else _lanes(line) if axes[name].startswith("l") else _groups(line)
-        if size is None or not sizes.setdefault(axes[name], size).plain_is_equal(size):
-            return None
-    numbers = {kind: sum(axis.startswith(kind) for axis in sizes) for kind in "gl"}
-    if not sizes.keys() >= {f"{kind}.{k}" for kind in "gl" for k in range(numbers[kind])}:
-        return None
-    grid, local = ([sizes[f"{kind}.{k}"] for k in range(numbers[kind])] for kind in "gl")
-    return grid, local
-
-
-def _groups(line: isl.Set) -> isl.PwAff | None:
-    """Return the extent of a line that begins at 0, or None unless one constraint gives the extent."""
-    basics = line.compute_divs().get_basic_sets()
-    if len(basics) != 1:
-        return None
-    bounds = [c for c in basics[0].get_constraints() if not c.get_coefficient_val(SET, 0).is_zero()]
-    if any(c.is_equality() or c.involves_dims(DIV, 0, c.dim(DIV)) for c in bounds):
-        return None
-    uppers = [c for c in bounds if c.is_upper_bound(SET, 0)]
-    lowers = [c.get_aff() for c in bounds if c.is_lower_bound(SET, 0)]
-    if len(uppers) != 1 or len(lowers) != 1:
-        return None
-    low = lowers[0]
-    if not low.get_constant_val().is_zero() or low.involves_dims(PARAM, 0, low.dim(PARAM)):
-        return None
-    bound = isl.PwAff.from_aff(uppers[0].get_bound(SET, 0).floor())
-    return bound.add_constant_val(isl.Val(1)).project_domain_on_params().coalesce()
-
-
-def _lanes(line: isl.Set) -> isl.PwAff | None:
-    low, high = line.dim_min_val(0), line.dim_max_val(0)
-    return isl.PwAff(f"{{ [{high.to_python() + 1}] }}") if low.is_zero() and high.is_int() else None
+    admitted = extent.intersect_params(assumptions)
+    if (most := admitted.max_val()).is_int() and most.eq(admitted.min_val()):
+        return int(most.to_python())
+    names = admitted.gist_params(admitted.domain().params()).drop_unused_params().get_var_names(PARAM)
+    options, sizes = " ".join(f"-p {name}=4" for name in names), ", ".join(f"{name!r}: 4" for name in names)
+    raise CountError(
+        f"the shape of the work-group depends on a size: an extent is {extent}",
+        f"give one value of the size, as in {options} or pm.count(..., sizes={{{sizes}}})", sizes=tuple(names),
+    )  # fmt: skip

@@ -12,7 +12,7 @@ from perfmodel.counts import count
 from perfmodel.counts.reading.domains import Domains
 from perfmodel.counts.reading.schedule import schedule
 from perfmodel.counts.reading.statements import grid_and_group
-from perfmodel.errors import CountError
+from perfmodel.errors import AssumptionError, CountError, PerfModelWarning, SizeError
 from tests import oracle
 from tests.corpus import kernels
 from tests.oracle.compare import compare
@@ -32,10 +32,44 @@ def test_groups_of_16_lanes(scheduled) -> None:
 
 
 def test_a_group_whose_shape_depends_on_a_size_is_refused(scheduled) -> None:
-    kernel = scheduled(*VECTOR)
-    kernel = lp.tag_inames(kernel, {"i": "l.0"})
-    with pytest.raises(CountError, match="shape of the work-group depends on a size"):
+    kernel = lp.tag_inames(scheduled(*VECTOR), {"i": "l.0"})
+    with pytest.raises(CountError, match=r"-p n=4 or pm.count\(..., sizes={'n': 4}\)") as raised:
         grid_of(kernel)
+    assert ("n",) == raised.value.sizes
+    assert ((), (12,)) == grid_of(lp.assume(kernel, "n = 12"))
+
+
+def rows_of(extent: str) -> lp.TranslationUnit:
+    """A group for each row of an n x m array, with a work-item for each of the first cells."""
+    kernel = lp.make_kernel(
+        f"[n, m, k] -> {{ [row, i]: 0 <= row < n and 0 <= i < {extent} }}", "out[row, i] = 2*a[row, i] + a[row, 0]",
+        [lp.GlobalArg("a, out", np.float32, shape="n, m + k"), lp.ValueArg("n, m, k", np.int32)],
+        assumptions="k >= 0", lang_version=(2018, 2),
+    )
+    return lp.tag_inames(kernel, {"row": "g.0", "i": "l.0"})
+
+
+@pytest.mark.parametrize(("extent", "lanes", "fixed"), [
+    ("m", 6, "m = 6"), ("m + k", 9, "k = 3, m = 6"), ("floor((m + 7)/8)", 1, "m = 6"),
+])  # fmt: skip
+def test_sizes_that_the_shape_of_a_group_depends_on_are_fixed(extent, lanes, fixed) -> None:
+    """Against the execution of the generated code. The other sizes stay free."""
+    unit, at = rows_of(extent), {"n": 7, "m": 6, "k": 3}
+    with pytest.warns(PerfModelWarning, match=f"these counts hold for {fixed} only"):
+        counts = count(unit, subgroup_size=4, sizes={**at, "n": [7, 8, 9], "m": [6, 6]}, cache=False)
+    assert (lanes,) == counts.launch.group_shape
+    assert [] == compare(oracle.execute(unit, at, 4), counts, at)
+    assert 9 * lanes == counts.operations(kind="mul")(**{**at, "n": 9})
+    with pytest.raises(AssumptionError):
+        counts.work_groups()(**{**at, "m": 20})
+
+
+@pytest.mark.parametrize("sizes", [{}, {"n": 7, "k": 3}, {"n": 7, "k": 3, "m": [5, 6]}])
+def test_the_shape_of_a_group_needs_one_value_of_a_size(sizes) -> None:
+    with pytest.raises(CountError, match=r"depends on a size: .*; give one value of the size, as in -p m=4 or"):
+        count(rows_of("m"), sizes=sizes)
+    with pytest.raises(SizeError, match=r"'m' is 2\.5"):
+        count(rows_of("m"), sizes={"m": 2.5})
 
 
 def test_parameters_of_a_grid_are_sorted() -> None:
