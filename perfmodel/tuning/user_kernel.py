@@ -11,6 +11,7 @@ from zlib import crc32
 
 import numpy as np
 from loopy import TranslationUnit
+from loopy.kernel.array import ArrayBase
 
 from perfmodel.counts.counting import statistics_of
 from perfmodel.errors import ArgumentError, UnknownNameError, listed
@@ -92,8 +93,6 @@ class UserKernel:
             raise UnknownNameError(f"no variant '{name}' exists", f"choose one of: {listed(self.variants)}")
 
     def _built(self, name: str) -> Subject:
-        from loopy.kernel.array import ArrayBase
-
         given = self.variants[name]
         with stage("compile"):
             unit = given if isinstance(given, TranslationUnit) else given()
