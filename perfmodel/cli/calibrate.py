@@ -126,7 +126,7 @@ def fitted_document(fitted: calibration.calibrate.FittedDevice) -> dict[str, Any
         "weights_files": {name: str(path) for name, path in fitted.weights_files.items()},
         "problems": dict(fitted.problems), "notes": list(fitted.notes), "family": fitted.chosen,
         "verdict": {"text": fitted.verdict.text, **asdict(fitted.verdict)},
-        "comparison": compare.contenders.families_document(fitted.contenders)["rows"],
+        "comparison": list(compare.contenders.records(fitted.contenders)),
     }  # fmt: skip
 
 

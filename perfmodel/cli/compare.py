@@ -62,7 +62,7 @@ def _show_families(source: list[Path] | None, names: tuple[str, ...], picture: P
     if picture is not None:
         report.drawing.write_figure(report.pictures.families_figure(judged), picture)
     output.show(
-        lambda: contenders.families_document(every),
+        lambda: {"schema": contenders.SCHEMA, "rows": list(contenders.records(every))},
         lambda: "\n\n".join(contenders.families_table(rivals, output.table_width()) for rivals in judged),
         (lambda: contenders.families_csv(every)) if csv else None,
     )

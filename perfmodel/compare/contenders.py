@@ -278,8 +278,3 @@ def _notes(judged: Sequence[Contender]) -> list[str]:
 def families_csv(contenders: Sequence[Contender]) -> str:
     """Return :func:`perfmodel.compare.contenders.records` as CSV."""
     return csv_text(COLUMNS, list(records(contenders)))
-
-
-def families_document(contenders: Sequence[Contender]) -> dict[str, Any]:
-    """Return :func:`perfmodel.compare.contenders.records` as one document for programs."""
-    return {"schema": SCHEMA, "rows": list(records(contenders))}

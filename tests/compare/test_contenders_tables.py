@@ -6,7 +6,7 @@ import csv
 import json
 from io import StringIO
 
-from perfmodel.compare.contenders import Contenders, families_csv, families_document, families_table
+from perfmodel.compare.contenders import Contenders, families_csv, families_table, records
 from perfmodel.compare.protocols import RECORDED
 from tests.compare.test_contenders_side_by_side import contenders, judged
 from tests.compare.test_protocols import ADDED, RECORDS
@@ -40,11 +40,10 @@ def test_csv_has_a_row_for_each_kernel_and_one_over_all():
     assert ("", "unheard_of" in needy["problem"]) == (needy["error"], True)
 
 
-def test_the_document_is_json_without_nan():
-    document = json.loads(json.dumps(families_document(contenders()), allow_nan=False))
-    assert "perfmodel.comparison/1" == document["schema"]
+def test_the_records_are_json_without_nan():
+    found = json.loads(json.dumps(list(records(contenders())), allow_nan=False))
     # Kernels and all of them together: four rows by A and three by B of both families, and one of the failed one.
-    assert 2 * (4 + 3) + 1 == len(document["rows"])
+    assert 2 * (4 + 3) + 1 == len(found)
 
 
 def test_without_test_kernels_families_are_judged_by_kernels_left_out_next_to_a_random_choice():
@@ -62,5 +61,4 @@ def test_without_test_kernels_families_are_judged_by_kernels_left_out_next_to_a_
         assert ["random", "choice", protocol, "-", "-", "1.414", "50.0", "%", "0.00"] == row.split()[:9]
     assert "family, error, groups, error, kernels, error, variants, factor - 1, groups" in ", ".join(found.header)
     assert "6 cases that every family predicts" in found._repr_html_()
-    records = families_document(found)["rows"]
-    assert set(RECORDED) == {record["protocol"] for record in records}
+    assert set(RECORDED) == {record["protocol"] for record in records(found)}
