@@ -10,7 +10,8 @@ Counts are of the generated code. Quantities use the operations that remain by t
   function that squares in a loop, and the compiler knows the loop's trips. For another integer
   exponent the loop remains: an ``intpow``, and the products of an exponent from 4 to 7, since data decide their number.
 - A vector function is its operations: ``dot`` of two float4 is four products and three sums.
-- Equal values are computed once, in an instruction or in several instructions of one domain.
+- Equal values are computed once in a nest, unless the first computation is behind a test that the later ones are not
+  behind: ``a/b if a/b > c else c`` divides once.
 - A value that a loop does not change is computed before the loop. Copies of an unrolled loop share such values.
 
 Other float divisions stay, and so does adding 0 to a float: compilers keep rounding and the sign of zero. A power with
@@ -84,6 +85,12 @@ def names_in(text: str) -> frozenset[str]:
     return frozenset(NAME.findall(text))
 
 
+def covers(outer: Domain, inner: Domain) -> bool:
+    """Return whether two domains are one, or the outer one has all instances of the inner one and no test of data."""
+    certain = outer.chance == 1 and outer.exact and (outer.names, outer.trips) == (inner.names, inner.trips)
+    return outer is inner or (certain and bool(inner.points.is_subset(outer.points)))
+
+
 class LeftOperation(NamedTuple):
     """An operation that remains."""
 
@@ -129,12 +136,8 @@ class Changes:
 
     def unneeded(self, operation: LeftOperation, loops: Sequence[str], copies: Iterable[str]) -> frozenset[str]:
         """Return the innermost loops, and the inames of copies, that do not change an operation."""
-        names = operation.names
-        if names is None:
-            return frozenset()
-
         def keeps(loop: str) -> bool:
-            return not any(self.changes(loop, name) for name in names)
+            return operation.names is not None and not any(self.changes(loop, name) for name in operation.names)
 
         return frozenset((*takewhile(keeps, reversed(loops)), *filter(keeps, copies)))
 
@@ -146,7 +149,7 @@ class Values:
         self.changes = changes
         self._number = 0  # of the instruction in the schedule
         self._numbers: dict[object, int] = {}  # of values: equal ones have one number
-        self._known: set[tuple[int, Domain]] = set()  # which values have been computed, and where
+        self._known: dict[int, list[Domain]] = defaultdict(list)  # which values have been computed, and where
 
     def left(self, statements: Iterable[Statement]) -> Iterator[LeftOperation]:
         """Yield the remaining operations of statements. If operands are not recorded, all operations remain."""
@@ -184,8 +187,8 @@ class Values:
             names[number], values[number] = needed, value
             if constants and None not in constants:
                 literals[number] = CONSTANT
-            elif (value, domain) not in self._known:
-                self._known.add((value, domain))
+            elif not any(covers(known, domain) for known in self._known[value]):
+                self._known[value].append(domain)
                 yield LeftOperation(operation.dtype, made_of(operation, constants), domain, needed)
 
     def _version(self, text: str) -> object:

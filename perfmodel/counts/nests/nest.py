@@ -179,20 +179,17 @@ class Nest(FrozenValue):
     @cached_property
     def unmasked_operations(self) -> tuple[OperationCount, ...]:
         """The :attr:`operations` if no test depended on data. A vector computes all lanes, and masks what it stores."""
-        executions = Executions(Counter)
-        for kind, parts in self.remaining(self.loops.inner).items():
-            for (domain, unneeded), amount in parts.items():
-                executions[kind][self._without_chance(domain), unneeded] += amount
-        return counted(executions, self.kernel.cardinalities)
+        return counted(self.remaining(self.loops.inner, unmasked=True), self.kernel.cardinalities)
 
-    def remaining(self, loops: Sequence[str]) -> Executions:
-        """Return the operations that remain after compilation. All inner loops except ``loops`` are unrolled."""
+    def remaining(self, loops: Sequence[str], unmasked: bool = False) -> Executions:
+        """Return what remains after compilation, ``unmasked`` or not. All inner loops except ``loops`` are unrolled."""
         executions, changes = Executions(Counter), self.kernel.changes
         for operation in Values(changes).left(self.statements):
             copies = written_out(operation.domain, {*self.loops.outer, *self.loops.repeated, *loops})
             unneeded = changes.unneeded(operation, loops, copies)
+            domain = self._without_chance(operation.domain) if unmasked else operation.domain
             for kind, amount in operation.amounts:
-                executions[operation.dtype, kind][operation.domain, unneeded] += amount
+                executions[operation.dtype, kind][domain, unneeded] += amount
         return executions
 
     @cached_property

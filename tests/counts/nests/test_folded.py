@@ -78,6 +78,14 @@ def test_operations_with_literals(text: str, expected: dict[str, int]) -> None:
         ("out[i] = (a[i] - b[i])*(a[i] - b[i])", {"add": N, "mul": N}),
         ("out[i] = fmin(a[i], b[i])*fmax(a[i], b[i])", {"minmax": 2 * N, "mul": N}),
         ("<> t = exp(a[i])\nout[i] = t if a[i] > 0 else exp(b[i])", {"exp": 2 * N}),
+        # a test, and the division in it, precede both branches; unknown branches with equal amounts have a half each
+        ("out[i] = a[i]/b[i] if a[i]/b[i] > 2.5 else 1.5", {"div": N}),
+        ("out[i] = a[i]/b[i] if a[i]/b[i] > 2.5 else b[i]/a[i]", {"div": N + N // 2}),
+        ("out[i] = (a[i]/b[i] if a[i] > 2.5 else 1.5) + a[i]/b[i]", {"div": 2 * N, "add": N}),  # not always the first
+        ("<> t = a[i]/b[i] {id=t}\nout[i] = a[i]/b[i] if a[i] > 2.5 else t {dep=t}", {"div": N}),
+        ("<> t = exp(a[i]) {id=t}\nif i < 16\nout[i] = t + exp(a[i]) {dep=t}\nend", {"exp": N, "add": 16}),
+        ("if i < 16\n<> t = exp(a[i]) {id=t}\nend\nout[i] = exp(a[i]) {dep=t}", {"exp": N + 16}),  # of fewer instances
+        ("a[i] = exp(a[i]) {id=x}\nif i < 16\nb[i] = exp(a[i]) {dep=x}\nend", {"exp": N + 16}),  # of another value
     ],
 )
 def test_what_is_computed_twice(text: str, expected: dict[str, int]) -> None:
