@@ -289,9 +289,10 @@ def _steps(nest: Nest, point: Point) -> Iterator[Step]:
         within = {"within": match} if (match := nest.match_of(array)) else {}
         yield Step.of("add_prefetch", array, fetch.sweeps, fetch_outer_inames=set(fetch.outer), default_tag="l.auto",
                       **within)  # fmt: skip
-    if form.order:
-        names = [name for loop in form.order for name in _sequential(nest, form, loop)]
-        yield Step.of("prioritize_loops", ",".join(names))
+    together = (tuple(loop for loop in nest.kept if loop in one.all) for one in nest.statements)
+    for loops in dict.fromkeys((form.order, *together)):
+        names = [name for loop in loops for name in _sequential(nest, form, loop)]
+        yield from [Step.of("prioritize_loops", ",".join(names))] * (len(names) > 1)
     yield from _barriers(nest, form)
 
 

@@ -98,6 +98,7 @@ class Nest(FrozenValue):
     private: tuple[str, ...] = ()  #: arrays of which each work-item has its own
     step: str = ""  #: a sequential loop around all statements, which a global barrier makes a loop of the host
     notes: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()  #: loops whose iterations depend on each other, in the order of the plain kernel
 
     @cached_property
     def by_name(self) -> Mapping[str, Loop]:
@@ -180,16 +181,17 @@ def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
         checked = lp.preprocess_program(t_unit)
     kernel = t_unit.default_entrypoint
     plain = checked.default_entrypoint
-    names = sorted(kernel.all_inames())
+    names = sorted(frozenset().union(*(insn.within_inames | insn.reduction_inames() for insn in kernel.instructions)))
     tags = {name: ", ".join(sorted(map(str, kernel.inames[name].tags))) for name in names if kernel.inames[name].tags}
     values = {**dict.fromkeys(kernel.outer_params(), UNKNOWN_SIZE), **sizes}
     accesses = tuple(access for insn in plain.instructions for access in _accesses(plain, insn, values))
     reductions = {name for insn in kernel.instructions for name in insn.reduction_inames()}
     found = {name: _loop(checked, name, values, reductions) for name in names if name not in tags}
-    serial = [name for name, (loop, why) in found.items() if why and not loop.by_data]
-    around = [name for name in serial if all(name in insn.within_inames for insn in kernel.instructions)]
-    step = _outermost(checked) if around else ""
-    step = step if step in around else ""
+    kept = [name for name, (_, why) in found.items() if why]
+    serial = [name for name in kept if not found[name][0].by_data]
+    around = [name for name in serial if _is_step(kernel, name)]
+    order = _loop_order(checked) if around or len(kept) > 1 else []
+    step = order[0] if order and order[0] in around else ""
     for name in serial if step else ():
         if name != step and not _carried(checked, name, step):
             found[name] = (replace(found[name][0], kind=PARALLEL, step=step), "")
@@ -202,7 +204,8 @@ def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
     steps = {name: sum(abs(s) for access in accesses if (s := access.stride(name)) == s) for name in names}
     scored.sort(key=lambda loop: (-round(loop.score, 6), steps[loop.name], loop.name))
     statements = tuple(_statement(kernel, insn) for insn in kernel.instructions if not _is_barrier(insn))
-    return Nest(tuple(scored), statements, accesses, tuple(tags.items()), private, step, notes)
+    in_order = tuple(dict.fromkeys(name for name in order if name in kept))
+    return Nest(tuple(scored), statements, accesses, tuple(tags.items()), private, step, notes, in_order)
 
 
 def _loop(
@@ -234,14 +237,22 @@ def _trips(kernel: lp.LoopKernel, name: str, values: Mapping[str, int]) -> tuple
     return UNKNOWN_TRIPS, False, f"data of {name}", False
 
 
-def _outermost(t_unit: lp.TranslationUnit) -> str:
-    """Return the outermost loop of a preprocessed kernel. Others give wrong results as loops of the host."""
+def _loop_order(t_unit: lp.TranslationUnit) -> list[str]:
+    """Return the loops of a preprocessed kernel in the order in which its code enters them."""
     with quiet():
         schedules = generate_loop_schedules(
             t_unit.default_entrypoint, t_unit.callables_table, debug_args={"interactive": False}
         )
         schedule = next(iter(schedules)).linearization or ()
-    return next((item.iname for item in schedule if isinstance(item, EnterLoop)), "")
+    return [item.iname for item in schedule if isinstance(item, EnterLoop)]
+
+
+def _is_step(kernel: lp.LoopKernel, name: str) -> bool:
+    """Whether a loop may become one of the host: it is around all statements, and no test in it alone reads data."""
+    known = kernel.all_inames() | kernel.outer_params()
+    used = [get_dependencies(test) for insn in kernel.instructions for test in insn.predicates]
+    inside = all(name in insn.within_inames for insn in kernel.instructions)
+    return inside and all(words <= known or words & kernel.all_inames() - {name} for words in used)
 
 
 def _carried(t_unit: lp.TranslationUnit, name: str, step: str = "") -> str:
@@ -282,13 +293,14 @@ def _written_first(kernel: lp.LoopKernel, users: Sequence[Any], variable: str) -
     before = kernel.recursive_insn_dep_map()
     scalar = not kernel.temporary_variables[variable].shape
     writers = [insn for insn in users if variable in assigned(insn)]
-    sure = [insn for insn in writers if variable not in insn.read_dependency_names() and _certain(insn, writers)]
     for reader in users:
         if variable not in reader.read_dependency_names():
             continue
+        earlier = [insn for insn in writers if insn.id in before[reader.id]]
+        sure = [insn for insn in earlier if variable not in insn.read_dependency_names()
+                and _certain(kernel, insn, earlier)]  # fmt: skip
         # a scalar that an inner loop writes keeps an older value if that loop has no iteration
-        known = [insn for insn in sure if insn.id in before[reader.id]
-                 and (not scalar or insn.within_inames <= reader.within_inames)]  # fmt: skip
+        known = [insn for insn in sure if not scalar or insn.within_inames <= reader.within_inames]
         written = [index for insn in known for index in _indices(variable, getattr(insn, "assignees", ()))]
         for index in _indices(variable, (getattr(reader, "expression", None), *reader.predicates)) or [()]:
             constant = index and not any(map(get_dependencies, [index, *written]))
@@ -297,13 +309,17 @@ def _written_first(kernel: lp.LoopKernel, users: Sequence[Any], variable: str) -
     return True
 
 
-def _certain(writer: Any, writers: Sequence[Any]) -> bool:
-    """Whether a value is written in any case: without a condition, or in both branches of one."""
+def _certain(kernel: lp.LoopKernel, writer: Any, writers: Sequence[Any]) -> bool:
+    """Whether a value is written in any case: without a condition, or in both branches of one that stays the same."""
+    before, words = kernel.recursive_insn_dep_map(), get_dependencies(tuple(writer.predicates))
     opposite = {
         frozenset([test.child if isinstance(test, LogicalNot) else LogicalNot(test)])
         for test in writer.predicates if len(writer.predicates) == 1
     }  # fmt: skip
-    return not writer.predicates or any(other.predicates in opposite for other in writers)
+    changes = {insn.id for insn in kernel.instructions if words & assigned(insn)}
+    return not writer.predicates or any(
+        other.predicates in opposite and changes <= before[writer.id] & before[other.id] for other in writers
+    )
 
 
 def _indices(variable: str, expressions: Iterable[Any]) -> list[tuple[Any, ...]]:
@@ -342,6 +358,9 @@ class RaceChecker(WriteRaceChecker):  # type: ignore[misc]  # Loopy's class has 
         if not isinstance(found, AccessMapDescriptor):
             for where in (condition_to_set(found.domain().space, test) for test in insn.predicates):
                 found = found if where is None else found.intersect_domain(where)
+            for name in {*found.get_var_names(dim_type.param)} & self.kernel.temporary_variables.keys():
+                # iterations have different values of it
+                found = found.project_out(dim_type.param, found.find_dim_by_name(dim_type.param, name), 1)
             if self.step:  # becomes one more index of the variable
                 step = found.domain().identity()
                 for name in {*step.get_var_names(dim_type.in_)} - {self.step}:

@@ -365,6 +365,49 @@ def test_loops_that_carry_dependencies_stay_sequential():
     assert refused not in set(recipes)
 
 
+@pytest.mark.parametrize("instructions", [
+    # each iteration may have another value of s
+    "<int32> s = c[i] {id=s}\ny[0] = 0.5*y[0] + x[j] {dep=s, if=s == i}",
+    "<int32> s = c[i] {id=s}\ny[i - s] = 0.5*y[i - s] + x[j] {dep=s}",
+    # the second branch is after the reader
+    "<> s = x[i] {id=one, if=i % 2 == 0}\ny[i] = s {id=sum, dep=one}\ns = 1 {dep=sum, if=not (i % 2 == 0)}",
+    # the condition changes between the branches
+    "<int32> f = c[i] {id=f}\n<> s = x[i] {id=one, dep=f, if=f > 0}\nf = 1 {id=set, dep=one}\n"
+    "s = 2 {id=two, dep=one:set, if=not (f > 0)}\ny[i] = s {dep=one:two}",
+])  # fmt: skip
+def test_iterations_that_share_a_value_are_not_parallel(instructions):
+    domains = ["{[i]: 0 <= i < n}", "[s] -> {[j]: 0 <= j < s}"] if "j" in instructions else "{[i]: 0 <= i < n}"
+    arguments = [lp.GlobalArg("x, y", F32, shape="n"), lp.GlobalArg("c", np.int32, shape="n"), ...]
+    unit = lp.make_kernel(domains, f"for i\n{instructions}\nend", arguments, lang_version=(2018, 2))
+    recipes = recipes_of(unit)
+    assert "i" not in {loop for form in recipes.forms for axis in form.axes for loop in axis.loops}
+    assert any(note.startswith("loop i carries a dependency") for note in recipes.notes)
+
+
+def test_loops_that_carry_keep_the_order_of_the_plain_kernel():
+    unit = made("{[p, q, j]: 0 <= p < 3 and 1 <= q < n - 1 and 0 <= j < n}",
+                "u[q, j] = u[q - 1, j] + 2*u[q + 1, j] + a[j] + p", {"a": "n", "u": "n, n"})  # fmt: skip
+    plain = lp.generate_code_v2(unit).device_code()
+    for recipe in list(recipes_of(unit))[:6]:
+        (order,) = (step.arguments[0] for step in recipe.steps if step.name == "prioritize_loops")
+        assert sorted(order.split(",")) == ["p", "q"]
+        assert order.split(",") == sorted(["p", "q"], key=lambda name: plain.index(f" {name} = "))
+
+
+def test_a_test_of_data_in_a_time_step_stays_on_the_device():
+    unit = made("{[t, i]: 0 <= t < n and 1 <= i < n - 1}", """
+        for t, i
+            u[t + 1, i] = u[t, i - 1] + u[t, i + 1] {if=a[t] > 0}
+        end""", {"u": "n + 1, n", "a": "n"})  # fmt: skip
+    names = {step.name for recipe in recipes_of(lp.prioritize_loops(unit, "t,i")) for step in recipe.steps}
+    assert "add_barrier" not in names
+
+
+def test_a_loop_without_statements_has_no_part_in_recipes():
+    recipes = recipes_of(made("{[i, j]: 0 <= i, j < n}", "y[i] = 1", {"y": "n"}))
+    assert ["i"] == [loop.name for loop in recipes.nest.loops]
+
+
 @pytest.mark.parametrize(("instruction", "tags", "note"), [
     ("y[i] = 2*x[i]", {"i": "g.0"}, "all loops have tags already"),
     ("y[0] = y[0]*x[i] + 1", {}, "loop i carries a dependency of `y`"),
