@@ -82,7 +82,7 @@ def tune_command(
     store = None if recipes.model_alone else supervised_store(context, keep)
 
     measuring.pin_threads()
-    model, loaded = by.load(with_json=True, facts=recipes.facts), asked.load([at])
+    model, loaded = by.load(with_json=True, facts=recipes.facts), asked.load([] if recipes.transform else [at])
     given: dict[str, Any] = {
         "model": model, "of_roof": of_roof, "budget_s": budget, "keep": store, "kernel": asked.kernel.stem,
         "arguments": loaded.arguments, "reference": loaded.reference, "tolerance": tolerance,

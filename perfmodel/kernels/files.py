@@ -102,12 +102,12 @@ def load_kernel_file(path: Path | str, sizes: Mapping[str, int] = {}) -> KernelF
 
     The file defines ``kernel()``, which returns a :class:`loopy.TranslationUnit`, or ``variants()``, which returns a
     dict of name to TranslationUnit. Instead, ``kernel(tile, ...)`` may take parameters. Then ``space()`` returns a dict
-    of the values of each parameter. A configuration is left out if a function ``allowed(tile, ...)`` returns false.
-    ``kernel()`` and ``variants()`` get the `sizes` that are names of their parameters. The variants of a space are
-    built when they are used. ``arguments(**sizes)`` takes all or some sizes by name, and the name of a variant if it
-    has a parameter ``variant``. It returns a dict of argument name to numpy array or number. ``reference(**arguments)``
-    takes all or some arguments of the kernel by name, as they are before a run: arrays, scalars and sizes. The function
-    returns a dict of output name to array, or a translation unit that computes the outputs.
+    of the values of each parameter. A configuration is left out if a function ``allowed(tile, ...)`` returns false. A
+    saved recipe has an attribute ``kernel.sizes`` or ``variants.sizes``: names of `sizes` which the function gets. The
+    variants of a space are built when they are used. ``arguments(**sizes)`` takes all or some sizes by name, and the
+    name of a variant if it has a parameter ``variant``. It returns a dict of argument name to numpy array or number.
+    ``reference(**arguments)`` takes all or some arguments of the kernel by name, as they are before a run: arrays,
+    scalars and sizes. It returns a dict of output name to array, or a translation unit that computes the outputs.
 
     Raise a KernelFileError, with the line, if the file does not exist, is not Python, raises, or defines neither
     function, or if a function returns something else, also when it is called later. Raise a TuningError if ``space()``
@@ -137,8 +137,8 @@ def load_kernel_file(path: Path | str, sizes: Mapping[str, int] = {}) -> KernelF
     if name == "kernel" and (parameters := _required(function)):
         problem = f"kernel() of '{path}' takes {', '.join(parameters)}, and the file has no space()"
         raise TuningError(problem, "add space(), which returns a dict of the values of each parameter")
-    named = inspect.signature(function).parameters
-    value = _called(path, function, **{name: size for name, size in sizes.items() if name in named})
+    taken = getattr(function, "sizes", ())
+    value = _called(path, function, **{name: size for name, size in sizes.items() if name in taken})
     units = _translation_units(path, name, value)
     return KernelFile({one: partial(_itself, unit) for one, unit in units.items()}, arguments, None, reference)
 

@@ -158,9 +158,10 @@ class Recipe(FrozenValue):
     def condition(self) -> str:
         """The assumptions as an expression of Python. Raise an ArgumentError if one is more than a comparison."""
         text = " and ".join(f"({text})" for text in self.assumptions).replace(" mod ", " % ") or "True"
-        text = re.sub("(?<![<>=])=(?!=)", "==", text)
-        with suppress(SyntaxError):
-            if re.fullmatch(r"[\w ()+*<>=%-]+", text) and "**" not in text and compile(text, "", "eval"):
+        text = re.sub("(?<![<>=!])=(?!=)", "==", text)
+        large = re.search(r"\*\*|<<|>>", text)  # these may need all memory
+        with suppress(SyntaxError, RecursionError, MemoryError):
+            if re.fullmatch(r"[\w ()+*<>=!%-]+", text) and not large and compile(text, "", "eval"):
                 return text  # without attributes and names other than sizes, so that it can be evaluated
         problem = f"an assumption of the recipe is not a comparison in Python: {clipped(text, LONGEST)}"
         raise ArgumentError(problem, "compare sums and products of sizes, such as n mod 8 = 0")
@@ -188,6 +189,7 @@ class Recipe(FrozenValue):
 
         Loopy does not check assumptions when a kernel runs. So if the recipe has any, ``kernel()`` of the file is valid
         at all sizes, and ``kernel(n=1024)`` is the kernel after this recipe if ``n=1024`` fulfils its assumptions.
+        Its attribute ``kernel.sizes`` has the names of the sizes.
 
         Parameters
         ----------
@@ -233,6 +235,7 @@ class Recipe(FrozenValue):
         return "\n".join([
             text.rstrip("\n"), "", *head, *alias, "", "",
             f"def {name}({', '.join(f'{size}=None' for size in sizes)}):", *(f"    {line}" for line in body), "",
+            *(["", f"{name}.sizes = {_source(sizes)}", ""] if sizes else []),
         ])  # fmt: skip
 
     def to_json(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from perfmodel.cli import application, options
 from perfmodel.kernels.files import load_kernel_file
-from perfmodel.recipes import search
+from perfmodel.recipes import Recipe, Step, search
 from perfmodel.tuning import tuning
 from tests.recipes.test_search import PRICES, Dropped, Space
 from tests.tuning.test_anchoring import model
@@ -94,6 +94,28 @@ def test_what_it_refuses(folder):
     done = tune(folder, "--transform", "--save", "best.py", file="hidden.py")
     assert (2, "") == (done.exit_code, done.stdout)
     assert "does not define kernel(); define it at the top level of the file" in done.stderr
+
+
+def test_a_kernel_s_own_default_size_is_tuned_and_saved(folder):
+    text = KERNEL.replace("kernel()", "kernel(n=8)").replace('"{[i]: 0 <= i < n}"', 'f"{{[i]: 0 <= i < {n}}}"')
+    text = text.replace('assumptions="n >= 1", ', "")
+    (folder / "fixed.py").write_text(text)
+    done = tune(folder, "--transform", "--runs", "0", "--save", str(folder / "best.py"), "--json", file="fixed.py")
+    assert 0 == done.exit_code, done.output
+    recipe = search.Recipe.from_json(json.loads(done.stdout)["recipe"])
+    at = {"n": 65536}
+    (plain,), (best,) = (load_kernel_file(folder / name, at).variants.values() for name in ("fixed.py", "best.py"))
+    assert ("i <= 7" in str(plain.default_entrypoint), recipe.apply(plain)) == (True, best)
+
+
+def test_a_saved_kernel_is_transformed_again_as_the_one_for_all_sizes(folder, monkeypatch):
+    assumed = Recipe((Step.of("assume", "n mod 8 = 0"),)).code(KERNEL)
+    (folder / "saved.py").write_text(assumed)
+    units = []
+    monkeypatch.setattr("perfmodel.recipes.transformed", lambda unit, *asked, **given: units.append(unit) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        raise tune(folder, "--transform", file="saved.py").exception
+    assert [load_kernel_file(folder / "plain.py").variants["kernel"]] == units
 
 
 def test_one_of_several_variants_has_its_own_arguments_and_stays_if_all_recipes_are_wrong(folder, monkeypatch):

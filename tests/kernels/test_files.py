@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stderr
+from io import StringIO
+
 import pytest
 
 from perfmodel.errors import KernelFileError, PerfModelError, TuningError
@@ -30,12 +33,19 @@ def test_variants_keep_their_names_and_win_over_kernel(file):
     assert ["b", "a"] == list(load_kernel_file(path).variants)
 
 
-def test_kernel_gets_only_the_sizes_that_it_names(file):
-    path = file(KERNEL + "\nplain = kernel\ndef kernel(n=None, *, m=3, **others):\n"
-                "    return plain() if (n, m, others) == (8, 3, {}) else None\n")
-    assert ["kernel"] == list(load_kernel_file(path, {"n": 8, "k": 2}).variants)
-    with pytest.raises(KernelFileError, match="NoneType"):
-        load_kernel_file(path)
+@pytest.mark.parametrize("name", ["kernel", "variants"])
+def test_kernel_gets_only_the_sizes_that_its_attribute_names(file, name):
+    text = f"{KERNEL}\nplain = kernel\ndef {name}(n=3, *, m=3):\n    print(n, m)\n"
+    text += "    return plain()\n" if name == "kernel" else "    return {'kernel': plain()}\n"
+    assert "3 3" == passed(file(text), {"n": 8, "m": 2, "k": 1})  # a user's own file chooses its sizes itself
+    path = file(f"{text}{name}.sizes = ['n', 'm']\n")
+    assert ["8 3", "3 3"] == [passed(path, {"n": 8, "k": 2}), passed(path, {})]
+
+
+def passed(path, sizes):
+    with redirect_stderr(StringIO()) as printed:
+        assert ["kernel"] == list(load_kernel_file(path, sizes).variants)
+    return printed.getvalue().strip()
 
 
 def test_what_a_file_prints_stays_off_standard_output(file, capsys):

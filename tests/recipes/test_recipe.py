@@ -75,7 +75,10 @@ def test_a_recipe_shows_a_short_name_and_lines_of_python():
     ([], {}, True), (["n mod 64 = 0"], {"n": 128, "m": 1}, True), (["n mod 64 = 0"], {"n": 100}, False),
     (["n mod 64 = 0"], {}, False), (["(4 + 2*n) mod 8 = 0 and n >= 2", "m <= 9"], {"n": 6, "m": 9}, True),
     (["exists e: n = 2*e"], {"n": 2}, False), (["1 <= n <= 10"], {"n": 100}, False),
-    (["n, m >= 200"], {"n": 1, "m": 1}, False),
+    (["n, m >= 200"], {"n": 1, "m": 1}, False), (["n != 3", "2*n = 8"], {"n": 4}, True), (["n != 3"], {"n": 3}, False),
+    # these would take all memory, or too deep a stack
+    (["(1<<(1<<40)) >= n"], {"n": 1}, False), (["n >> n >= 0"], {"n": 1}, False), (["9**9**9 >= n"], {"n": 1}, False),
+    (["-" * 10**5 + "n < 1"], {"n": 1}, False), (["(" * 10**4 + "n" + ")" * 10**4 + "> 0"], {"n": 1}, False),
 ])  # fmt: skip
 def test_assumptions_hold_at_some_sizes(texts, sizes, expected):
     recipe = Recipe((*(Step.of("assume", text) for text in texts), *TILED.steps))
@@ -94,6 +97,9 @@ def test_the_saved_kernel_has_assumptions_only_at_sizes_that_fulfil_them(plain, 
     (tmp_path / "best.py").write_text(text)
     loaded = [load_kernel_file(tmp_path / "best.py", sizes).variants["kernel"] for sizes in ({}, {"n": 16, "m": 3})]
     assert [kernel(), kernel(n=16)] == loaded
+    again = executed(Recipe((Step.of("assume", "n mod 4 = 0"),)).code(text))  # of the kernel for all sizes
+    assert (["n"], kernel()) == (again["kernel"].sizes, again["plain_2"]())
+    assert not hasattr(executed(TILED.code(text))["kernel"], "sizes")
     other = Recipe((Step.of("tag_inames", "i:g.0"),))
     assert opencl(other.apply(plain)) == opencl(executed(recipe.code(PLAIN, otherwise=other))["kernel"](n=12))
     for text in ("n, m >= 8", "exists e: n = 2*e"):
