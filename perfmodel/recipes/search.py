@@ -305,8 +305,9 @@ def transformed(
         given = arguments
         known = statistics_of(t_unit, lambda: {**given(**at), **at}) | known
     found = Transformed(t_unit, Recipe(), model.device, at, None)
+    checked = partial(count, subgroup_size=model.fitted.subgroup_size, statistics=known, check=True, sizes=at)
     try:
-        counts = count(t_unit, model.fitted.subgroup_size, statistics=known, check=True, sizes=at)
+        counts = checked(t_unit)
         plain = model.predict(counts, at, level=level, allow_unmeasured=True)
         if model.facts is not None:
             counts.check_launch(model.facts)
@@ -339,7 +340,10 @@ def transformed(
             ran = None if device is None else _chosen_by_runs(found, counts, device, trials, tuning)
             if ran is not None and device is not None and archive:
                 ran = _archived(ran, t_unit, str(device.index))
-            found = ran or _chosen_by_model(found, model, level)
+            found = ran or _chosen_by_model(found, model, level, checked)
+    elif space.forms and monotonic() > search.ends:
+        note = "the time was over before a recipe was predicted; give a larger budget"
+        found = replace(found, notes=(*found.notes, note))
     return replace(found, spent_s=monotonic() - began)
 
 
@@ -354,9 +358,11 @@ def _quiet_loopy() -> Iterator[None]:
         yield
 
 
-def _chosen_by_model(found: Transformed, model: FittedModel, level: float) -> Transformed:
+def _chosen_by_model(
+    found: Transformed, model: FittedModel, level: float, checked: Callable[[TranslationUnit], object]
+) -> Transformed:
     """Choose the recipe predicted fastest, with the probability that it is."""
-    found = _only_legal(found)
+    found = _only_legal(found, checked)
     if not found.candidates or found.plain is None:
         return found
     could_run = (Candidate(PLAIN, Recipe(), found.plain), *shortlist(found.candidates))
@@ -366,12 +372,12 @@ def _chosen_by_model(found: Transformed, model: FittedModel, level: float) -> Tr
     return replace(found, recipe=chosen[0].recipe, ranking=ranking)
 
 
-def _only_legal(found: Transformed) -> Transformed:
-    """Leave out the fastest recipes that Loopy refuses; the search had no time to let Loopy write their code."""
+def _only_legal(found: Transformed, checked: Callable[[TranslationUnit], object]) -> Transformed:
+    """Leave out the fastest recipes that `checked` or Loopy refuses. The search had no time to write their code."""
     left, refused = list(found.candidates), Counter(found.refused)
     while left:
         try:
-            legal(left[0].recipe, found.untransformed)
+            checked(legal(left[0].recipe, found.untransformed))
             break
         except PerfModelError as error:
             refuse(refused, error)
@@ -607,9 +613,10 @@ def _in_turn(sources: Sequence[Iterator[Recipe]]) -> Iterator[Recipe]:
 
 
 class Rehearsal:
-    """Builds recipes and runs each once by `run` in another process, which may crash or take too long. It `ends` then.
+    """Builds recipes and runs each once by `run` in another process, which may crash or take too long.
 
-    Loopy may write code that a driver compiles for minutes. PoCL keeps what it compiled on disk, for this process too.
+    The search `ends` at this time of the monotonic clock [s]: shortly before it, recipes get less time. Loopy may write
+    code that a driver compiles for minutes. PoCL keeps what it compiled on disk, for this process too.
     """
 
     def __init__(self, run: Callable[[Recipe], TranslationUnit], ends: float) -> None:

@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 
 import loopy as lp
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from loopy.diagnostic import LoopyWarning
 
+from perfmodel.counts import count
 from perfmodel.errors import ArgumentError, KernelError, OptionError, WeightsError
 from perfmodel.facts import Fact
 from perfmodel.fitting.selection import Scatter
@@ -221,6 +223,14 @@ def test_without_time_the_model_chooses():
     assert found.recipe == found.candidates[0].recipe
 
 
+def test_a_search_without_time_to_predict_gives_the_reason(monkeypatch):
+    monkeypatch.setattr(search._ModelSearch, "_predict", lambda *asked: False)
+    found = found_by(runs=0, budget_s=0.0)
+    assert (Recipe(), ()) == (found.recipe, found.candidates)
+    assert "the time was over before a recipe was predicted; give a larger budget" == found.summary[-1]
+    assert ("a note",) == found_by(runs=0).notes  # there was time, and no recipe fits
+
+
 def test_the_best_comes_from_the_archive(monkeypatch, tmp_path):
     monkeypatch.setattr("perfmodel.recipes.archive.data_folder", lambda: tmp_path)
     found = found_by(runs=1, archive=True)
@@ -279,13 +289,21 @@ def test_reasons_that_differ_only_in_names_and_numbers_count_as_the_first():
     assert {"Loopy refused 'i_1' for 1 items": 2, "another problem": 1} == refused
 
 
-def test_recipes_that_loopy_refuses_are_not_chosen_without_runs():
+def test_recipes_that_loopy_refuses_are_not_chosen_without_runs(monkeypatch):
     found = found_by(runs=0)
-    wrong = replace(found.candidates[0], recipe=Recipe((Step.of("split_iname", "no_such_loop", 8),)))
-    legal = search._only_legal(replace(found, candidates=(wrong, *found.candidates)))
-    assert (found.candidates, 1) == (legal.candidates, sum(legal.refused.values()) - sum(found.refused.values()))
-    none = search._only_legal(replace(found, candidates=(wrong,)))
+    steps = (
+        Step.of("split_iname", "no_such_loop", 8),
+        Step.of("split_iname", "i", 8, outer_tag="g.0", inner_tag="l.1"),  # refused only when Loopy writes the code
+    )
+    wrong = tuple(replace(found.candidates[0], recipe=Recipe((step,))) for step in steps)
+    checked = partial(count, check=True)
+    legal = search._only_legal(replace(found, candidates=(*wrong, *found.candidates)), checked)
+    assert (found.candidates, 2) == (legal.candidates, sum(legal.refused.values()) - sum(found.refused.values()))
+    none = search._only_legal(replace(found, candidates=wrong), checked)
     assert ((), "Loopy refuses all predicted recipes") == (none.candidates, none.notes[-1])
+    monkeypatch.setattr(search._ModelSearch, "run", lambda *asked: None)
+    monkeypatch.setattr(search._ModelSearch, "ranked", (*wrong, *found.candidates))
+    assert found.recipe == found_by(runs=0).recipe
 
 
 def test_warnings_of_loopy_s_scheduler_do_not_reach_the_user():
