@@ -126,9 +126,9 @@ class Tuned(FrozenValue):
         spent = f"{self._tried_of} were tried in {seconds_text(self.spent_s)}"
         sentences.append(f"{spent}, after {seconds_text(self.counting_s)} of counting; {self.ended}")
         if self.skipped:
-            faster = f"one of them is faster by more than {percent(self.within)}"
+            faster = f"that one of them is more than {percent(self.within)} faster"
             saved = f"{len(self.skipped)} were skipped, which would have taken about {seconds_text(self.saved_s)}"
-            sentences.append(f"{saved}; {faster} with a probability of {percent(1 - self.known)}, the model says")
+            sentences.append(f"{saved}; the model gives a probability of {percent(1 - self.known)} {faster}")
         loaded = sum(LOADED in variant.flags for variant in self.tried)
         if loaded:
             sentences.append(f"{loaded} times were measured while other programs ran: run it again on a quiet machine")

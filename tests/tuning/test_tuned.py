@@ -38,7 +38,7 @@ def test_the_summary():
         "tied, with times that differ by at most 2.0 %: fast, near",
         "4 of 6 variants were tried in 6 s, after 3 s of counting; the best is known",
         "2 were skipped, which would have taken about 5.5 s; "
-        "one of them is faster by more than 2.0 % with a probability of 7.0 %, the model says",
+        "the model gives a probability of 7.0 % that one of them is more than 2.0 % faster",
     )
     assert str(tuned()).splitlines()[1].split() == ["fast", "2", "ms", "1.00", "2", "4", "50.0", "%", "1", "ms", "tie"]
     assert str(tuned()).endswith("\n".join(tuned().summary))
