@@ -114,7 +114,7 @@ def test_a_traceback_where_it_is_asked_for(capsys):
     assert shown.splitlines()[-1].startswith("perfmodel: error: cannot write '/x'")
 
 
-@pytest.mark.parametrize(("quiet", "expected"), [(False, ["counting: 1 steps", "counting: bad: no"]), (True, [])])
+@pytest.mark.parametrize(("quiet", "expected"), [(False, ["counting: 1 step", "counting: bad: no"]), (True, [])])
 def test_with_quiet_it_prints_nothing(quiet, expected, capsys):
     with using(CommandSettings(quiet=quiet)):
         bar = CommandBar()

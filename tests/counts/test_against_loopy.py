@@ -339,7 +339,7 @@ def test_complex_arithmetic() -> None:
 def test_a_work_group_whose_shape_is_a_parameter() -> None:
     """A kernel of the peer's own tests: its lanes are as many as a parameter says."""
     unit = lp.tag_inames(box(CONSECUTIVE, MIXED_TYPES), {"k": "l.0", "i": "g.0", "j": "g.1"})
-    with pytest.raises(CountError, match="fix the local sizes"):
+    with pytest.raises(CountError, match="give one value of the size, as in -p"):
         count(unit, S)
 
 

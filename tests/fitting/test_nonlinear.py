@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import FitError, OptionError
-from perfmodel.expressions.expression import linear, parse
+from perfmodel.expressions.expression import parse
 from perfmodel.fitting import fit_linear
 from perfmodel.fitting.nonlinear import Problem, WeightBounds, balanced, fit_nonlinear, start_points
 from perfmodel.fitting.weights_file import intervals
@@ -20,6 +20,10 @@ MAXIMUM = parse("w_launch*launches + max(w_chip*chip, w_memory*memory)", NAMES)
 PLANTED = {"w_launch": 1e-5, "w_chip": 2e-11, "w_memory": 3e-10, "w_sharpness": 3.0}
 BOUNDS = {"w_sharpness": (1.0, 64.0)}
 START = {"w_sharpness": 8.0}
+
+
+def linear(*features):
+    return parse(" + ".join(f"w_{name}*{name}" for name in features), features)
 
 
 def cases(rows: int = 80, seed: int = 0) -> np.ndarray:
@@ -61,7 +65,7 @@ def test_a_linear_expression_gives_the_weights_of_the_linear_estimator():
     matrix = 10 ** rng.uniform(0, 4, (60, 3))
     noisy = matrix @ [1.0, 2.0, 0.0] * rng.lognormal(0, 0.2, 60)
     expected = fit_linear(matrix, noisy, nonnegative=True)
-    found = fitted(linear(("launches", "work_groups", "barrier_local")), matrix, noisy)
+    found = fitted(linear("launches", "work_groups", "barrier_local"), matrix, noisy)
     np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-6, atol=1e-12)
     free = [i for i in range(3) if expected.weights[i] > 0]
     np.testing.assert_allclose(found.standard_errors[free], expected.standard_errors[free], rtol=1e-6)
@@ -71,7 +75,7 @@ def test_weights_at_bounds_are_marked():
     rng = np.random.default_rng(3)
     matrix = rng.uniform(1, 2, (50, 3))
     noisy = matrix @ [3.0, 2.0, -0.5] * rng.uniform(0.98, 1.02, 50)
-    found = fitted(linear(("launches", "work_groups", "barrier_local")), matrix, noisy)
+    found = fitted(linear("launches", "work_groups", "barrier_local"), matrix, noisy)
     assert ("at bound",) == found.marks[2]
     assert (0.0, np.inf) == (found.weights[2], found.standard_errors[2])
     matrix = cases()
@@ -97,7 +101,7 @@ def test_refused_options():
 
 ROWS = {"launches": np.ones(3), "loads": np.array([10.0, 40.0, 90.0])}
 FREE = WeightBounds(np.full(2, -np.inf), np.full(2, np.inf))
-LINEAR = Problem(linear(tuple(ROWS)), ROWS, np.array([2.0, 5.0, 10.0]), np.array([0.5, 1.0, 2.0]), FREE)
+LINEAR = Problem(linear(*ROWS), ROWS, np.array([2.0, 5.0, 10.0]), np.array([0.5, 1.0, 2.0]), FREE)
 CURVED = replace(LINEAR, model=parse("max(w_a*launches, w_b*loads**0.5)", ("launches", "loads")))
 
 

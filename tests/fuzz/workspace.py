@@ -10,6 +10,7 @@ from pathlib import Path
 
 from perfmodel import store
 from perfmodel.counts import cache as counts_cache
+from perfmodel.documents import digest_of
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.predicting.model import fit
 from tests.cli.conftest import KERNEL, VARIANTS
@@ -131,5 +132,5 @@ def _cache_entry(folder: Path) -> None:
     (folder / "cache").mkdir()
     counts = next(iter(store.read(folder / "store").counts.values()))
     content = counts.to_json()
-    entry = {"schema": counts_cache.SCHEMA, "sha256": counts_cache._digest(content), "counts": content}
+    entry = {"schema": counts_cache.SCHEMA, "sha256": digest_of(content), "counts": content}
     (folder / "cache" / "entry.json").write_text(json.dumps(entry))
