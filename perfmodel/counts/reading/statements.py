@@ -449,7 +449,8 @@ def _sorted(extent: Any) -> Any:
     if not isinstance(extent, isl.PwAff):  # Loopy's order of parameters depends on Python's hash seed
         return extent
     names = sorted(extent.get_var_names(PARAM))
-    return extent.align_params(isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names).params())
+    aligned = extent.align_params(isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[], params=names).params())
+    return isl.PwAff(str(aligned))  # as it is read again from a document: isl may write another form than it reads
 
 
 def _constant(extent: Any, assumptions: isl.Set) -> int:
