@@ -48,7 +48,7 @@ class Side(FrozenValue):
 
 
 def read_side(text: str, subgroup_size: int = 32, **options: Any) -> Side:
-    """Count the kernels of a side. Options of :func:`perfmodel.count` are for those of a file.
+    """Count the kernels of a side. Options of :func:`perfmodel.count` are for the kernels of a file.
 
     Raises
     ------
@@ -73,7 +73,8 @@ def read_side(text: str, subgroup_size: int = 32, **options: Any) -> Side:
         try:
             return _counted(text, extracted, subgroup_size, options)
         except KernelFileError as error:  # name the revision, not the temporary folder
-            raise KernelFileError(error.problem.replace(str(extracted), text), error.advice) from error
+            problem, location = (words.replace(str(extracted), text) for words in (error.problem, error.location))
+            raise KernelFileError(problem, error.advice, location=location, raised=error.raised) from error
 
 
 def _counted(text: str, path: Path, subgroup_size: int, options: Mapping[str, Any]) -> Side:

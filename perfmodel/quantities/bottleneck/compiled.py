@@ -333,7 +333,7 @@ def _access(
 
 
 def _stored(launch: Sequence[Nest], loop: str | None = None) -> frozenset[str]:
-    """Return the arrays that a launch stores, only those of a loop if it is given."""
+    """Return the arrays that a launch stores, or that a loop of it stores."""
     accesses = (access for nest in launch if loop in (None, *nest.loops.inner) for access in nest.accesses)
     return frozenset(each.array for each in accesses if each.direction == "store" and each.space != "private")
 

@@ -35,7 +35,7 @@ def test_rows_of_planes_are_not_rows_of_a_matrix() -> None:
         ("a[4*i] + a[4*i + 1] + a[4*i + 2] + a[4*i + 3]", [True] * 4),
         ("a[5*i] + a[5*i + 1] + a[5*i + 2] + a[5*i + 3] + a[5*i + 4]", [False] * 5),  # wider than compilers try
         ("a[2*i] + b[2*i + 1]", [False, False]),
-        ("c[i, 0] + c[i, 1] + c[i, 2]", [True] * 3),  # lanes one row apart, a row of 3 cells
+        ("c[i, 0] + c[i, 1] + c[i, 2]", [True] * 3),  # a row of 3 cells for each lane
         ("c[i, 0] + c[i, 1]", [False] * 2),
     ],
 )
