@@ -212,19 +212,17 @@ class Recipes(FrozenValue):
             if "L" in axis.kind.tiles:
                 usual = (128 if len(wide) == 1 else 32) if first else (2 if self.cpu else 8)
                 least = (8 if self.cpu else 16) if first else 2
-                most = min(self.largest_group, 4 * trips, (4096 if self.cpu else 1024) if first else 64)
+                most = min(self.largest_group, 2 * trips - 1, (4096 if self.cpu else 1024) if first else 64)
                 found[f"L{number}"] = _sizes(least, most, usual, loops)
             if "E" in axis.kind.tiles:
                 tile = axis.kind.name == "tile"
                 most = (1024 if not form.elements else 16) if tile else 16
-                found[f"E{number}"] = _sizes(2, min(most, 2 * trips), 8 if tile else 4, loops)
+                found[f"E{number}"] = _sizes(2, min(most, 2 * trips - 1), 8 if tile else 4, loops)
         if split := _split_reductions(self.nest, form):
             loops = [self.nest.by_name[loop] for loop in split]
-            most = 2 * max(loop.trips for loop in loops)
-            unrolled = form.reduction == "unrolled"
-            fetched = bool(form.prefetch)
-            low, high, usual = (4, 64, 16) if fetched else (2, 16, 4)
-            found["K"] = _sizes(low, min(32 if unrolled and fetched else high, most), usual, loops)
+            most = 2 * max(loop.trips for loop in loops) - 1
+            low, high, usual = (4, 32 if form.reduction == "unrolled" else 64, 16) if form.prefetch else (2, 16, 4)
+            found["K"] = _sizes(low, min(high, most), usual, loops)
         return found
 
     def _assumptions(self, point: Point) -> list[str]:
@@ -263,6 +261,11 @@ class Recipes(FrozenValue):
         copies = (elements if form.elements else 1) * (tiles.get("K", 1) if form.reduction == "unrolled" else 1)
         copies *= math.prod(self.nest.by_name[loop].trips for loop in form.unrolled)
         few = few and (copies == 1 or copies * len(self.nest.accesses) <= LONGEST_CODE)
+        # with a tile of twice the trips, half of a group has no work
+        few = few and all(
+            tiles[f"L{number}"] * tiles[f"E{number}"] < 2 * max(self.nest.by_name[loop].trips for loop in axis.loops)
+            for number, axis in enumerate(form.axes) if axis.kind.tiles == "LE"
+        )  # fmt: skip
         return few and _local_bytes(self.nest, form, tiles) <= self.local_bytes
 
 
@@ -710,9 +713,10 @@ def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]
     choices = product(("",) * (not steps) + ("ilp",) * several, splits, ((), short) if short else ((),))
     for elements, reduction, unrolled in choices:
         form = Form(axes, elements, reduction, unrolled=unrolled)
-        arrays = tuple(_fetchable(nest, form))
+        arrays, split = tuple(_fetchable(nest, form)), set(_split_reductions(nest, form))
         for prefetch in dict.fromkeys([(), arrays, *((array,) for array in arrays)]):
-            if reduction == "split" and not _uses_split(nest, form, prefetch):
+            loads = chain.from_iterable(map(nest.loads_of, prefetch))
+            if reduction == "split" and not any(split & load.uses for load in loads):
                 continue
             fetched = replace(form, prefetch=prefetch)
             for number, order in enumerate(_orders(nest, fetched)):
@@ -729,11 +733,6 @@ def _unrollable(loops: Sequence[Loop]) -> tuple[str, ...]:
             found.append(loop.name)
             copies *= loop.trips
     return tuple(sorted(found))
-
-
-def _uses_split(nest: Nest, form: Form, prefetch: Sequence[str]) -> bool:
-    split = set(_split_reductions(nest, form))
-    return any(split & access.uses for array in prefetch for access in nest.loads_of(array))
 
 
 def _orders(nest: Nest, form: Form) -> list[tuple[str, ...]]:
