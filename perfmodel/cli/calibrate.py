@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from perfmodel import calibration, compare, display, measuring, predicting, report
+from perfmodel import calibration, compare, display, measuring, opencl, predicting, report, store
 from perfmodel.cli import options, output
 from perfmodel.cli.devices import show_facts
 from perfmodel.cli.supervision import supervise_command
 from perfmodel.errors import OptionError
+from perfmodel.facts import Fact
 from perfmodel.io import file_part, is_standard_output
 
 if TYPE_CHECKING:
-    from perfmodel.facts import Fact
     from perfmodel.kernels import KernelClass
-    from perfmodel.opencl import Device
 
 SCHEMA = "perfmodel.calibration/1"
 
@@ -44,8 +43,6 @@ def calibrate_command(
     On a processor with two cores it takes under 3 minutes with --quick, under 8 without and about 45 with --full.
     If it is interrupted, run it again: it continues.
     """
-    from perfmodel.opencl import find
-
     here = scheduler is None
     if here:
         supervise_command(context)
@@ -63,21 +60,19 @@ def calibrate_command(
         _calibrate_on_workers(scheduler, asked.device, out, campaign, given, probes)
         return
     measuring.pin_threads()
-    _calibrate_device(find(asked.device), campaign, out, given, probes, began, own)
+    _calibrate_device(opencl.find(asked.device), campaign, out, given, probes, began, own)
 
 
 def _calibrate_device(
-    target: Device, campaign: measuring.Campaign, out: Path | None,
+    target: opencl.Device, campaign: measuring.Campaign, out: Path | None,
     kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool, began: float, made_first: bool,
 ) -> None:  # fmt: skip
-    from perfmodel.store import read
-
     folder = (out or calibration.recommended.data_folder()) / target.slug
     output.wait_until_quiet()
     output.announce(f"device that builds and runs a kernel: {target.name} ({target.platform})")
     if probes:
         calibration.calibrate.probe_device(target, folder, campaign, output.CommandBar(), again=True)
-        show_facts(read(folder), folder)
+        show_facts(store.read(folder), folder)
         return
     phases = calibration.calibrate.expected_phases(campaign, target, made_first)
     each = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in phases.items() if seconds)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
-from perfmodel import analyses, calibration, compare, fitting, report
+from perfmodel import analyses, calibration, compare, fitting, report, store
 from perfmodel.cli import options, output
 from perfmodel.errors import OptionError
 
@@ -70,13 +70,11 @@ def _show_families(source: list[Path] | None, names: tuple[str, ...], picture: P
 
 def _measured_folders() -> list[Path]:
     """Return folders of measured devices in the current folder, or else in the user's own and the shipped folders."""
-    from perfmodel.store import TESTS_FILE
-
     known = fitting.device_folder
     if STORES.is_dir():
         return known.measured_folders(STORES)
     every = (folder for _, folder, _ in calibration.recommended.fitted_devices())
-    found = [folder for folder in every if (folder / TESTS_FILE).is_file() and not known.is_simulated(folder)]
+    found = [folder for folder in every if (folder / store.TESTS_FILE).is_file() and not known.is_simulated(folder)]
     if not found:
         raise OptionError("no device was measured with test kernels", "measure one (perfmodel calibrate), or give one")
     return found
@@ -110,9 +108,7 @@ def _show_model(
 
 
 def _folder_and_tests(source: Path) -> tuple[Path, str]:
-    from perfmodel.store import TESTS_FILE
-
-    return (source.parent, source.name) if source.suffix == ".jsonl" else (source, TESTS_FILE)
+    return (source.parent, source.name) if source.suffix == ".jsonl" else (source, store.TESTS_FILE)
 
 
 def _protocols(names: list[str] | None) -> tuple[str, ...] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from perfmodel import display, hooks
+from perfmodel import display, hooks, store
 from perfmodel.cli import numbers, options, output
 from perfmodel.documents import json_text
 from perfmodel.errors import OptionError
@@ -40,8 +40,6 @@ Key = Annotated[str, Argument(metavar="KEY", help="The first characters of the k
 
 def export_command(source: Stored, out: Exported) -> None:
     """Write the newest record of each configuration for other programs."""
-    from perfmodel import store
-
     output.one_output(out=out)
     measured, form = store.read(source), "t4" if out.suffix == ".json" else "csv"
     text = store.csv_text(measured.current) if form == "csv" else json_text(store.t4(measured.current), indent=1) + "\n"

@@ -6,18 +6,15 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Option
 
-from perfmodel import analyses, calibration, display
+from perfmodel import analyses, calibration, display, opencl, store
 from perfmodel.cli import output
 from perfmodel.errors import OptionError
-
-if TYPE_CHECKING:
-    from perfmodel.opencl import Device
-    from perfmodel.store import Measurements
+from perfmodel.facts import assumed_facts, with_assumed_facts
 
 SCHEMA = "perfmodel.devices/1"
 FACTS_SCHEMA = "perfmodel.facts/1"
@@ -30,15 +27,10 @@ Folder = Annotated[Path | None, Option(
 
 def devices_command(folder: Folder = None) -> None:
     """List the OpenCL devices with the facts that they report and the facts that are assumed."""
-    from perfmodel.facts import with_assumed_facts
-    from perfmodel.opencl import devices
-
     if folder is not None:
-        from perfmodel.store import read
-
-        show_facts(read(folder), folder)
+        show_facts(store.read(folder), folder)
         return
-    known = devices()
+    known = opencl.devices()
 
     def document() -> dict[str, Any]:
         rows = [{"index": device.index, **with_assumed_facts(device.facts).to_json()} for device in known]
@@ -47,12 +39,9 @@ def devices_command(folder: Folder = None) -> None:
     output.show(document, lambda: "\n".join(_device_lines(known)))
 
 
-def _device_lines(known: tuple[Device, ...]) -> Iterator[str]:
-    from perfmodel.facts import assumed_facts
-    from perfmodel.opencl import no_device
-
+def _device_lines(known: tuple[opencl.Device, ...]) -> Iterator[str]:
     if not known:
-        raise no_device()
+        raise opencl.no_device()
     rows = [HEADER]
     for device in known:
         facts = device.facts
@@ -75,11 +64,11 @@ def _device_lines(known: tuple[Device, ...]) -> Iterator[str]:
             yield f"not here: {facts.name} (--device {folder.name}); others recorded its times: {facts.recorded}"
 
 
-def _reports_width(device: Device) -> bool:
+def _reports_width(device: opencl.Device) -> bool:
     return device.facts.fact("subgroup_size").source.startswith("CL_")
 
 
-def show_facts(measured: Measurements, folder: Path) -> None:
+def show_facts(measured: store.Measurements, folder: Path) -> None:
     """Print the facts of a folder's device, and doubts about them."""
     facts = measured.facts
     if facts is None:

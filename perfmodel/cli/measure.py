@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
-from perfmodel import calibration, measuring, predicting, report
+from perfmodel import calibration, measuring, opencl, predicting, report, store as stored
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.supervision import supervise_command
 from perfmodel.errors import OptionError, PerfModelError, WeightsError, clipped
@@ -21,8 +21,6 @@ from perfmodel.errors import OptionError, PerfModelError, WeightsError, clipped
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
     from perfmodel.kernels import KernelClass
-    from perfmodel.opencl import Device
-    from perfmodel.store import Measurements
 
 SCHEMA = "perfmodel.measure/1"
 Store = Annotated[Path | None, Option("--store", help="Folder or .jsonl file; fitted_weights/<device> by default.")]
@@ -43,8 +41,6 @@ def measure_command(
     --class samples it measures perfmodel's random samples into the folder's samples.jsonl, in about a minute.
     """
     from perfmodel.kernels.samples import TAG
-    from perfmodel.opencl import find
-    from perfmodel.store import SAMPLES_FILE
 
     if (size or statistic) and wanted is None:
         name, what = ("-p", "sizes") if size else ("--statistics", "data")
@@ -62,10 +58,10 @@ def measure_command(
     else:
         kernels = choice.chosen_classes(choice.discovered(asked.kernels), classes or ())
     measuring.pin_threads()
-    target = find(asked.device)
+    target = opencl.find(asked.device)
     path = store or Path("fitted_weights") / target.slug
     if samples and path.suffix != ".jsonl":
-        path = path / SAMPLES_FILE
+        path = path / stored.SAMPLES_FILE
     need = None
     if wanted is not None:
         need = _needed(kernels, target, wanted, numbers.sizes(size), numbers.statistics(statistic), store)
@@ -96,11 +92,9 @@ class _Need:
 
 
 def _needed(
-    kernels: tuple[KernelClass, ...], device: Device, file: Path, at: dict[str, int], statistics: Mapping[str, float],
-    store: Path | None,
+    kernels: tuple[KernelClass, ...], device: opencl.Device, file: Path, at: dict[str, int],
+    statistics: Mapping[str, float], store: Path | None,
 ) -> _Need:  # fmt: skip
-    from perfmodel.store import paths
-
     recommended, lacking, weights = calibration.recommended, calibration.lacking, None
     subgroup_size = int(device.facts.value("subgroup_size"))
     counted = options.counted_variants(options.KernelOptions(file).load(), subgroup_size, statistics=statistics)
@@ -112,7 +106,7 @@ def _needed(
             path = weights.folder
     models, problems = lacking.models_of(path), tuple[str, ...]()
     needed = lacking.lacking(models, counted.values(), at)
-    if needed and not paths(path)[0].is_file():  # as in a wheel, which has no measured rows
+    if needed and not stored.paths(path)[0].is_file():  # as in a wheel, which has no measured rows
         problem = f"'{path}' has weights, but not the measurements for a new fit"
         raise OptionError(problem, "calibrate the device first (perfmodel calibrate), then measure again")
     if needed:
@@ -154,7 +148,7 @@ def _fit_again(need: _Need, document: dict[str, Any]) -> list[str]:
     return [done, *lines, *report.sweeps.left_out_lines(made[1].errors)]
 
 
-def campaign_document(measured: Measurements, path: Path, campaign: str, seconds: float) -> dict[str, Any]:
+def campaign_document(measured: stored.Measurements, path: Path, campaign: str, seconds: float) -> dict[str, Any]:
     """Return the results of a campaign as one document."""
     rows = []
     for row in measured.current:

@@ -7,17 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
-from perfmodel import calibration, predicting, processes
+from perfmodel import calibration, kernels, predicting, processes
 from perfmodel.cli import numbers, output
 from perfmodel.errors import PerfModelError, VariantError
-
-if TYPE_CHECKING:
-    from perfmodel.facts import DeviceFacts
-    from perfmodel.kernels.files import KernelFile as LoadedFile
+from perfmodel.facts import DeviceFacts, published, read_facts
 
 # A user's kernels.
 KernelFile = Annotated[Path, Argument(metavar="KERNEL.PY", help="Python file with kernel() or variants().")]
@@ -108,11 +105,9 @@ class KernelOptions:
         """The statistics by key."""
         return numbers.statistics(self.statistic)
 
-    def load(self, points: Sequence[Mapping[str, int]] = ()) -> LoadedFile:
+    def load(self, points: Sequence[Mapping[str, int]] = ()) -> kernels.files.KernelFile:
         """Run the kernel file, for one point of sizes or for all sizes."""
-        from perfmodel.kernels.files import load_kernel_file
-
-        return load_kernel_file(self.kernel, points[0] if len(points) == 1 else {}).only(self.variant or None)
+        return kernels.load_kernel_file(self.kernel, points[0] if len(points) == 1 else {}).only(self.variant or None)
 
 
 @dataclass(frozen=True)
@@ -159,7 +154,7 @@ class CampaignOptions:
 
 
 def data_at(
-    loaded: LoadedFile, points: Sequence[Mapping[str, int]], jobs: int | None = None
+    loaded: kernels.files.KernelFile, points: Sequence[Mapping[str, int]], jobs: int | None = None
 ) -> dict[str, Any]:
     """Return the option of :func:`perfmodel.count` that takes statistics from a file's ``arguments()``, at one size."""
     if loaded.arguments is None or len(points) != 1:
@@ -179,8 +174,6 @@ def weights_in_use() -> calibration.recommended.FoundWeights:
 
 def facts_of(name: str | None) -> DeviceFacts | None:
     """Return the facts of a published device or of a YAML file, which ``--facts`` names."""
-    from perfmodel.facts import DeviceFacts, published, read_facts
-
     if name is None:
         return None
     if is_facts_file(name):
@@ -194,7 +187,7 @@ def is_facts_file(name: str) -> bool:
 
 
 def counted_variants(
-    loaded: LoadedFile, subgroup_size: int = 32, jobs: int | None = None, **options: Any
+    loaded: kernels.files.KernelFile, subgroup_size: int = 32, jobs: int | None = None, **options: Any
 ) -> processes.variants.CountedVariants:
     """Count a kernel file's variants, with `jobs` in several processes. If all fail, raise the first error."""
     alone = jobs is None

@@ -7,20 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Option
 
-from perfmodel import analyses, calibration, display, fitting, measuring, predicting, report, tuning
+from perfmodel import analyses, calibration, display, fitting, kernels, measuring, predicting, processes, report, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.supervision import supervised_store
 from perfmodel.errors import OptionError, PerfModelError
 from perfmodel.values import FrozenValue
-
-if TYPE_CHECKING:
-    from perfmodel.kernels.files import KernelFile
-    from perfmodel.processes.variants import CountedVariants
 
 SCHEMA = "perfmodel.prediction/1"
 RANKING_SCHEMA = "perfmodel.ranking/1"
@@ -66,7 +62,7 @@ class _Request(FrozenValue):
     keep: Path | None  # store of the runs that scale predictions
 
     @cached_property
-    def file(self) -> KernelFile:
+    def file(self) -> kernels.files.KernelFile:
         """The kernel file with the requested variants. Anchor runs are refused if only statistics describe its data."""
         loaded = self.asked.load(self.points)
         if self.asked.anchor and self.asked.statistics and loaded.arguments is None:
@@ -89,7 +85,7 @@ class _Request(FrozenValue):
         command = fitting.cautions.MISSING
         return text.replace(command, command.replace("KERNEL.PY", shlex.join([str(self.asked.kernel), *sizes, *data])))
 
-    def counted(self, file: KernelFile) -> CountedVariants:
+    def counted(self, file: kernels.files.KernelFile) -> processes.variants.CountedVariants:
         width, sizes = self.model.fitted.subgroup_size, predicting.predictions.together(self.points)
         return options.counted_variants(file, width, self.asked.jobs, statistics=self.asked.statistics, sizes=sizes)
 

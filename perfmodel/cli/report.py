@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from perfmodel import analyses, calibration, predicting, report, watching
+from perfmodel import analyses, calibration, kernels, predicting, report, store, watching
 from perfmodel.cli import numbers, options, output, watch
 from perfmodel.errors import OptionError, OutputError
 from perfmodel.io import check_output_path, write_whole
@@ -46,9 +46,6 @@ def report_command(
 
     The file needs no network and no other file. It takes about 15 seconds, and a few more for each new variant.
     """
-    from perfmodel.kernels.files import load_kernel_file
-    from perfmodel.store import read
-
     output.one_output(out=out)
     report.html.page.check_extra()
     if out.is_dir():
@@ -66,8 +63,8 @@ def report_command(
         problem = "-p, --statistics or --keep was given without a kernel file"
         raise OptionError(problem, "name it first: perfmodel report KERNEL.PY -p n=1024")
     at, known = numbers.sizes(size), numbers.statistics(statistic)
-    builders = load_kernel_file(kernel).builders if kernel else {}
-    timed = None if keep is None else read(keep)
+    builders = kernels.load_kernel_file(kernel).builders if kernel else {}
+    timed = None if keep is None else store.read(keep)
     folder, model = _folder_and_model(source, family)
     bar = output.CommandBar()
     with task(bar, f"report on {model.device}", analyses.report_data.steps_of(folder)):
@@ -97,16 +94,14 @@ def _report_recording(folder: Path, out: Path, on: Sequence[str]) -> None:
 
 
 def _folder_and_model(source: Path | None, family: str | None) -> tuple[Path, predicting.FittedModel]:
-    from perfmodel.store import paths
-
     recommended = calibration.recommended
     if source is None:
         weights = recommended.find_weights(None, family)
         folder, source = weights.folder, recommended.data_folder() / weights.folder.name
-        if paths(folder)[0].is_file():
+        if store.paths(folder)[0].is_file():
             output.message(weights.text)
             return folder, predicting.load(weights.path, family)
-        if not paths(source)[0].is_file():
+        if not store.paths(source)[0].is_file():
             raise OptionError(
                 f"'{folder}' has weights, but not the measurements for a report",
                 "calibrate the device first (perfmodel calibrate --quick), or give a folder with --from",

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer import Option
 
-from perfmodel import analyses, display, errors, measuring, report, tuning
+from perfmodel import analyses, display, errors, measuring, opencl, report, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
 from perfmodel.cli.supervision import supervised_store
@@ -34,15 +34,13 @@ def time_command(
     """
     points, known = numbers.size_points(size), asked.statistics
     store = supervised_store(context, keep)
-    from perfmodel.opencl import find
-
     measuring.pin_threads()
     loaded = asked.load(points)
     try:
         model, problem = by.load(), ""
     except errors.NoWeightsError as error:  # then times are only measured
         model, problem = None, str(error)
-    device = find(by.device or (tuning.trials.index_of_device(model) if model else None))
+    device = opencl.find(by.device or (tuning.trials.index_of_device(model) if model else None))
     builders = {name: cache(build) for name, build in loaded.builders.items()}
     subgroup_size = model.fitted.subgroup_size if model else int(device.facts.value("subgroup_size"))
     with output.counting():

@@ -8,19 +8,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Option
 
-from perfmodel import display, measuring, predicting, report, tuning
+from perfmodel import display, kernels, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.supervision import supervised_store
 from perfmodel.errors import OptionError, TuningError
 from perfmodel.io import write_whole
-
-if TYPE_CHECKING:
-    from perfmodel.kernels.files import KernelFile
 
 SCHEMA = "perfmodel.tuning/1"
 TRANSFORMED_SCHEMA = "perfmodel.transformation/1"
@@ -105,7 +102,7 @@ def tune_command(
 
 
 def _transform(
-    asked: options.KernelOptions, recipes: TransformOptions, loaded: KernelFile, at: Mapping[str, int],
+    asked: options.KernelOptions, recipes: TransformOptions, loaded: kernels.files.KernelFile, at: Mapping[str, int],
     code: Path | None, given: Mapping[str, Any],
 ) -> None:  # fmt: skip
     from perfmodel.recipes import Recipe, transformed

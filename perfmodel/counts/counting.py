@@ -8,9 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache as once, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import islpy as isl
+import loopy as lp
 import numpy as np
 
 from perfmodel.counts.cache import key_of, remembered
@@ -32,9 +33,6 @@ from perfmodel.counts.unused import Report, report, unused
 from perfmodel.documents import MOST_LANES, Schema, is_number, require
 from perfmodel.errors import ArgumentError, OptionError, PerfModelError, PerfModelWarning
 from perfmodel.libraries import failure_in_library
-
-if TYPE_CHECKING:
-    import loopy as lp
 
 PARAM = isl.dim_type.param
 PREPARED = Schema("perfmodel.prepared/1", "record the program again")

@@ -1,7 +1,5 @@
 """The language of models' formulas: parsing, checks, derivatives, ranges and generated code."""
 
-from __future__ import annotations
+import lazy_loader
 
-from perfmodel.expressions.expression import Expression, parse, weight_units
-
-__all__ = ["Expression", "parse", "weight_units"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

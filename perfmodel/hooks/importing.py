@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+from loopy import TranslationUnit
 
 from perfmodel import store
 from perfmodel.counts import KernelCounts
 from perfmodel.display import values_text
-from perfmodel.documents import EXACT
+from perfmodel.documents import EXACT, canonical
 from perfmodel.errors import DocumentError, KernelFileError, PerfModelError, TuningError
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks.kernel_tuner import BLOCK_SIZES, Build, build_kernel, parameters_of, three_axes
@@ -23,12 +25,9 @@ from perfmodel.processes.counting import Counting
 from perfmodel.processes.pool import Pool
 from perfmodel.processes.variants import counts_from_json
 from perfmodel.progress import Progress
-from perfmodel.store import Measurement, Measurements, canonical
+from perfmodel.store import Measurement, Measurements
 from perfmodel.store.exchange import TunerResult, TunerResults, read_results
 from perfmodel.store.files import other_device
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
 
 TAG = "imported"  # tag of the records
 SUBGROUP_SIZE = 32  # of an unknown device

@@ -8,19 +8,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from loopy import TranslationUnit
+from loopy.schedule.tools import get_subkernel_arg_info
+from pymbolic import evaluate
 
 from perfmodel import predicting
+from perfmodel.counts import KernelCounts
+from perfmodel.counts.reading.schedule import schedule
 from perfmodel.display import values_text
 from perfmodel.documents import one_line
 from perfmodel.errors import ArgumentError, KernelError, KernelFileError, PerfModelError, TuningError, optional
 from perfmodel.kernels.space import Space
+from perfmodel.measuring.subject import GeneratedCode, array_arguments, host_array, scalar_arguments
 from perfmodel.values import FrozenValue
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
-    from perfmodel.counts import KernelCounts
 
 Build = Callable[..., "TranslationUnit"]
 Configuration = Mapping[str, Any]
@@ -37,8 +39,6 @@ def refused(configuration: Configuration, problem: str) -> TuningError:
 
 def build_kernel(build: Build, configuration: Configuration) -> TranslationUnit:
     """Return the kernel of a configuration. Raise TuningError if ``build`` fails."""
-    from loopy import TranslationUnit
-
     try:
         unit = build(**configuration)
     except Exception as error:
@@ -87,12 +87,6 @@ def device_code(
     unit: TranslationUnit, counts: KernelCounts, sizes: Mapping[str, int], configuration: Configuration
 ) -> DeviceCode:
     """Return Loopy's code and its launch. Raise TuningError for several launches, or memory between them."""
-    from loopy.schedule.tools import get_subkernel_arg_info
-    from pymbolic import evaluate
-
-    from perfmodel.counts.reading.schedule import schedule
-    from perfmodel.measuring.subject import GeneratedCode
-
     kernels = len(counts.launch_table)
     launches = counts.launches()(**sizes) if kernels == 1 else kernels
     if launches != 1:
@@ -113,8 +107,6 @@ def made_arguments(
     unit: TranslationUnit, sizes: Mapping[str, int], scalars: Mapping[str, float]
 ) -> dict[str, Any]:
     """Return values for all arguments by name: scalars, and arrays in [0.5, 2) of shape (elements,)."""
-    from perfmodel.measuring.subject import array_arguments, host_array, scalar_arguments
-
     kernel = unit.default_entrypoint
     arrays = [(array, host_array(array, k)) for k, array in enumerate(array_arguments(kernel, sizes))]
     buffers = {name: flat[part] for array, flat in arrays for name, part in array.parts.items()}

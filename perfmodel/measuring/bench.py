@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
+from loopy import TranslationUnit
 
 from perfmodel.counts import KernelCounts, count
+from perfmodel.documents import canonical
 from perfmodel.errors import BrokenDeviceError
 from perfmodel.kernels import Parameters
 from perfmodel.kernels.samples import KeptKernel
@@ -22,11 +24,8 @@ from perfmodel.measuring.subject import FailedError, Subject, stage
 from perfmodel.opencl import Device, quiet_compiler
 from perfmodel.opencl.health import broken
 from perfmodel.progress import FailedStep
-from perfmodel.store import Key, Measurement, Visit, canonical
+from perfmodel.store import Key, Measurement, Visit
 from perfmodel.store.measurement import LOADED
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
 
 OVERHEAD_RUNS, OVERHEAD_DROPPED = 30, 4  # runs of the empty kernel, and the number of first runs that do not count
 

@@ -11,9 +11,10 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
+from perfmodel.documents import canonical
 from perfmodel.kernels import KernelClass, Parameters, Variant
 from perfmodel.measuring.subject import Subject
-from perfmodel.store import Key, canonical
+from perfmodel.store import Key
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 import cloudpickle
 
+from perfmodel.documents import canonical
 from perfmodel.errors import KernelError
 from perfmodel.kernels import KernelClass, Variant
 from perfmodel.kernels.files import pickled_by_value
@@ -29,7 +30,6 @@ from perfmodel.opencl import Device
 from perfmodel.processes.pool import is_death, processes_here
 from perfmodel.processes.variants import counts_as_json, counts_from_json
 from perfmodel.progress import Progress, Silent, task
-from perfmodel.store import canonical
 
 FEWEST = 12  # fewest variants for each process, which takes seconds to start
 MOST = 8  # most processes, since each opens the device

@@ -11,13 +11,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple, TypeVar
 
-from perfmodel.documents import Schema, value_of
+from perfmodel.documents import Schema, canonical, value_of
 from perfmodel.errors import DocumentError
 from perfmodel.kernels import Ladder, Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.campaign import Campaign, Team
 from perfmodel.measuring.subject import FailedError, Subject
-from perfmodel.store import Measurement, append_line, canonical, paths, read_lines
+from perfmodel.store import Measurement, append_line, paths, read_lines
 from perfmodel.store.measurement import Seconds, Size
 
 T = TypeVar("T")

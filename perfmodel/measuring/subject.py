@@ -11,17 +11,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
+import loopy as lp
 import numpy as np
+from loopy import AddressSpace, ImageArg, LoopKernel, PyOpenCLTarget, TranslationUnit, ValueArg
+from loopy.kernel.array import ArrayBase, SeparateArrayArrayDimTag, VectorArrayDimTag
+from loopy.preprocess import make_args_for_offsets_and_strides, make_arrays_for_sep_arrays
+from pymbolic import evaluate, parse
+from pymbolic.mapper.evaluator import UnknownVariableError
 
+from perfmodel.documents import canonical
 from perfmodel.errors import ArgumentError, KernelError, PerfModelError, listed
 from perfmodel.kernels import KernelClass, Parameters, Variant
 from perfmodel.kernels.samples import KeptKernel, code_hash
-from perfmodel.store import Key, canonical
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
+from perfmodel.store import Key
 
 
 class FailedError(Exception):
@@ -46,8 +50,6 @@ class GeneratedCode:
 
     @cached_property
     def _generated(self) -> Any:
-        import loopy as lp
-
         with redirect_stdout(io.StringIO()):  # Loopy prints a kernel that it refuses
             return lp.generate_code_v2(self.t_unit)
 
@@ -64,8 +66,6 @@ class GeneratedCode:
     @cached_property
     def kernel(self) -> Any:
         """The entry point, with the types of its arguments."""
-        import loopy as lp
-
         kernel = self.t_unit.default_entrypoint
         typed = all(argument.dtype is not None for argument in kernel.args)
         return kernel if typed else lp.infer_unknown_types(self.t_unit).default_entrypoint
@@ -73,8 +73,6 @@ class GeneratedCode:
     @cached_property
     def host_function(self) -> tuple[str, str]:
         """Name and Python code of Loopy's host function."""
-        from loopy import PyOpenCLTarget
-
         target = self.t_unit.target
         if not isinstance(target, PyOpenCLTarget):
             problem = f"its target is {type(target).__name__}; to run it, make it for loopy.PyOpenCLTarget"
@@ -134,9 +132,6 @@ def _elements(shape: Sequence[int], strides: Sequence[int], vector: int) -> int:
 
 def with_all_arguments(kernel: Any) -> Any:
     """Return a kernel with all arguments of its code: parts of ``sep`` arrays, and offsets and strides of Loopy."""
-    from loopy import LoopKernel
-    from loopy.preprocess import make_args_for_offsets_and_strides, make_arrays_for_sep_arrays
-
     if not isinstance(kernel, LoopKernel):  # of a kept kernel
         return kernel
     return make_args_for_offsets_and_strides(make_arrays_for_sep_arrays(kernel))
@@ -147,10 +142,6 @@ def array_arguments(kernel: Any, values: Mapping[str, Any]) -> tuple[ArrayArgume
 
     Raise KernelError for an array without a known size, and ArgumentError for a size without a value.
     """
-    from loopy import ValueArg
-    from loopy.kernel.array import ArrayBase
-    from pymbolic.mapper.evaluator import UnknownVariableError
-
     arrays = [argument for argument in with_all_arguments(kernel).args if isinstance(argument, ArrayBase)]
     parts = {name for array in arrays for name in _buffers(array)}
     try:
@@ -172,9 +163,6 @@ def _buffers(argument: Any) -> tuple[str, ...]:
 
 
 def _array(kernel: str, argument: Any, values: Mapping[str, Any]) -> ArrayArgument:
-    from loopy import AddressSpace, ImageArg
-    from loopy.kernel.array import SeparateArrayArrayDimTag, VectorArrayDimTag
-
     problems = {
         "is an image": isinstance(argument, ImageArg),
         "is in local memory": getattr(argument, "address_space", None) == AddressSpace.LOCAL,
@@ -201,8 +189,6 @@ def _array(kernel: str, argument: Any, values: Mapping[str, Any]) -> ArrayArgume
 
 def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, Any]) -> dict[str, Any]:
     """Return a kernel's scalar arguments in their types. Offsets are 0 by default. Other names raise ArgumentError."""
-    from loopy import ValueArg
-
     values = {**dict.fromkeys(offset_arguments(kernel), 0), **scalars, **parameters}
     wanted = {a.name: a.dtype.numpy_dtype for a in with_all_arguments(kernel).args if isinstance(a, ValueArg)}
     if set(wanted) != set(values):
@@ -212,8 +198,6 @@ def scalar_arguments(kernel: Any, parameters: Parameters, scalars: Mapping[str, 
 
 def offset_arguments(kernel: Any) -> set[str]:
     """Return the names of the scalar arguments that hold offsets of arrays."""
-    from loopy import ValueArg
-
     arguments = with_all_arguments(kernel).args
     scalars = {argument.name for argument in arguments if isinstance(argument, ValueArg)}
     return scalars & {str(getattr(argument, "offset", "")) for argument in arguments}
@@ -242,8 +226,6 @@ def host_array(array: ArrayArgument, seed: int, draw: Callable[..., Any] | None 
 
 
 def _evaluate(expressions: Any, values: Mapping[str, Any]) -> tuple[int, ...]:
-    from pymbolic import evaluate, parse
-
     parsed = (parse(each) if isinstance(each, str) else each for each in expressions)
     return tuple(int(evaluate(each, values)) for each in parsed)
 

@@ -25,6 +25,7 @@ from types import FrameType
 from typing import TypeAlias
 
 from perfmodel import store
+from perfmodel.documents import canonical
 from perfmodel.errors import DocumentError
 from perfmodel.store import Key, Measurement
 from perfmodel.store.lines import read_row
@@ -101,7 +102,7 @@ def supervise(command: Sequence[str], notify: Callable[[str], None]) -> int:
             recorded.add(row.key)
         retried = None if row.key == retried else row.key
         action = "tried again" if retried else "recorded, the rest goes on"
-        notify(f"{row.kernel} {store.canonical(row.variant)}: {cause}; {action}")
+        notify(f"{row.kernel} {canonical(row.variant)}: {cause}; {action}")
 
 
 def _run(command: Sequence[str], variables: Mapping[str, str], notify: Callable[[str], None]) -> _Child:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyopencl as cl
+from loopy.target.pyopencl_execution import PyOpenCLExecutionWrapperGenerator
 
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.program.program import DECISIONS
@@ -57,8 +58,6 @@ class CompiledCode:
         The host function of Loopy runs once, with a :class:`_Recorder` in place of pyopencl. Runs repeat only the
         launches.
         """
-        from loopy.target.pyopencl_execution import PyOpenCLExecutionWrapperGenerator
-
         preamble: list[str] = []
         PyOpenCLExecutionWrapperGenerator().target_specific_preamble(SimpleNamespace(add_to_preamble=preamble.append))
         name, code = self.generated.host_function

@@ -16,6 +16,7 @@ import numpy as np
 from perfmodel import fitting
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import given_size
+from perfmodel.counts.tables import if_tests_are_false, with_own_functions
 from perfmodel.display import data_frame, html_table
 from perfmodel.documents import one_line, require
 from perfmodel.errors import PredictionError, UnmeasuredFeatureError, listed
@@ -34,13 +35,12 @@ from perfmodel.predicting.prediction import DEAREST, Anchor, Prediction, no_devi
 from perfmodel.predicting.relatives import RelatedWeight
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.relatives import NEVER_FREE
+from perfmodel.store import Measurements
 from perfmodel.store.measurement import Clock
 from perfmodel.values import FrozenValue, cached_method
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from perfmodel.store import Measurements
 
 MATTERS = 0.01  # an uncertain fact or ratio gets a caution if it changes a prediction by more than this share
 LEAST_SHARE = 1e-6  # least share of a quantity that a kernel has
@@ -209,13 +209,9 @@ class FittedModel(FrozenValue):
         model = self._refusing if strict and not self.strict else self
         made = model._with_gathers(counts, at, level, allow_unmeasured)
         if counts.unknown_tests:
-            from perfmodel.counts.tables import if_tests_are_false
-
             never = model._with_gathers(if_tests_are_false(counts), at, level, True)
             made = made.covering_false_tests(never, counts.unknown_tests)
         if counts.own_functions:
-            from perfmodel.counts.tables import with_own_functions
-
             with suppress(PredictionError):  # a negative weight of functions
                 free, dearest = (
                     model._with_gathers(with_own_functions(counts, times), at, level, True) for times in (0, DEAREST)

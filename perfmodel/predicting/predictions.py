@@ -6,9 +6,10 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from loopy import TranslationUnit
 from numpy.typing import NDArray
 
 from perfmodel.counts import KernelCounts, count
@@ -25,9 +26,6 @@ from perfmodel.processes.pool import Pool, Processes
 from perfmodel.processes.variants import Variant, attempt, counts_from_json
 from perfmodel.progress import FailedStep, Progress, shown, task as reported
 from perfmodel.values import FrozenValue
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
 
 ROWS = 50_000  # about how many predictions are sent between processes at once
 TITLE = "counting and predicting"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from loopy import TranslationUnit
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.unused import statistics_of_variants
@@ -15,9 +17,6 @@ from perfmodel.kernels.space import Space
 from perfmodel.processes.pool import Pool
 from perfmodel.processes.variants import CountedVariants, Variant, counts_as_json
 from perfmodel.progress import Progress
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
 
 
 @statistics_of_variants()

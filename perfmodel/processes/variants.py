@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import cloudpickle
+from loopy import TranslationUnit
 
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.cache import IN_MEMORY
@@ -22,9 +23,6 @@ from perfmodel.counts.unused import Report, reports
 from perfmodel.documents import one_line
 from perfmodel.errors import KernelError, PerfModelError, failed
 from perfmodel.kernels.files import Source, built, restore, sources_in
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
 
 Variant: TypeAlias = "TranslationUnit | KernelCounts | Callable[[], TranslationUnit | KernelCounts]"
 """A translation unit or its counts, or a function without arguments that returns one of these."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from loopy.kernel.array import ArrayBase
 
 from perfmodel.errors import TuningError, listed
 
@@ -26,8 +27,6 @@ def _all_nan(array: Any) -> bool:
 
 def output_names(kernel: Any) -> tuple[str, ...]:
     """Return the names of the array arguments that a kernel writes, in the order of its arguments."""
-    from loopy.kernel.array import ArrayBase
-
     written = kernel.get_written_variables()
     return tuple(array.name for array in kernel.args if isinstance(array, ArrayBase) and array.name in written)
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from time import monotonic, sleep
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from loopy import TranslationUnit
 
 from perfmodel.analyses.roofline import KernelPoint, facts_with_roofs, points_of
 from perfmodel.counts import KernelCounts
@@ -24,9 +26,6 @@ from perfmodel.store import Measurement
 from perfmodel.store.measurement import AGREEMENT
 from perfmodel.tuning.agreement import Agreement
 from perfmodel.tuning.trials import Trials, row_key
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
 
 Sizes = Mapping[str, int]
 

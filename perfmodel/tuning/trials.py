@@ -21,6 +21,7 @@ from loopy import TranslationUnit
 from perfmodel import store
 from perfmodel.counts import KernelCounts
 from perfmodel.display import bytes_text
+from perfmodel.documents import canonical
 from perfmodel.errors import PerfModelError, failed
 from perfmodel.kernels import Parameters
 from perfmodel.measuring.bench import Bench, Timekeeper
@@ -33,7 +34,7 @@ from perfmodel.measuring.supervised import recorded_before, under_way
 from perfmodel.opencl import Device, devices
 from perfmodel.predicting.model import FittedModel
 from perfmodel.progress import Progress, Silent
-from perfmodel.store import Measurement, canonical
+from perfmodel.store import Measurement
 from perfmodel.tuning.agreement import REFERENCE, Agreement, OutputComparison, expected_outputs, output_names
 from perfmodel.tuning.user_kernel import Arguments, Reference, UserKernel, Variant, check_given
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from perfmodel import store
 from perfmodel.analyses.roofline import facts_with_roofs, points_of
+from perfmodel.calibration.recommended import load
 from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.documents import require
 from perfmodel.errors import PerfModelError, PredictionError, TrialError, TuningError
@@ -128,8 +129,6 @@ def tune(
     if not named:
         raise TuningError("the mapping of variants is empty", "give at least one")
     if model is None:
-        from perfmodel.calibration.recommended import load
-
         model = load()
     model = model.by_clock("host")  # the clock of the runs
     at = {**(sizes or {}), **more_sizes}

@@ -14,10 +14,10 @@ from loopy import TranslationUnit
 from loopy.kernel.array import ArrayBase
 
 from perfmodel.counts.counting import statistics_of
+from perfmodel.documents import canonical
 from perfmodel.errors import ArgumentError, UnknownNameError, listed
 from perfmodel.kernels import KernelClass, Ladder, Parameters
 from perfmodel.measuring.subject import FailedError, Subject, array_arguments, offset_arguments, stage
-from perfmodel.store import canonical
 
 # A prime, so that all rows and tiles of a matrix differ: a kernel that exchanges them has other outputs.
 PERIOD = 2**20 + 7

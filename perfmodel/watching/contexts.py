@@ -6,6 +6,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import pyopencl as cl
+
 from perfmodel.documents import require
 from perfmodel.watching.explained import Explanation, explain
 from perfmodel.watching.recording import Recording, read_recording
@@ -40,8 +42,6 @@ def watched(kind: Any) -> Any:
 
     class Watched(kind):  # type: ignore[misc]
         def __init__(self, queue: Any, *given: Any, folder: str | Path | None = None, **named: Any) -> None:
-            import pyopencl as cl
-
             self._recording = ExitStack()
             self.recording_folder = self._recording.enter_context(watch(folder))
             super().__init__(cl.CommandQueue(queue.context, queue.device), *given, **named)

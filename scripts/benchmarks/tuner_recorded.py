@@ -15,6 +15,7 @@ from random import Random
 from typing import Any
 
 from perfmodel.counts import KernelCounts, count
+from perfmodel.documents import canonical
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.fitting.family_fits import FamilyFits
@@ -25,7 +26,7 @@ from perfmodel.kernels.space import Space
 from perfmodel.models import find_family
 from perfmodel.predicting.model import FittedModel, load
 from perfmodel.predicting.transfer import transferred
-from perfmodel.store import Measurement, canonical
+from perfmodel.store import Measurement
 from scripts.benchmarks.tuner_table import Configuration, Table
 from test_kernels import recorded
 

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.documents import one_line
-from perfmodel.store import Status, canonical
+from perfmodel.documents import canonical, one_line
+from perfmodel.store import Status
 
 #: Kernel Tuner's strategies that need no further library. Where no strategy is named, it is "brute_force".
 STRATEGIES = (

@@ -17,11 +17,11 @@ from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 from perfmodel.counts import count
+from perfmodel.documents import canonical
 from perfmodel.errors import PerfModelError
 from perfmodel.io import write_whole
 from perfmodel.kernels.space import Space
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.store import canonical
 from perfmodel.tuning.trials import Trials
 from perfmodel.tuning.tuning import TUNE
 

@@ -24,7 +24,7 @@ from perfmodel import store
 from perfmodel.calibration.kernel_choice import chosen_classes, discovered
 from perfmodel.cli.output import CommandBar
 from perfmodel.display import csv_text, seconds_text, values_text
-from perfmodel.documents import Schema, value_of
+from perfmodel.documents import Schema, canonical, value_of
 from perfmodel.errors import PerfModelError
 from perfmodel.io import write_whole
 from perfmodel.kernels import KernelClass, Parameters
@@ -37,7 +37,6 @@ from perfmodel.measuring.timing import sample
 from perfmodel.opencl import Device, find
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.report.drawing import empty_figure, write_figure
-from perfmodel.store import canonical
 from perfmodel.store.files import no_store, other_device
 from perfmodel.store.measurement import JsonObject, Seconds, Size, Status
 from scripts.lab.markdown import below_marker, markdown_table
@@ -105,7 +104,7 @@ class Isolation(BaseModel):
     @property
     def place(self) -> tuple[str, str]:
         """Kernel and variant."""
-        return self.kernel, store.canonical(self.variant)
+        return self.kernel, canonical(self.variant)
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -159,7 +158,7 @@ def prove_isolation(
                         proof = proofs[key] = prover.proof(subject, proofs.get(key))
                         store.append_line(file, proof.model_dump(mode="json", by_alias=True))
                         problem = _problem(proof)
-                    name = f"{subject.kernel.name} {store.canonical(subject.variant).replace(':', '=')}"
+                    name = f"{subject.kernel.name} {canonical(subject.variant).replace(':', '=')}"
                     progress.advance(FailedStep(name, problem) if problem else name)
             todo = [subject for subject in todo if _may_rise(proofs[prover.described(subject).key], visit + 1)]
             if not todo:

@@ -11,7 +11,7 @@ from perfmodel import store
 from perfmodel.calibration.recommended import CANDIDATES
 from perfmodel.compare.contenders import Contender, Contenders, contenders
 from perfmodel.display import percent
-from perfmodel.documents import json_text
+from perfmodel.documents import canonical, json_text
 from perfmodel.facts import read_device
 from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.fitting.throughput import BANDWIDTH_BOUND, LATENCY_BOUND, ONE_MULTIPLICITY, Throughput, throughput
@@ -20,7 +20,7 @@ from perfmodel.io import write_whole
 from perfmodel.measuring.size_plan import plan_path, read_plans
 from perfmodel.predicting.model import facts_beside
 from perfmodel.predicting.relatives import RELATIVES_FILE, known_weights
-from perfmodel.store import Key, canonical
+from perfmodel.store import Key
 from perfmodel.store.files import DEVICE_FILE, PROBES_FILE, no_store, read_probes
 from scripts.lab.markdown import below_marker, drawn_between, markdown_table
 from scripts.lab.probe_pictures import picture_probes

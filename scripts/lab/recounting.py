@@ -16,13 +16,13 @@ from perfmodel.calibration.kernel_choice import TEST_KERNELS, discovered, shippe
 from perfmodel.cli.output import CommandBar
 from perfmodel.counts import KernelCounts, count, rows
 from perfmodel.counts.quasipoly.count import Count
+from perfmodel.documents import canonical
 from perfmodel.errors import CountError, PerfModelError
 from perfmodel.io import write_whole
 from perfmodel.kernels import KernelClass, Variant
 from perfmodel.kernels.samples import KeptKernel
 from perfmodel.measuring.subject import FailedError, Subject
 from perfmodel.progress import FailedStep, Progress, Silent, task
-from perfmodel.store import canonical
 from perfmodel.store.files import append_counts, no_store, packed_path
 from perfmodel.store.lines import opened, read_lines, read_row
 

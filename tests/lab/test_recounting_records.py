@@ -9,7 +9,7 @@ from pathlib import Path
 from time import sleep
 
 from perfmodel import store
-from perfmodel.store import canonical
+from perfmodel.documents import canonical
 from scripts.lab.recounting import rename_counts
 from tests.store.test_files import Counts, measurement
 

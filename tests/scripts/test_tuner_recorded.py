@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.store import canonical, read
+from perfmodel.documents import canonical
+from perfmodel.store import read
 from scripts.benchmarks import tuner_recorded
 from scripts.benchmarks.tuner_table import read_table
 from test_kernels import recorded

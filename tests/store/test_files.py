@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from perfmodel import errors, store
+from perfmodel.documents import canonical
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.store import Measurement
 
 
 def digest(content) -> str:
-    return hashlib.sha256(store.canonical(content).encode()).hexdigest()
+    return hashlib.sha256(canonical(content).encode()).hexdigest()
 
 
 class Counts:

@@ -23,11 +23,12 @@ from pathlib import Path
 import numpy as np
 
 from perfmodel.calibration.recommended import folder_weights
+from perfmodel.documents import canonical
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.predicting.model import load
 from perfmodel.predicting.predictions import scatter_of
-from perfmodel.store import Measurement, canonical
+from perfmodel.store import Measurement
 from perfmodel.versions.differences import LEVEL, UNKNOWN, UNLIKE, time_change
 
 CLEAR = math.log(1.1)  # measured log ratios that have a direction
