@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from perfmodel.errors import optional
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame as DataFrame
+else:  # pandas is imported when a value becomes a frame
+    DataFrame = Any
 
 MOST_ROWS = 60
 """Rows of a table in a notebook; a longer table shows its first and last rows."""

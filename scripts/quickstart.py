@@ -19,9 +19,9 @@ from perfmodel.cli.output import CommandBar
 from perfmodel.compare.comparison import error_table
 from perfmodel.errors import PerfModelError
 from perfmodel.opencl import find
+from perfmodel.plot import predicted_vs_measured
 from perfmodel.report import drawing
 from perfmodel.report.evaluation import weights_table
-from perfmodel.report.plots import plot_predicted_vs_measured
 
 
 def job(selector: str | None, output: Path, budget_s: float) -> None:
@@ -40,7 +40,7 @@ def job(selector: str | None, output: Path, budget_s: float) -> None:
     print(weights_table(model.weights, model.units))
     print("".join(f"note: {note}\n" for note in model.notes), end="")
     print(f"\ntest kernels, none of them in the fit:\n{error_table(found.comparisons)}\n")
-    drawing.write_figure(plot_predicted_vs_measured(found.comparisons, title=f"{found.chosen}\n{device.name}"), picture)
+    drawing.write_figure(predicted_vs_measured(found.comparisons, title=f"{found.chosen}\n{device.name}"), picture)
     print(f"verdict: {found.verdict.text}\nwrote {folder} in {monotonic() - began:.0f} s\n")
     print("now predict your own kernel: .venv/bin/perfmodel predict my_kernel.py -p n=1Mi")
 

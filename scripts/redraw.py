@@ -21,10 +21,10 @@ from perfmodel.compare import compare
 from perfmodel.compare.comparison import error_table
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import measured_folders
+from perfmodel.plot import predicted_vs_measured
 from perfmodel.predicting.model import fit, load
 from perfmodel.report import drawing
 from perfmodel.report.evaluation import weights_table
-from perfmodel.report.plots import plot_predicted_vs_measured
 from perfmodel.store import read
 from perfmodel.watching import explain, page, read_recording
 from scripts.benchmarks.tuner_scores import draw as draw_tuning
@@ -53,7 +53,7 @@ def quickstart(data: Path, picture: Path) -> None:
     model = fit(read(data)) if weights is None else load(weights)
     rows = compare(model, tests)
     print(f"{weights_table(model.weights, model.units)}\n\n{error_table(rows)}")
-    drawing.write_figure(plot_predicted_vs_measured(rows, title=f"{model.family.name}\n{tests.device}"), picture)
+    drawing.write_figure(predicted_vs_measured(rows, title=f"{model.family.name}\n{tests.device}"), picture)
     print(f"\nwrote {picture}")
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
+import perfmodel
 from perfmodel import analyses, calibration, compare, fitting, report, store
 from perfmodel.cli import options, output
 from perfmodel.errors import OptionError
@@ -99,7 +100,7 @@ def _show_model(
     ]
     if picture is not None:
         rows = [row for each in judged for row in each.evaluations[0].rows]
-        report.drawing.write_figure(report.plots.plot_predicted_vs_measured(rows, title=chosen.name), picture)
+        report.drawing.write_figure(perfmodel.plot.predicted_vs_measured(rows, title=chosen.name), picture)
     evaluations = [evaluation for each in judged for evaluation in each.evaluations]
     output.show(
         lambda: report.document(judged), lambda: report.evaluation_text(judged, output.table_width()),
@@ -128,7 +129,7 @@ def _show_roofline(source: list[Path] | None, picture: Path | None, csv: bool) -
     facts, points = tests.known_facts, analyses.roofline.roofline_points(tests)
     if picture is not None:
         title = f"{facts.slug}: roofs and test kernels"
-        report.drawing.write_figure(report.plots.plot_roofline(points, facts=facts, title=title), picture)
+        report.drawing.write_figure(perfmodel.plot.roofline(points, facts=facts, title=title), picture)
     output.show(
         lambda: report.evaluation.roofline_document(points, facts),
         lambda: report.evaluation.roofline_text(points, facts, output.table_width()),

@@ -6,19 +6,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel import predicting
-from perfmodel.display import Column, Table, columns_text, data_frame, percent, seconds_text, values_text
+from perfmodel.display import Column, DataFrame, Table, columns_text, data_frame, percent, seconds_text, values_text
 from perfmodel.documents import one_line
 from perfmodel.errors import PredictionError, UnmeasuredFeatureError
 from perfmodel.fitting import geometric_mean_error, relative_errors
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import UNRANKED, Clock
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 
 COLUMNS = (
     "kernel", "group", "variant", "sizes", "measured_s", "predicted_s", "low_s", "high_s", "relative_error", "needs",

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel.compare.comparison import Comparisons, kernels, unranked_note
 from perfmodel.compare.figures import Figures, summarise
 from perfmodel.compare.protocols import RECORDED, Evaluation, evaluate_fits, folds_of
-from perfmodel.display import columns_text, csv_text, data_frame, finite, html_table, percent, seconds_text
+from perfmodel.display import DataFrame, columns_text, csv_text, data_frame, finite, html_table, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.design import evaluate_rows, fit_to_design
@@ -25,10 +25,6 @@ from perfmodel.models import Family, families, find_family
 from perfmodel.progress import FailedStep, Progress, Silent, task as reported
 from perfmodel.store import Measurements
 from perfmodel.values import FrozenValue, cached_method
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 
 COLUMNS = (
     "device", "family", "protocol", "kernel", "cases", "error", "factor", "regret", "top1", "tau", "weights",

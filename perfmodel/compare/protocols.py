@@ -12,13 +12,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from perfmodel.compare.comparison import Comparison, Comparisons, in_order, volume
 from perfmodel.compare.figures import Figures, summarise
-from perfmodel.display import values_text
+from perfmodel.display import DataFrame, values_text
 from perfmodel.documents import one_line
 from perfmodel.fitting.anchored import anchor_rows
 from perfmodel.fitting.conformal import Conformal, Unseen, check_level, scaled
@@ -29,9 +28,6 @@ from perfmodel.models import Family, find_family
 from perfmodel.predicting.model import FittedModel
 from perfmodel.store import Measurement, Measurements
 from perfmodel.values import FrozenValue
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 PROTOCOLS: Mapping[str, str] = MappingProxyType({
     "A": "fitted to the measurement kernels",

@@ -40,13 +40,11 @@ from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, Launch
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import ORDERS
 from perfmodel.counts.traffic.traffic import Traffic, TrafficPlan, traffic_plan
-from perfmodel.display import columns_text, data_frame, html_table
+from perfmodel.display import DataFrame, columns_text, data_frame, html_table
 from perfmodel.documents import Schema, digest_of, one_line, require
 from perfmodel.values import FrozenValue, cached_method
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from perfmodel.facts import DeviceFacts
 
 _SCHEMA = Schema("perfmodel.counts/1", "count the kernel again")

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,7 @@ from pydantic import BaseModel, Field
 from perfmodel.fitting.conformal import Conformal, Unseen, calibrate
 from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter, weighted_median
 from perfmodel.fitting.types import STRICT, Flags, Floats, Rows
-
-if TYPE_CHECKING:
-    from perfmodel.store import Measurement
-
+from perfmodel.store import Measurement
 
 
 class Anchored(BaseModel):

@@ -28,7 +28,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -36,10 +36,8 @@ from pydantic import BaseModel, Field
 
 from perfmodel.fitting.conformal import WIDEST
 from perfmodel.fitting.types import STRICT, Floats
+from perfmodel.store import Measurement
 from perfmodel.values import FrozenValue
-
-if TYPE_CHECKING:
-    from perfmodel.store import Measurement
 
 REACH = 12.0  # the integrals end where arsinh of an error has this value: at 81,000 standard deviations
 NORMAL_REACH = 4.5  # the same for normal errors: 45 standard deviations

@@ -19,16 +19,15 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, partial, wraps
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from loopy import TranslationUnit
 
 from perfmodel.counts import KernelCounts
 from perfmodel.errors import KernelFileError, TuningError, UnknownNameError, clipped, failed, listed
 from perfmodel.kernels.kernel_class import KernelClass
 from perfmodel.kernels.space import Space
 from perfmodel.values import FrozenValue
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
 
 LONGEST = 300  # characters of an exception's text that a message shows
 DEFINE = "define one: kernel() returns a loopy.TranslationUnit, variants() a dict of name to TranslationUnit"
@@ -86,8 +85,6 @@ def built(name: str, variant: Any) -> TranslationUnit | KernelCounts:
     """Return the translation unit of a variant, or its counts; a TrialError if its function returns neither."""
     if isinstance(variant, KernelCounts):
         return variant
-    from loopy import TranslationUnit
-
     if isinstance(variant, TranslationUnit) or not callable(variant):
         return variant
     unit = variant()
@@ -208,8 +205,6 @@ def _called(path: Path, function: Callable[..., Any], /, **given: Any) -> Any:
 
 
 def _translation_units(path: Path, name: str, value: object) -> dict[str, TranslationUnit]:
-    from loopy import TranslationUnit
-
     if name == "kernel":
         if not isinstance(value, TranslationUnit):
             raise _wrong_type(path, "kernel()", value, "a loopy.TranslationUnit")

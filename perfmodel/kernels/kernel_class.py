@@ -7,14 +7,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+from loopy import TranslationUnit
 
 from perfmodel.documents import require
 from perfmodel.errors import listed
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
 
 Parameters: TypeAlias = Mapping[str, int]
 

@@ -12,7 +12,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import loopy as lp
 import numpy as np
+from loopy.types import NumpyType
 
 from perfmodel.counts import KernelCounts
 from perfmodel.kernels.kernel_class import KernelClass, Ladder, Parameters
@@ -48,9 +50,6 @@ class KeptKernel(FrozenValue):
     @cached_property
     def kernel(self) -> Any:
         """The parts of Loopy's kernel that a campaign uses: its name, arguments, index type and build options."""
-        import loopy as lp
-        from loopy.types import NumpyType
-
         args = [
             lp.GlobalArg(name, np.dtype(dtype), shape=tuple(shape), strides=tuple(strides))
             for name, dtype, shape, strides in self.document["arrays"]

@@ -9,16 +9,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from loopy import TranslationUnit
+from numpy.typing import NDArray
 
 from perfmodel.errors import TuningError
 from perfmodel.values import FrozenValue
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
-    from numpy.typing import NDArray
 
 Configuration = dict[str, Any]
 Check = Callable[[Configuration], bool]

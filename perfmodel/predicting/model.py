@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from perfmodel import fitting
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.arguments import given_size
 from perfmodel.counts.tables import if_tests_are_false, with_own_functions
-from perfmodel.display import data_frame, html_table
+from perfmodel.display import DataFrame, data_frame, html_table
 from perfmodel.documents import one_line, require
 from perfmodel.errors import PredictionError, UnmeasuredFeatureError, listed
 from perfmodel.expressions.launches import quantity_of
@@ -38,9 +38,6 @@ from perfmodel.quantities.relatives import NEVER_FREE
 from perfmodel.store import Measurements
 from perfmodel.store.measurement import Clock
 from perfmodel.values import FrozenValue, cached_method
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 MATTERS = 0.01  # an uncertain fact or ratio gets a caution if it changes a prediction by more than this share
 LEAST_SHARE = 1e-6  # least share of a quantity that a kernel has

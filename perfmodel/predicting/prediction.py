@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from perfmodel.display import data_frame, html_table, interval_text, percent, seconds_text, values_text
+from perfmodel.display import DataFrame, data_frame, html_table, interval_text, percent, seconds_text, values_text
 from perfmodel.documents import one_line
 from perfmodel.errors import OptionError, listed
 from perfmodel.features import HOST_LAUNCH
@@ -17,9 +17,6 @@ from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.cautions import Caution
 from perfmodel.fitting.conformal import scaled
 from perfmodel.store.measurement import Clock
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 MATTERS = 1.05  # above this factor between times with local and random indices, or true and false tests: a caution
 DEAREST = 10

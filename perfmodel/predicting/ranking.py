@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from perfmodel.counts.quasipoly.arguments import size_error
-from perfmodel.display import columns_text, data_frame, html_table, interval_text, percent, seconds_text
+from perfmodel.display import DataFrame, columns_text, data_frame, html_table, interval_text, percent, seconds_text
 from perfmodel.documents import one_line, require
 from perfmodel.errors import PerfModelError
 from perfmodel.features import HOST_LAUNCH
@@ -23,9 +23,6 @@ from perfmodel.predicting.prediction import Anchor, Prediction
 from perfmodel.predicting.predictions import Predicting, Predictions
 from perfmodel.processes.variants import Variant
 from perfmodel.progress import Progress
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 ROUNDING = 1e-12  # largest relative difference of equal times
 COLUMNS = ("variant", "seconds", "low_s", "high_s", "fastest", "tied", "to_measure", "unmeasured")

@@ -1,7 +1,7 @@
-from . import bounds, drawing, evaluation, html, pictures, plots, sizes, sweeps
+from . import bounds, drawing, evaluation, html, pictures, sizes, sweeps
 from .evaluation import document, evaluation_text, figures_table, predictions_csv, weights_table
 
 __all__ = [
-    "bounds", "document", "drawing", "evaluation", "evaluation_text", "figures_table", "html", "pictures", "plots",
+    "bounds", "document", "drawing", "evaluation", "evaluation_text", "figures_table", "html", "pictures",
     "predictions_csv", "sizes", "sweeps", "weights_table",
 ]  # fmt: skip

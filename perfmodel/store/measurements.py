@@ -22,7 +22,7 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
-from perfmodel.display import data_frame, seconds_text, values_text
+from perfmodel.display import DataFrame, data_frame, seconds_text, values_text
 from perfmodel.documents import canonical, one_line
 from perfmodel.errors import PerfModelError, SetAsideWarning, StoreError, listed
 from perfmodel.facts import DeviceFacts
@@ -31,8 +31,6 @@ from perfmodel.store.measurement import Key, Measurement, joined
 from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from perfmodel.counts import KernelCounts
 
 

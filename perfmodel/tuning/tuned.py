@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perfmodel.analyses.roofline import RATES, KernelPoint
-from perfmodel.display import columns_text, data_frame, html_table, percent, seconds_text, values_text
+from perfmodel.display import DataFrame, columns_text, data_frame, html_table, percent, seconds_text, values_text
 from perfmodel.documents import one_line
 from perfmodel.report.bounds import rates_text
 from perfmodel.store.measurement import LOADED
 from perfmodel.tuning.agreement import Agreement
 from perfmodel.values import FrozenValue
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 COLUMNS = ("variant", "status", "seconds", "predicted_s", "expected_s", "best", "tied", "cost_s", "message")
 """Columns of :meth:`Tuned.to_frame`."""

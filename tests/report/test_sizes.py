@@ -10,7 +10,6 @@ from perfmodel.errors import OptionError
 from perfmodel.predicting.crossovers import Lead, leads_at
 from perfmodel.predicting.prediction import Prediction
 from perfmodel.predicting.ranking import RankedVariant, Ranking
-from perfmodel.report.plots import plot_sizes
 from perfmodel.report.sizes import MOST_BANDS, Panel, combinations, panels_of, sweep_figure, varying
 from tests.report.drawn import check_legible, labels, new_axes
 
@@ -25,7 +24,7 @@ def curves(drawn):
 
 
 def test_times_over_rising_sizes():
-    drawn = plot_sizes(LINEAR, new_axes())
+    drawn = pm.plot.sizes(LINEAR, new_axes())
     (curve,) = drawn.lines
     assert [64, 128, 256, 512, 1024] == curve.get_xdata().tolist()
     assert [64e-6, 128e-6, 256e-6, 512e-6, 1024e-6] == pytest.approx(curve.get_ydata().tolist())
@@ -37,13 +36,13 @@ def test_times_over_rising_sizes():
 
 
 def test_the_interval_is_a_band():
-    (band,) = plot_sizes(LINEAR, new_axes()).collections
+    (band,) = pm.plot.sizes(LINEAR, new_axes()).collections
     assert (64 * 5e-7, 1024 * 2e-6) == pytest.approx((band.get_paths()[0].vertices[:, 1].min(),
                                                       band.get_paths()[0].vertices[:, 1].max()))  # fmt: skip
     many = {str(place): LINEAR for place in range(MOST_BANDS + 1)}
-    assert not plot_sizes(many, new_axes()).collections  # they would hide each other
+    assert not pm.plot.sizes(many, new_axes()).collections  # they would hide each other
     endless = Prediction(LINEAR.seconds, {}, (np.zeros(5), np.full(5, np.inf)), kernel="k", sizes={"n": N})
-    assert not plot_sizes(endless, new_axes()).collections
+    assert not pm.plot.sizes(endless, new_axes()).collections
 
 
 def marked(drawn):
@@ -55,28 +54,28 @@ def marked(drawn):
 def test_crossovers_are_marked_where_another_variant_becomes_the_fastest():
     """n microseconds are below 200 up to n = 128, and above from n = 256 on."""
     both = {"linear": LINEAR, "flat": FLAT}
-    drawn = plot_sizes(both, new_axes())
+    drawn = pm.plot.sizes(both, new_axes())
     colours = {line.get_label(): line.get_color() for line in drawn.lines}
     assert ({256: colours["flat"]}, ["from 256: flat"]) == marked(drawn)
-    assert ({}, []) == marked(plot_sizes({"a": LINEAR, "b": LINEAR}, new_axes()))  # equal: the first one leads
+    assert ({}, []) == marked(pm.plot.sizes({"a": LINEAR, "b": LINEAR}, new_axes()))  # equal: the first one leads
     exact = (Lead("linear", 64, 200), Lead("flat", 201, 1024))
-    assert ["from 201: flat"] == marked(plot_sizes(both, new_axes(), leads=exact))[1]
+    assert ["from 201: flat"] == marked(pm.plot.sizes(both, new_axes(), leads=exact))[1]
     for sizes in ([512, 4096], [5, 7]):  # one common size, or none
         few = Prediction(np.array([3e-4, 3e-4]), {}, sizes={"n": np.array(sizes)})
-        assert [] == marked(plot_sizes({"few": few, "linear": LINEAR}, new_axes()))[1]
+        assert [] == marked(pm.plot.sizes({"few": few, "linear": LINEAR}, new_axes()))[1]
 
 
 def test_measured_times_are_markers():
-    drawn = plot_sizes({"linear": LINEAR}, new_axes(), measured={"linear": ([64, 128], [6e-5, 1e-4])})
+    drawn = pm.plot.sizes({"linear": LINEAR}, new_axes(), measured={"linear": ([64, 128], [6e-5, 1e-4])})
     assert ([64, 128], [6e-5, 1e-4]) == curves(drawn)["linear, measured"]
     assert "time" == drawn.get_ylabel()
-    drawn = plot_sizes(Prediction(LINEAR.seconds, {}, sizes={"n": N}), new_axes(), measured={"": ([64], [6e-5])})
+    drawn = pm.plot.sizes(Prediction(LINEAR.seconds, {}, sizes={"n": N}), new_axes(), measured={"": ([64], [6e-5])})
     assert ["predicted", "measured"] == labels(drawn)
 
 
 def test_a_narrow_range_has_linear_axes():
     sizes = np.array([100, 200])
-    drawn = plot_sizes(Prediction(1e-6 * sizes, {}, sizes={"n": sizes}), new_axes(), parameter="n", title="mine")
+    drawn = pm.plot.sizes(Prediction(1e-6 * sizes, {}, sizes={"n": sizes}), new_axes(), parameter="n", title="mine")
     assert ("linear", "linear", "mine") == (drawn.get_xscale(), drawn.get_yscale(), drawn.get_title())
 
 
@@ -94,7 +93,7 @@ def test_a_narrow_range_has_linear_axes():
 )
 def test_what_cannot_be_drawn(given, parameter, message):
     with pytest.raises(OptionError, match=message):
-        plot_sizes(given, new_axes(), parameter=parameter)
+        pm.plot.sizes(given, new_axes(), parameter=parameter)
 
 
 def test_sizes_are_legible():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from perfmodel import plot
 from perfmodel.analyses.roofline import roofline_points
-from perfmodel.report.plots import plot_roofline
 from scripts.lab.curves import Panel, Series, curves_figure
 from scripts.lab.studies import Findings, Study, StudyData
 from scripts.lab.studies.roofline import (
@@ -39,7 +39,7 @@ def examine(data: StudyData) -> Findings:
             ],
         },
         {
-            "roofs": cast("Figure", plot_roofline(points, facts=data.facts, title=title).figure),
+            "roofs": cast("Figure", plot.roofline(points, facts=data.facts, title=title).figure),
             "balance": curves_figure([_panel([one for one in kernels if one.drawable])], data.facts.name),
         },
     )  # fmt: skip
