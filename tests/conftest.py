@@ -110,9 +110,9 @@ def a_device_is_checked_once() -> Iterator[None]:
     healthy: dict[tuple[int, str], Health] = {}
     check = health.check
 
-    def checked(device: Device) -> Health:
+    def checked(device: Device, time_limit: float = health.TIME_LIMIT_S) -> Health:
         key = device.index, device.name
-        known = healthy.get(key) or check(device)
+        known = healthy.get(key) or check(device, time_limit)
         if known.ok:
             healthy[key] = known
         return known
