@@ -12,9 +12,9 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import Any
 
+from perfmodel import kernels
 from perfmodel.documents import require
 from perfmodel.errors import FamilyError, KernelFileError, PerfModelError, UnknownNameError, listed
-from perfmodel.kernels.files import execute, execution_error
 from perfmodel.models.model import EXPRESSION, Family, bind
 
 __all__ = ["Family", "families", "find_family", "named_family"]
@@ -55,7 +55,7 @@ def _defined_family(definition: str) -> Family:
     if not path.is_file():
         raise _bad_file(definition, "does not exist")
     try:
-        content, family = path.read_bytes(), execute(path).get("FAMILY")
+        content, family = path.read_bytes(), kernels.files.execute(path).get("FAMILY")
     except (OSError, KernelFileError) as error:
         problem = error.problem if isinstance(error, KernelFileError) else error
         raise _bad_file(definition, f"cannot be run ({problem})") from error
@@ -90,5 +90,5 @@ def _check(definition: str, family: Family) -> None:
     except PerfModelError:
         raise
     except Exception as error:  # any field may have any type
-        raised = execution_error(definition, error).raised
+        raised = kernels.files.execution_error(definition, error).raised
         raise _bad_file(definition, f"has a FAMILY that cannot be used ({raised})") from error
