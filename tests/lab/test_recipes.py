@@ -142,10 +142,24 @@ def test_the_table_has_ratios_to_the_author(bench):
     bench.write("k=5", seconds=1.5, status="ok", wall_s=49.6, predicted=70, words="g.0=i")
     bench.write("last", status="ok", seconds_of={"author": 4.0, "k=0": 12.0, "k=5": 2.0})
     (row,) = table.condensed([bench.out])
-    assert ("8", "4", "12", "2", 70, "50") == tuple(row[name] for name in table.COLUMNS[2:8])
+    assert ("8", "4", "12", "2", "", 70, "50") == tuple(row[name] for name in table.COLUMNS[2:9])
     row = {name: str(value) for name, value in row.items()}
     other = {**row, "kernel": "pystella_laplacian", "author_s": "8", "k0_s": ""}
     lines = [*table.lines([row, {**row, "k5_s": "8"}])]
     assert "| gemm | a device | 8000.00 ms | 4000.00 ms | 12000.00 ms | 2000.00 ms | 0.50 | 70 | 50 |" == lines[2]
     assert "| a device | this project | 2 | 1.00 | 2.00 | 3.00 | 2 |" == lines[-1]
     assert "| a device | others | 1 | 0.25 | 0.25 | - | 0 |" == [*table.lines([other])][-1]
+    assert (
+        "| gemm | a device | 1600.00 ms | 8000.00 ms | 2000.00 ms | 5.00 | 1.25 |"
+        == [*table.lines([{**row, "random_s": "1.6"}])][-1]
+    )
+
+
+def test_rows_of_a_kernel_that_was_measured_again_are_replaced():
+    old = [{"kernel": name, "device": "pocl", "k5_s": "1"} for name in ("a", "b")]
+    new = [{"kernel": "b", "device": "pocl", "k5_s": 2}, {"kernel": "a", "device": "intel", "k5_s": 3}]
+    rows = table.merged(old, new)
+    assert [("intel", "a", "3"), ("pocl", "a", "1"), ("pocl", "b", "2")] == [
+        (row["device"], row["kernel"], row["k5_s"]) for row in rows
+    ]
+    assert {""} == {row["random_s"] for row in rows}

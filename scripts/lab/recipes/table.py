@@ -1,6 +1,7 @@
-"""Writes the rows of :mod:`scripts.lab.recipes.run` as a small CSV file, and prints them as a table for a page.
+"""Writes the rows of :mod:`scripts.lab.recipes.run` into a small CSV file, and prints the file as tables for a page.
 
-``python -m scripts.lab.recipes.table ROWS.jsonl... --out docs/data/recipe-choices.csv``; without rows it reads the CSV.
+``python -m scripts.lab.recipes.table ROWS.jsonl... --out docs/data/recipe-choices.csv`` replaces the rows of kernels
+that were measured again, and keeps all others.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 
 from scripts.lab.recipes.ours import KERNELS
 
-COLUMNS = ("kernel", "device", "plain_s", "author_s", "k0_s", "k5_s", "predicted", "search_s", "recipe")
+COLUMNS = ("kernel", "device", "plain_s", "author_s", "k0_s", "k5_s", "random_s", "predicted", "search_s", "recipe")
 
 
 def condensed(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
@@ -29,14 +30,21 @@ def condensed(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
         if "last" not in rows:
             continue
         last, search = rows["last"]["seconds_of"], rows["k=5"]
-        times = (rows["plain"]["seconds"], *(last.get(name) for name in ("author", "k=0", "k=5")))
+        times = (rows["plain"]["seconds"], *(last.get(name) for name in ("author", "k=0", "k=5", "random")))
         texts = ("" if time is None else f"{time:.4g}" for time in times)
         words = (search.get("predicted", 0), f"{search['wall_s']:.0f}", search.get("words", "untransformed"))
         yield dict(zip(COLUMNS, (kernel, device, *texts, *words), strict=True))
 
 
+def merged(*tables: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Return the rows of all tables, sorted. Of rows with one kernel and device, the last one counts."""
+    found = {(row["device"], row["kernel"]): {name: str(row.get(name, "")) for name in COLUMNS}
+             for table in tables for row in table}  # fmt: skip
+    return [found[key] for key in sorted(found)]
+
+
 def lines(rows: Iterable[Mapping[str, str]]) -> Iterator[str]:
-    """Yield the lines of a table, and of a summary by device and origin."""
+    """Yield the lines of a table, of a summary by device and origin, and of a comparison with random recipes."""
     rows = list(rows)
     heads = ("kernel", "runtime", "untransformed", "author", "model alone", "five runs", "over the author",
              "recipes predicted", "search [s]")  # fmt: skip
@@ -57,6 +65,16 @@ def lines(rows: Iterable[Mapping[str, str]]) -> Iterator[str]:
         cells = (device, origin, f"{len(some)}", f"{geometric_mean(runs):.2f}", f"{max(runs):.2f}",
                  f"{geometric_mean(alone):.2f}" if alone else "-", f"{sum(ratio > 2 for ratio in alone)}")  # fmt: skip
         yield f"| {' | '.join(cells)} |"
+    if drawn := [row for row in rows if row["random_s"]]:
+        yield ""
+        yield "| kernel | runtime | best of 200 random | one run | five runs | one over random | five over random |"
+        yield "|---|---|---:|---:|---:|---:|---:|"
+    for row in drawn:
+        best, five = float(row["random_s"]), float(row["k5_s"])
+        one = min(float(row[name]) for name in ("plain_s", "k0_s") if row[name])
+        times = (f"{1e3 * time:.2f} ms" for time in (best, one, five))
+        cells = (row["kernel"], row["device"], *times, f"{one / best:.2f}", f"{five / best:.2f}")
+        yield f"| {' | '.join(cells)} |"
 
 
 def _over(row: Mapping[str, str], name: str) -> float:
@@ -68,13 +86,13 @@ def main() -> None:
     parser.add_argument("rows", type=Path, nargs="*")
     parser.add_argument("--out", type=Path, default=Path("docs/data/recipe-choices.csv"))
     given = parser.parse_args()
-    if given.rows:
-        with given.out.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(condensed(given.rows))
     with given.out.open(newline="", encoding="utf-8") as file:
-        print("\n".join(lines(csv.DictReader(file))))
+        rows = merged(csv.DictReader(file, restval=""), condensed(given.rows))
+    with given.out.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    print("\n".join(lines(rows)))
 
 
 if __name__ == "__main__":
