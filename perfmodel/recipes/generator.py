@@ -670,12 +670,12 @@ def _kinds(nest: Nest, cover: Axis) -> list[Kind]:
     loops = [nest.by_name[name] for name in cover.loops]
     short = all(loop.constant and loop.trips <= REGISTERS for loop in loops)
     if any(loop.kind == "reduction" for loop in loops):
-        names = [] if short and loops[0].trips <= SHORT else ["local"]
+        names = {"local"} if not short or loops[0].trips > SHORT else set()
     elif short:
-        names = ["lanes", "group", "item", "steps", "tile"] if loops[0].trips > SHORT else ["lanes", "group"]
+        names = {kind.name for kind in KINDS} - {"local"} if loops[0].trips > SHORT else {"lanes", "group"}
     else:
-        names = [kind.name for kind in KINDS if kind.name not in ("lanes", "steps")]
-    return [kind for name in names for kind in KINDS if kind.name == name]
+        names = {kind.name for kind in KINDS} - {"lanes", "steps"}
+    return [kind for kind in KINDS if kind.name in names]
 
 
 def _shared_is_legal(nest: Nest, axes: tuple[Axis, ...]) -> bool:

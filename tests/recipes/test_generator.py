@@ -33,6 +33,12 @@ def product():
 
 
 @cache
+def narrow_product():
+    shapes = {"a": "n, n", "b": "n, 20", "c": "n, 20"}
+    return made("{[i, j, k]: 0 <= i, k < n and 0 <= j < 20}", "c[i, j] = sum(k, a[i, k]*b[k, j])", shapes)
+
+
+@cache
 def stencil():
     arrays = {"u": "n + 2, n + 2", "out": "n, n"}
     return made("{[i, j]: 0 <= i, j < n}", "out[i, j] = u[i, j + 1] + u[i + 2, j + 1] - 2*u[i + 1, j + 1]", arrays)
@@ -205,6 +211,7 @@ def data():
     cells = rng.random((N + 2, 4), F32)
     near = np.stack([cells[:-2], cells[1:-1], cells[2:]], axis=2)
     distances = cells[1:-1, :, None, None] - near[:, None]
+    narrow = rng.random((N, 20), F32)
     steps = square["b"].copy()
     for t in range(1, N):
         steps[t] = steps[t - 1] / 2 + square["a"][t]
@@ -218,6 +225,7 @@ def data():
         magnetic[1:] += np.diff(electric) / 4
     return {
         product: (square, {"c": square["a"] @ square["b"]}),
+        narrow_product: ({"a": square["a"], "b": narrow}, {"c": square["a"] @ narrow}),
         stencil: ({"u": wide}, {"out": wide[:-2, 1:-1] + wide[2:, 1:-1] - 2 * wide[1:-1, 1:-1]}),
         transpose: ({"a": square["a"]}, {"out": square["a"].T}),
         total: ({"a": line["a"]}, {"out": line["a"].sum(keepdims=True)}),
@@ -255,6 +263,7 @@ FORMS = {
         "j:item i:item reduction=split prefetch=a,b", "j:strided i:strided elements=ilp", "j:item i:tile elements=ilp",
         "k:local j:group i:group",
     ],
+    narrow_product: ["j:strided i:tile elements=ilp", "i:item j:blocked"],
     stencil: ["j:item i:item prefetch=u", "j:blocked i:tile order=i,j"],
     transpose: ["j:item i:item prefetch=a", "i:item j:strided"],
     total: ["i:local"],
