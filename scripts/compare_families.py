@@ -10,13 +10,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from perfmodel.compare.contenders import contenders, families_csv, families_table
+from perfmodel.compare.contenders import families_table
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.device_folder import is_simulated, measured_folders
 from perfmodel.io import write_whole
-from perfmodel.report import drawing, pictures
+from perfmodel.report import drawing
 from perfmodel.store import TESTS_FILE
-from scripts.lab.pages import families_page
+from scripts.lab.pages import families_figure, families_page, of_folder, short_csv
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -33,11 +33,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         folders = measured_folders(ROOT / "fitted_weights", tuple(options.device))
         tested = [] if options.device else sorted((ROOT / "fitted_weights").glob(f"*/{TESTS_FILE}"))
         simulated_found = [path.parent for path in tested if is_simulated(path.parent)]
-        every = [contenders(folder, tuple(options.family)) for folder in (*folders, *simulated_found)]
+        every = [of_folder(folder, tuple(options.family)) for folder in (*folders, *simulated_found)]
         found, simulated = every[: len(folders)], every[len(folders) :]
         print("\n\n".join(map(families_table, [*found, *simulated])))
-        write_whole(options.csv, families_csv([one for each in found for one in each]).encode())
-        drawing.write_figure(pictures.families_figure(found), options.picture)
+        write_whole(options.csv, short_csv([one for each in found for one in each]).encode())
+        drawing.write_figure(families_figure(found), options.picture)
         text = options.page.read_text() if options.page.is_file() else ""
         write_whole(options.page, families_page(text, found, simulated).encode())
         print(f"\nwrote {options.csv}, {options.picture} and {options.page}")

@@ -6,7 +6,8 @@ kernels by weights of other cards; counters (minutes) predicts the kernels with 
 weights of all devices into perfmodel/predicting/relatives.json; tuning draws what scripts/bench recorded found; gallery
 predicts the kernels of docs/lab/gallery, next to what
 scripts/bench gallery measured; watch draws the recording in docs/data/watch; others draws the table of other projects'
-kernels; recipes draws the predicted and measured times of recipes; diffs draws the tables of changed kernels.
+kernels; recipes draws the predicted and measured times of recipes; diffs draws the tables of changed kernels; intervals
+draws how often intervals of the committed weights contain the times of groups that were left out.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from scripts.benchmarks.tuner_scores import draw as draw_tuning
 from scripts.lab import notebooks
 from scripts.lab.diffs.judge import draw_diffs
 from scripts.lab.gallery import draw_gallery
+from scripts.lab.intervals import draw_intervals
 from scripts.lab.isolation import draw_isolation
 from scripts.lab.others import draw_others
 from scripts.lab.packages import draw_packages
@@ -45,7 +47,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RECORDED = "nvidia-titan-v"
 UNASKED = ("quickstart", "isolation", "probes", "packages")
 PARTS = (*UNASKED, "choice", "real-gpus", "notebooks", "papers", "spt", "transfers", "counters", "relatives", "tuning",
-         "gallery", "watch", "others", "recipes", "diffs")  # fmt: skip
+         "gallery", "watch", "others", "recipes", "diffs", "intervals")  # fmt: skip
 
 
 def quickstart(data: Path, picture: Path) -> None:
@@ -109,6 +111,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         "gallery": lambda: draw_gallery(options.devices, lab / "gallery", options.out / "data" / "gallery"),
         "others": lambda: draw_others(options.out / "data" / "others.csv", lab / "others.md"),
         "diffs": lambda: draw_diffs(options.out / "data" / "diffs.csv", lab / "diffs.md"),
+        "intervals": lambda: draw_intervals(
+            options.devices, options.out / "data" / "intervals.csv", lab / "intervals.md"
+        ),
         "recipes": lambda: draw_recipes(options.out / "data" / "recipes.csv", options.out / "recipes.png"),
         "notebooks": notebooks.redraw,
         "papers": lambda: print("\n".join([printed_times.table(), "", *karsin_tables.lines()])),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from perfmodel import store
 from perfmodel.calibration.recommended import CANDIDATES
-from perfmodel.compare.contenders import Contender, Contenders, contenders
-from perfmodel.display import percent
+from perfmodel.compare.contenders import COLUMNS, Contender, Contenders, contenders, records
+from perfmodel.display import csv_text, percent
 from perfmodel.documents import canonical, json_text
 from perfmodel.facts import read_device
 from perfmodel.fitting.device_folder import recorded_folder
@@ -20,11 +23,16 @@ from perfmodel.io import write_whole
 from perfmodel.measuring.size_plan import plan_path, read_plans
 from perfmodel.predicting.model import facts_beside
 from perfmodel.predicting.relatives import RELATIVES_FILE, known_weights
+from perfmodel.report.drawing import draw_grid, empty_figure
+from perfmodel.report.pictures import families
 from perfmodel.store import Key
 from perfmodel.store.files import DEVICE_FILE, PROBES_FILE, no_store, read_probes
 from scripts.lab.markdown import below_marker, drawn_between, markdown_table
 from scripts.lab.probe_pictures import picture_probes
 from scripts.lab.shares import Shares, picture_shares, shares, shares_page, shares_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def draw_probes(devices: Path, out: Path) -> None:
@@ -62,6 +70,7 @@ def trial_seconds(folder: Path) -> dict[Key, float]:
 
 
 FAMILIES = "<!-- what follows is drawn by scripts/compare_families -->"
+ACROSS = 4  # devices next to each other in the picture
 SIMULATED = "A simulator counted these times. They are not pooled with those of devices, and are not in the picture."
 
 
@@ -71,6 +80,34 @@ def families_page(
     """Put one table for each device after the marker of `page`, simulated devices at the end."""
     below = [f"## Simulated devices\n\n{SIMULATED}\n", *map(_family_section, simulated)]
     return below_marker(page, FAMILIES, [*map(_family_section, devices), *(below if len(below) > 1 else [])])
+
+
+def of_folder(folder: Path, names: tuple[str, ...] = ()) -> Contenders:
+    """Judge families on a folder's rows. The folder's name replaces the device's, which several folders may share."""
+    return Contenders(replace(one, device=folder.name) for one in contenders(folder, names))
+
+
+def short_csv(judged: Iterable[Contender]) -> str:
+    """Return :func:`perfmodel.compare.contenders.records` as CSV, with five digits of each number."""
+    rows = ({key: float(f"{cell:.5g}") if isinstance(cell, float) else cell for key, cell in row.items()}
+            for row in records(judged))  # fmt: skip
+    return csv_text(COLUMNS, rows)
+
+
+def families_figure(devices: Sequence[Sequence[Contender]]) -> Figure:
+    """Return maps of errors by protocol B, one for each device."""
+    judged = [[one for one in found if one.evaluations] for found in devices]
+    across = min(ACROSS, len(judged))
+    down = math.ceil(len(judged) / across)
+    figure = empty_figure(1.8 + 4.4 * across, down * (1.4 + 0.3 * max(map(len, judged))))
+    grid = figure.subplots(down, across, squeeze=False, sharey=True).flat
+    for axes, found in zip_longest(grid, judged):
+        if found is None:
+            axes.set_axis_off()
+            continue
+        draw_grid(axes, families(found, "B"))
+        axes.set_title(found[0].device, fontsize="small")
+    return figure
 
 
 def _family_section(contenders: Sequence[Contender]) -> str:

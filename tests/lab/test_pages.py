@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from dataclasses import replace
+from io import StringIO
 
 import pytest
 
@@ -22,8 +24,10 @@ from scripts.lab.pages import (
     SPT,
     draw_spt,
     errors_table,
+    families_figure,
     families_page,
     relatives_table,
+    short_csv,
     trial_seconds,
 )
 from tests.compare.test_contenders_side_by_side import contenders
@@ -107,3 +111,19 @@ def test_the_best_by_protocol_b_comes_first_and_who_was_not_fitted_is_left_out()
     assert percent((1e-3**4 * 0.5) ** 0.2) == table[2][1]
     assert [str(one.weights) for one in (exact, blind)] == [row[-1] for row in table[2:]]
     assert "5 cases that every family predicts." in drawn
+
+
+def test_the_table_has_five_digits_of_each_number() -> None:
+    rows = csv.DictReader(StringIO(short_csv(contenders())))
+    (found,) = (row for row in rows if (row["family"], row["protocol"], row["kernel"]) == ("blind", "B", "all"))
+    error = next(one for one in contenders() if one.family == "blind").figures("B").error
+    assert f"{error:.5g}" == found["error"] != str(error)
+
+
+def test_the_picture_has_a_map_for_each_device() -> None:
+    """Each map has two fitted families, and columns for three kernels and over all. Five maps need a second row."""
+    names = ["a", "b", "c", "d", "e"]
+    devices = [[replace(one, device=name) for one in contenders()] for name in names]
+    drawn = [axes for axes in families_figure(devices).axes if axes.get_title()]
+    assert names == [axes.get_title() for axes in drawn]
+    assert [2 * 4] * 5 == [len(axes.texts) for axes in drawn]

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from perfmodel.compare.contenders import families_csv
 from perfmodel.compare.figures import Figures
 from perfmodel.display import percent
 from perfmodel.io import write_whole
 from perfmodel.report.drawing import write_figure
 from scripts.lab.markdown import drawn_between, markdown_table
+from scripts.lab.pages import short_csv
 from scripts.lab.real_gpus.pictures import PICTURES
 from scripts.lab.real_gpus.study import STRICT, Recorded, missed, study
 
@@ -62,7 +62,7 @@ def real_gpus(folder: Path, docs: Path, names: Sequence[str] = (), jobs: int = 2
 def draw_real_gpus(recorded: Recorded, docs: Path) -> None:
     """Write the figures as CSV below a folder of docs, the pictures, and the page's drawn parts."""
     page = docs / "lab" / "real-gpus.md"
-    write_whole(docs / "data" / "real-gpus.csv", families_csv(recorded.contenders).encode())
+    write_whole(docs / "data" / "real-gpus.csv", short_csv(recorded.contenders).encode())
     for name, figure in PICTURES.items():
         write_figure(figure(recorded), page.with_name(f"real-gpus-{name}.png"))
     write_whole(page, real_gpus_page(page.read_text(encoding="utf-8"), recorded).encode())
