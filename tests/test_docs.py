@@ -181,7 +181,7 @@ def test_the_quoted_figures_are_those_of_the_table_of_other_kernels():
     regrets = [100 * float(row[3].partition(";")[0]) - 100 for row in suites]
     inside = [int(row[4].removesuffix(" %")) for row in suites]
     quoted = [figure["text"] for figure in FIGURES.values()][:3]
-    assert 14 == len(rows)
+    assert 17 == len(rows)
     assert f"{min(factors):.1f} to {max(factors):.1f}" == quoted[0]
     assert f"{min(regrets):.0f} to {max(regrets):.0f} %" == quoted[1]
     assert f"{min(inside)} to {max(inside)} %" == quoted[2]
