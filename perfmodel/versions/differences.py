@@ -153,11 +153,9 @@ def difference(
     _check_names(points, [*old.kernels.values(), *new.kernels.values()])
     kernels = []
     for name, old_name in pairs.items():
-        changes = before[old_name].changes(after[name])
-        found = KernelDifference(name, old_name, changes)
-        versions = old.kernels[old_name], new.kernels[name]
+        found = KernelDifference(name, old_name, before[old_name].changes(after[name]))
         try:
-            times = () if model is None else _times(model, *versions, points, equal=not changes)
+            times = _times(model, old.kernels[old_name], new.kernels[name], points, not found.changes) if model else ()
             kernels.append(replace(found, times=tuple(times)))
         except PerfModelError as error:
             kernels.append(replace(found, problem=str(error)))
@@ -177,7 +175,9 @@ def _check_names(points: Sequence[Mapping[str, int]], versions: Sequence[Version
 def _times(
     model: FittedModel, old: Version, new: Version, points: Sequence[Mapping[str, int]], equal: bool
 ) -> Iterator[TimeChange]:
-    given = points or new.points or old.points or ({},)
+    names = {*old.counts.size_arguments, *new.counts.size_arguments}
+    every = ({name: size for name, size in point.items() if name in names} for point in points)
+    given = [*{(*each.items(),): each for each in every}.values()] or new.points or old.points or ({},)
     predictions = [_predictions(model, old, "old", given), _predictions(model, new, "new", given)]
     for sizes, before, after in zip(given, *predictions, strict=True):
         yield time_change(model, sizes, before, after, equal)

@@ -42,6 +42,7 @@ def assert_not_slower(
     PredictionError
         If the times cannot be predicted, or kernels cannot be counted.
     """
+    __tracebackhide__ = True  # pytest then shows the line of the test, not this function
     require(is_number(tolerance) and tolerance >= 0, "assert_not_slower: tolerance", tolerance, "a share from 0 up")
     at = {**(sizes or {}), **more_sizes}
     columns = {name: values.tolist() for name, values in columns_of(at).items()}

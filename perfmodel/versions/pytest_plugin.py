@@ -73,6 +73,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def perf_counts(request: pytest.FixtureRequest) -> StoredCounts:
     """Compare the formulas of a kernel with stored ones: ``perf_counts(t_unit)``."""
-    path = request.path
     name = request.node.nodeid.partition("::")[2]  # with the class
-    return StoredCounts(path.parent / FOLDER / path.stem, name, request.config.getoption(UPDATE))
+    return StoredCounts(request.path.parent / FOLDER / request.path.stem, name, request.config.getoption(UPDATE))

@@ -15,8 +15,7 @@ import pymbolic.mapper
 
 
 def install() -> None:
-    if not hasattr(np, "product"):
-        np.prod = np.prod  # type: ignore[attr-defined]
+    vars(np).setdefault("product", np.prod)
     if not hasattr(loopy.tools, "is_integer"):
         loopy.tools.is_integer = lambda value: isinstance(value, (int, np.integer))
     for name in ("args", "arg_dict", "instructions", "temporary_variables", "name"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
+import loopy as lp
 import numpy as np
 import pytest
 
@@ -124,9 +125,16 @@ def test_kernels_of_one_side_are_named(model: FittedModel) -> None:
     assert all(line in shown for line in ("only in old: gone", "only in new: added", "bad cannot be counted: no."))
 
 
-def test_a_range_of_sizes(model: FittedModel) -> None:
-    found = difference(side("old", k=OLD), side("new", k=MORE), model, [{"n": 64}, {"n": 128}])
-    assert [{"n": 64}, {"n": 128}] == [dict(time.sizes) for time in found.kernels[0].times]
+def test_a_kernel_is_predicted_once_at_each_of_its_own_sizes(model: FittedModel) -> None:
+    """Points that differ only in a size of another kernel are one point."""
+    other = Version(count(lp.rename_argument(unit(OLD), "n", "m")))
+    old, new = (
+        replace(each, kernels={**each.kernels, "other": other}) for each in (side("old", k=OLD), side("new", k=MORE))
+    )
+    found = difference(old, new, model, [{"n": n, "m": 96} for n in (64, 128)])
+    assert {"k": [{"n": 64}, {"n": 128}], "other": [{"m": 96}]} == {
+        kernel.name: [time.sizes for time in kernel.times] for kernel in found.kernels
+    }
 
 
 def test_tables(model: FittedModel) -> None:

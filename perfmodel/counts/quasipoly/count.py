@@ -233,7 +233,7 @@ class Count:
 
     def _broken(self, values: dict[str, int], indices: tuple[int, ...] = ()) -> errors.AssumptionError:
         sizes = ", ".join(f"{name}={value}" for name, value in values.items())
-        position = f" (first of {len(indices)} such sizes, at index {indices[0]})" if indices else ""
+        position = f" (first of {len(indices)} such sizes, at index {indices[0]})" if len(indices) > 1 else ""
         assumption = str(self.assumptions)
         return errors.AssumptionError(
             f"{sizes}{position} breaks the kernel's assumption {assumption}",
