@@ -90,9 +90,7 @@ def _verdict(
     if slower:
         lines += [f"slower by more than {100 * limit:g} %: {listed(each.title for each in slower)}"]
     lines += [f"not decided: {name}: {reason}" for name, reason in undecided.items()]
-    if not slower and not undecided:
-        lines += [f"no kernel is slower by more than {100 * limit:g} %"]
-    return lines
+    return lines if lines[1:] else ["", f"no kernel is slower by more than {100 * limit:g} %"]
 
 
 def share(text: str) -> float:

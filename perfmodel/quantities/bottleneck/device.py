@@ -135,8 +135,8 @@ def moved_lines(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], device
     :func:`evicted_share` in the last level.
 
     A TLB is a cache of pages. Only pages that it looks up *again* count, because the next page of a stream costs
-    little. The lines of gathered accesses (:attr:`CompiledAccess.widened`) count as :data:`GATHERED_LINES` jumps: a
-    processor prefetches for loads of one address.
+    little. The lines of gathered accesses (:attr:`CompiledAccess.widened`, and cells of rows if vectors run along the
+    loop of a lone work-item) count as :data:`GATHERED_LINES` jumps: a processor prefetches for loads of one address.
     """
     launches = compiled_kernel(counts).tree.launches
     orders, gathered = _orders(launches, device), _gathered_share(launches, device) if device.loses_neighbours else 0.0
@@ -178,8 +178,10 @@ def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:
 
 def _gathered_share(launches: Sequence[CompiledLaunch[Count]], device: DeviceUnits) -> float:
     gathered = [
-        access.widened and launch.row_items >= device.lanes
-        for launch in launches for nest in launch.nests for access in nest.accesses
+        nest.loops > 0 and not nest.calls and access.load and not (access.contiguous or access.invariant)
+        and all(each.load or each.contiguous for each in nest.accesses)  # a loop that would scatter stays scalar
+        if launch.group_items == 1 else access.widened and launch.row_items >= device.lanes
+        for launch in launches for nest in launch.unrolled for access in nest.accesses
     ]  # fmt: skip
     return sum(gathered) / max(len(gathered), 1)
 

@@ -566,6 +566,13 @@ def test_groups_that_are_no_power_of_two_hide_neighbours(platform: str, group: i
     assert 9600 * 4 / (8 if vectors else 1) == found["loads"]
 
 
+def on_avx512(unit: lp.TranslationUnit, platform: str, n: int) -> dict[str, float]:
+    facts = {"device_type": Fact("cpu", "", "by hand"), "lane_order": Fact("lockstep", "", "by hand"),
+             "vector_lanes": Fact(8, "", "by hand")}  # fmt: skip
+    device = DeviceFacts.from_mapping("AVX-512", platform, "1", facts)
+    return bottleneck_quantities(Case(count(unit, subgroup_size=8), {"n": n}, device))
+
+
 @pytest.mark.parametrize(
     ("platform", "size", "order", "vectors"),
     [
@@ -584,11 +591,24 @@ def test_a_size_of_64_bits_left_of_the_lane_hides_neighbours(
         assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
     )  # fmt: skip
     unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"j": "g.1"})
-    facts = {"device_type": Fact("cpu", "", "by hand"), "lane_order": Fact("lockstep", "", "by hand"),
-             "vector_lanes": Fact(8, "", "by hand")}  # fmt: skip
-    device = DeviceFacts.from_mapping("AVX-512", platform, "1", facts)
-    found = bottleneck_quantities(Case(count(unit, subgroup_size=8), {"n": 8192}, device))
+    found = on_avx512(unit, platform, 8192)
     cells, lines = 8192**2, 2 * 8192**2 / 16
     loaded, streamed = ("loads", "memory_streams") if vectors else ("gathers", "memory_jumps")
     assert cells / (8 if vectors else 1) == found[loaded]
     assert lines * (1 if vectors else GATHERED_LINES) == pytest.approx(found[streamed])
+
+
+@pytest.mark.parametrize(("code", "gathers"), [("out[i] = sum(j, a[i, j])", True), ("out[i, j] = 2*a[i, j]", False)])
+def test_lines_of_rows_that_vectors_gather_come_one_by_one(code: str, gathers: bool) -> None:
+    """Vectors along i gather the 12 cells of each row: one of two accesses. A loop that would scatter stays scalar."""
+    shapes = {"a": "n, 12", "out": "n" if gathers else "n, 12"}
+    arrays = [lp.GlobalArg(name, np.float32, shape=shape) for name, shape in shapes.items()]
+    unit = lp.make_kernel(
+        "[n] -> { [i, j]: 0 <= i < n and 0 <= j < 12 }", code, [*arrays, lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1 and n mod 16 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    n = 2**22
+    found, lines = on_avx512(unit, "Intel(R) OpenCL", n), n * (13 if gathers else 24) / 16
+    share = 0.5 if gathers else 0.0
+    assert lines * (1 - share) == pytest.approx(found["memory_streams"], rel=0.01)  # a few lines stay
+    assert lines * share * GATHERED_LINES == pytest.approx(found["memory_jumps"], rel=0.01)
