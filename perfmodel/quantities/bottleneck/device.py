@@ -138,9 +138,9 @@ def moved_lines(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], device
     little. The lines of gathered accesses (:attr:`CompiledAccess.widened`, and cells of rows if vectors run along the
     loop of a lone work-item) count as :data:`GATHERED_LINES` jumps: a processor prefetches for loads of one address.
     """
-    launches = compiled_kernel(counts).tree.launches
-    orders, gathered = _orders(launches, device), _gathered_share(launches, device) if device.loses_neighbours else 0.0
-    traffic = [_traffic(counts, sizes, device.line, order) for order in orders]
+    kernel = compiled_kernel(counts)
+    gathered = _gathered_share(kernel.at(dict(sizes)).launches, device) if device.loses_neighbours else 0.0
+    traffic = [_traffic(counts, sizes, device.line, order) for order in _orders(kernel.tree.launches, device)]
     first, second, last = device.levels
     touched = traffic[-1].lines(Cache(UNBOUNDED // device.line, device.line, 0))
     return {
@@ -176,14 +176,14 @@ def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:
     }  # fmt: skip
 
 
-def _gathered_share(launches: Sequence[CompiledLaunch[Count]], device: DeviceUnits) -> float:
-    gathered = [
-        nest.loops > 0 and not nest.calls and access.load and not (access.contiguous or access.invariant)
-        and all(each.load or each.contiguous for each in nest.accesses)  # a loop that would scatter stays scalar
-        if launch.group_items == 1 else access.widened and launch.row_items >= device.lanes
-        for launch in launches for nest in launch.unrolled for access in nest.accesses
+def _gathered_share(launches: Sequence[CompiledLaunch[float]], device: DeviceUnits) -> float:
+    cells = [
+        (access.executions, access.load and not (access.contiguous or nest.calls) and nest.loops > 0
+         and all(each.load or each.contiguous for each in nest.accesses)  # a loop that would scatter stays scalar
+         if launch.group_items == 1 else access.widened and launch.row_items >= device.lanes)
+        for launch in launches for nest in launch.unrolled for access in nest.accesses if not access.invariant
     ]  # fmt: skip
-    return sum(gathered) / max(len(gathered), 1)
+    return sum(amount for amount, gathered in cells if gathered) / max(sum(amount for amount, _ in cells), 1.0)
 
 
 def _far(
