@@ -33,7 +33,7 @@ mathjax3_config = {"options": {"enableMenu": False}}
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 3
 highlight_language = "text"
-nb_execution_mode = "off"  # tests/lab/test_notebooks.py executes them and compares the outputs
+nb_execution_mode = "off"  # tests/lab/test_gallery.py executes them and compares the outputs
 
 # Types in docstrings are prose where no class has a name for them: "mapping of str to array, optional".
 PROSE = r"[a-z_]+|.*[ =\[].*|ndarray|SHA-256|NoneType|TypeAliasForwardRef|Ge|AllowInfNan|FieldInfo"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.fitting import FittedWeight
 from perfmodel.predicting.model import FittedModel, fit
-from tests.fitting.test_family_fits_weights import measurements
+from tests.fitting.test_weights_file import measurements
 from tests.standins import Counts, Operation, count
 
 # One second for 1e12 additions or multiplications, and nothing else costs anything.

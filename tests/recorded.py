@@ -13,3 +13,5 @@ PROBED = (FOLDER / "intel-amd-epyc", FOLDER / "pocl-skylake-avx512-amd-epyc")
 SIMULATED = FOLDER / "gpgpu-sim-gtx480"
 #: Times that others recorded on a card.
 RECORDED = FOLDER / "nvidia-titan-v"
+#: Times of a quick campaign, with weights that a test fits anew.
+QUICKSTART = FOLDER.parent / "docs" / "data" / "quickstart"

@@ -7,14 +7,14 @@ counts inside.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import nan
 from typing import Any
 
 from perfmodel.counts import KernelCounts
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import LaunchShape
-from perfmodel.facts import DeviceFacts
+from perfmodel.facts import DeviceFacts, Fact
 
 
 def count(text: str, parameters: str = "n") -> Count:
@@ -85,6 +85,7 @@ class Row:
     disagreement: float = nan
     flags: tuple[str, ...] = ()
     device_s: float = nan
+    tags: tuple[str, ...] = ()
 
     @property
     def kept_by_visit_s(self) -> tuple[tuple[float, ...], ...]:
@@ -106,3 +107,18 @@ class Rows:
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def with_facts(self, facts: DeviceFacts | None) -> Rows:
+        return replace(self, facts=facts)
+
+    def of_kernels(self, *names: str) -> Rows:
+        return replace(self, rows=tuple(row for row in self.rows if row.kernel in names))
+
+
+def made_up(name: str = "toy", **values: Any) -> DeviceFacts:
+    """Facts of a device that a test makes up; None leaves one out."""
+    facts = {key: Fact(value, "", "made up") for key, value in values.items() if value is not None}
+    return DeviceFacts.from_mapping(name, "none", "0", facts)

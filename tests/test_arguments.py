@@ -10,7 +10,7 @@ import perfmodel as pm
 from perfmodel import store
 from perfmodel.errors import PerfModelError, SizeError
 from tests.cli.conftest import KERNEL
-from tests.fitting.test_family_fits_weights import measurements
+from tests.fitting.test_weights_file import measurements
 from tests.fuzz.battery import no_devices
 
 namespace: dict = {}

@@ -14,9 +14,9 @@ from perfmodel.compare import Contender, compare, evaluate
 from perfmodel.facts import DeviceFacts
 from perfmodel.opencl import Device
 from perfmodel.predicting.model import fit
-from tests.compare.test_contenders_side_by_side import contenders
+from tests.compare.test_contenders import contenders
 from tests.compare.test_protocols import MEASURED, TESTS
-from tests.fitting.test_family_fits_weights import KERNELS
+from tests.fitting.test_weights_file import KERNELS
 from tests.predicting.test_model import MODEL
 from tests.recorded import POCL
 from tests.test_display import Cells

@@ -14,8 +14,8 @@ from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.plot import bars_of
 from perfmodel.predicting.prediction import Prediction
 from perfmodel.predicting.ranking import RankedVariant
-from tests.compare.test_comparison_errors import ROWS
-from tests.compare.test_contenders_side_by_side import contenders
+from tests.compare.test_comparison import ROWS
+from tests.compare.test_contenders import contenders
 from tests.fitting.test_throughput_roofs import facts
 from tests.recorded import POCL
 from tests.report.drawn import check_legible, labels, new_axes

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -17,9 +16,7 @@ from perfmodel.display import values_text
 from perfmodel.errors import OptionError, SizeError, StoreError
 from perfmodel.predicting.model import fit, load
 from tests.predicting.test_model import MODEL
-from tests.recorded import POCL
-
-QUICKSTART = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
+from tests.recorded import POCL, QUICKSTART
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +38,17 @@ def test_test_kernels_are_compared_as_elsewhere(found, model):
     assert (tests.rows[0].platform, (tests.rows[0].driver,)) == (found.platform, found.drivers)
 
 
-def test_random_samples_take_part_in_the_verdict(model, tmp_path):
+def test_random_samples_take_part_in_the_verdict_which_there_is_only_with_test_kernels(model, tmp_path):
     shutil.copytree(QUICKSTART, tmp_path / "device")
     shutil.copy(QUICKSTART / "test.jsonl", tmp_path / "device" / "samples.jsonl")  # stand for samples
     verdict = report_data(model, tmp_path / "device").verdict
     assert any("random samples predicted, with errors of 44.0 %" in reason for reason in verdict.reasons)
     (tmp_path / "device" / "samples.jsonl").write_text("")
     assert not any("random samples" in reason for reason in report_data(model, tmp_path / "device").verdict.reasons)
+    for name in ("measurements.jsonl", "counts.jsonl"):
+        shutil.copy(QUICKSTART / name, tmp_path)
+    found = report_data(model, tmp_path)
+    assert (FITTED, None, 115) == (found.judged_on, found.verdict, len(found.comparisons))
 
 
 def test_terms_are_of_the_largest_sizes_and_add_up(found):
@@ -60,13 +61,6 @@ def test_terms_are_of_the_largest_sizes_and_add_up(found):
         (share.term, round(100 * share.share)) for share in nbody.terms[:2]
     ]
     assert pytest.approx(24.5e-3, rel=3e-3) == nbody.measured
-
-
-def test_without_test_kernels_there_is_no_verdict(model, tmp_path):
-    for name in ("measurements.jsonl", "counts.jsonl"):
-        shutil.copy(QUICKSTART / name, tmp_path)
-    found = report_data(model, tmp_path)
-    assert (FITTED, None, 115) == (found.judged_on, found.verdict, len(found.comparisons))
 
 
 def test_a_users_variants_are_ranked(model):

@@ -100,13 +100,10 @@ def test_roofs_that_were_measured_are_next_to_the_weights(tmp_path):
     assert {} == roof_values(facts_with_roofs(elsewhere)) == roof_values(facts_with_roofs(replace(here, path=None)))
 
 
-def test_roofs_are_the_known_facts():
+def test_roofs_are_the_known_facts_and_that_of_local_memory_follows_from_banks():
     assert ROOFS == roof_values(facts(**ROOFS))
     assert {} == roof_values(facts())
-
-
-def test_local_memory_whose_bandwidth_nobody_measured():
-    """Each of 4 units moves 4 bytes a cycle from each of 32 banks."""
+    # each of 4 units moves 4 bytes a cycle from each of 32 banks
     numbers = {"banks": 32, "compute_units": 4, "clock_hz": 1e9}
     assert {"local_bandwidth_bytes_per_s": 5.12e11} == roof_values(facts(**numbers))
 

@@ -34,10 +34,8 @@ def pinned(monkeypatch):
     ("required", "installed", "message"),
     [
         ("islpy<2026.2,>=2025.2.5", "2024.2", "lies outside the range that works, <2026.2,>=2025.2.5"),
-        (
-            "islpy<2026.2,>=2025.2.5", "2026.2.2",
-            "lies outside the range of the released Loopy, <2026.2,>=2025.2.5; only Loopy's main branch works with it",
-        ),
+        ("islpy<2026.2,>=2025.2.5", "2026.2.2",
+         "lies outside the range of the released Loopy, <2026.2,>=2025.2.5; only Loopy's main branch works with it"),
         ("loopy<2026,>=2025.2", "2024.1", "lies outside the range that works, <2026,>=2025.2"),
         ("numpy>=2.0", "1.26.4", "lies outside the range that works, >=2.0"),
         ("scipy>=1.13", None, "is not installed, >=1.13 is needed"),
@@ -85,7 +83,7 @@ def test_unsuitable_python(monkeypatch):
     assert "scripts/setup" in part.repair
 
 
-def test_a_card_that_the_loader_does_not_know(monkeypatch, tmp_path):
+def test_a_card_that_the_loader_does_not_know_and_a_runtime_that_other_drivers_hide_are_named(monkeypatch, tmp_path):
     (tmp_path / "card").touch()
     cards = ((str(tmp_path / "card"), "nvidia", "n.icd", "n.so"), (str(tmp_path / "none"), "amd", "a.icd", "a.so"))
     monkeypatch.setattr(installation, "_CARDS", cards)
@@ -94,6 +92,14 @@ def test_a_card_that_the_loader_does_not_know(monkeypatch, tmp_path):
     assert ("OpenCL", "NVIDIA card", "note") == (part.name, part.found, part.status)
     assert "echo n.so > /etc/OpenCL/vendors/n.icd (docs" in part.repair
     assert () == tuple(installation._hidden_cards(("Portable Computing Language", "NVIDIA CUDA")))
+    # who installs the extra `cpu` beside a system's PoCL finds one device, and no word of the other
+    monkeypatch.setattr("perfmodel.opencl.device.INTEL", tmp_path / "libintelocl.so")
+    monkeypatch.setattr(installation, "_CARDS", ())
+    assert [] == list(installation._hidden_cards(("Portable Computing Language",)))
+    (tmp_path / "libintelocl.so").touch()
+    (part,) = installation._hidden_cards(("Portable Computing Language",))
+    assert ("note", f"export OCL_ICD_VENDORS={tmp_path / 'libintelocl.so'}") == (part.status, part.repair)
+    assert [] == list(installation._hidden_cards(("Intel(R) OpenCL",)))
 
 
 def test_facts_of_a_device_that_contradict_each_other(monkeypatch):
@@ -116,14 +122,3 @@ def test_facts_of_a_device_that_contradict_each_other(monkeypatch):
 
     monkeypatch.setattr("perfmodel.calibration.recommended.load", lost)
     assert () == tuple(installation.fact_parts(1))
-
-
-def test_a_runtime_that_other_drivers_hide_is_named(monkeypatch, tmp_path):
-    """Who installs the extra `cpu` beside a system's PoCL finds one device, and no word of the other."""
-    monkeypatch.setattr("perfmodel.opencl.device.INTEL", tmp_path / "libintelocl.so")
-    monkeypatch.setattr(installation, "_CARDS", ())
-    assert [] == list(installation._hidden_cards(("Portable Computing Language",)))
-    (tmp_path / "libintelocl.so").touch()
-    (part,) = installation._hidden_cards(("Portable Computing Language",))
-    assert ("note", f"export OCL_ICD_VENDORS={tmp_path / 'libintelocl.so'}") == (part.status, part.repair)
-    assert [] == list(installation._hidden_cards(("Intel(R) OpenCL",)))

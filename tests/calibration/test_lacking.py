@@ -77,7 +77,7 @@ def test_each_family_of_a_folder_names_what_it_lacks():
     assert 2 <= len(chosen) <= 3
 
 
-def test_a_size_without_a_value_and_kernels_that_no_family_can_evaluate_are_refused():
+def test_sizes_without_values_kernels_that_no_family_evaluates_and_features_without_a_kernel():
     counts = count(lp_sines())
     with pytest.raises(SizeError, match="'n'"):
         lacking.lacking({"bottleneck": model(POCL)}, [counts], {})
@@ -86,9 +86,6 @@ def test_a_size_without_a_value_and_kernels_that_no_family_can_evaluate_are_refu
         lacking.lacking({"bottleneck": model(POCL)}, [unknown], {"n": 1024})
     needed = lacking.lacking({"bottleneck": without(model(POCL), "circular_64")}, [unknown, counts], {"n": 1024})
     assert {"bottleneck": ("circular_64",)} == needed
-
-
-def test_a_feature_without_a_kernel_is_a_problem():
     linear = load(FOLDERS / POCL / "stevens_kloeckner_2016.json")
     chosen, (problem,) = lacking.rows_for({"s": ["op_complex64_special"]}, {"s": linear}, (), 256)
     assert ((), True) == (chosen, "op_complex64_special" in problem)

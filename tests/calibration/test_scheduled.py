@@ -38,7 +38,7 @@ def future_of(error):
     return SimpleNamespace(exception=lambda: error, result=lambda: 3)
 
 
-def test_errors_of_tasks_name_the_device():
+def test_errors_of_tasks_name_the_device_and_a_cluster_without_devices_is_refused(monkeypatch):
     client = SimpleNamespace(scheduler=SimpleNamespace(address="tcp://host:1"))
     assert 3 == scheduled._result(client, "pocl", future_of(None))
     killed = type("KilledWorker", (Exception,), {})()
@@ -48,26 +48,20 @@ def test_errors_of_tasks_name_the_device():
         scheduled._result(client, "pocl", future_of(BrokenDeviceError("it crashed", "choose another")))
     with pytest.raises(ZeroDivisionError):
         scheduled._result(client, "pocl", future_of(ZeroDivisionError()))
-
-
-def test_a_cluster_without_devices_is_refused(monkeypatch):
     monkeypatch.setattr(clusters, "devices_of", lambda client: {})
-    client = SimpleNamespace(scheduler=SimpleNamespace(address="tcp://host:1"))
     with pytest.raises(SchedulerError, match=r"no worker .* has a device as its resource; start one .* as \"pocl=1\""):
         scheduled._chosen(client, ())
 
 
-@pytest.mark.parametrize("option", ["--probes", "--json"])
-def test_options_of_one_device_are_refused(tmp_path, option):
-    done = CliRunner().invoke(application(), ["calibrate", "--scheduler", "tcp://host:1", option])
-    assert 2 == done.exit_code
-    assert f"{option} was given with --scheduler" in done.stderr
-
-
-def test_a_scheduler_that_does_not_answer_is_one_line(tmp_path):
-    done = CliRunner().invoke(application(), ["calibrate", "--scheduler", "localhost", "--out", str(tmp_path)])
-    assert 2 == done.exit_code
-    assert "the Dask scheduler at 'localhost' does not answer: missing port" in done.stderr
+@pytest.mark.parametrize(("given", "said"), [
+    (("tcp://host:1", "--probes"), "--probes was given with --scheduler"),
+    (("tcp://host:1", "--json"), "--json was given with --scheduler"),
+    (("localhost", "--out", "none"), "the Dask scheduler at 'localhost' does not answer: missing port"),
+])  # fmt: skip
+def test_options_of_one_device_and_a_scheduler_that_does_not_answer_are_refused(tmp_path, monkeypatch, given, said):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(application(), ["calibrate", "--scheduler", *given])
+    assert (2, True) == (done.exit_code, said in done.stderr)
 
 
 def test_torn_lines_are_not_sent(tmp_path):

@@ -8,13 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from typer.testing import CliRunner
 
 from perfmodel.calibration import recommended
-from perfmodel.cli import application
 from perfmodel.errors import NoDeviceError
 from perfmodel.predicting.model import fit
-from tests.fitting.test_family_fits_weights import measurements
+from tests.cli.program import invoke
+from tests.fitting.test_weights_file import measurements
 
 SCALE = '''
 import loopy as lp
@@ -77,8 +76,4 @@ def perfmodel(tmp_path, monkeypatch):
     Path("kernel.py").write_text(KERNEL)
     Path("variants.py").write_text(VARIANTS)
     Path("weights.json").write_text(weights())
-
-    def invoke(*arguments: str):
-        return CliRunner().invoke(application(), list(arguments))
-
     return invoke

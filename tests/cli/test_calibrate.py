@@ -8,25 +8,26 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from perfmodel import store
 from perfmodel.calibration import calibrate as module
-from perfmodel.cli import application
 from perfmodel.facts import read_device
 from perfmodel.measuring import run
 from perfmodel.opencl import find
 from perfmodel.predicting.model import load
 from perfmodel.store.files import read_probes
+from tests.cli.program import invoke, ran, refused
+from tests.machine import ROOT
 from tests.measuring.probes.devices import SHORT
 
-ROOT = Path(__file__).parents[2]
 FOLDERS = ("--kernels", "measurement_kernels", "--tests", "test_kernels")
 FEW = {"measurement_kernels": ("empty", "scale_add", "stride1"), "test_kernels": ("stencil", "_stencil")}
 
+calibrate = partial(invoke, "calibrate")
 pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
 
@@ -39,10 +40,6 @@ def place(tmp_path, monkeypatch):
             shutil.copy(ROOT / folder / f"{name}.py", tmp_path / folder)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def calibrate(*arguments: str):
-    return CliRunner().invoke(application(), ["calibrate", *arguments])
 
 
 def test_the_command_is_a_module_that_runs_as_a_program():
@@ -58,8 +55,7 @@ def test_the_command_is_a_module_that_runs_as_a_program():
 def test_a_device_in_one_command(place, monkeypatch):
     monkeypatch.setattr(module, "BRIEF", SHORT)
     monkeypatch.setattr(run, "sleep", lambda seconds: None)  # no pause between visits
-    done = calibrate("--quick", "--budget", "600", "--out", "out", *FOLDERS)
-    assert 0 == done.exit_code, done.stderr
+    done = ran(calibrate("--quick", "--budget", "600", "--out", "out", *FOLDERS))
     device = find()
     folder = place / "out" / device.slug
     measured, checked = store.read(folder), store.read(folder / "test.jsonl")
@@ -94,8 +90,7 @@ def test_a_device_in_one_command(place, monkeypatch):
 @pytest.mark.slow
 def test_probes_alone_measure_no_kernel_and_print_the_facts(place, monkeypatch):
     monkeypatch.setattr(module, "BRIEF", SHORT)
-    result = calibrate("--quick", "--probes", "--out", "out")
-    assert 0 == result.exit_code, result.stderr
+    result = ran(calibrate("--quick", "--probes", "--out", "out"))
     folder = place / "out" / find().slug
     assert {".lock", "device.json", "measurements.jsonl", "probes.jsonl"} == {path.name for path in folder.iterdir()}
     assert "" == (folder / "measurements.jsonl").read_text()
@@ -103,9 +98,7 @@ def test_probes_alone_measure_no_kernel_and_print_the_facts(place, monkeypatch):
 
 
 def test_quick_and_full_are_one_choice(place):
-    result = calibrate("--quick", "--full", "--out", "out")
-    assert 2 == result.exit_code
-    assert "--quick and --full were both given" in result.stderr
+    assert "--quick and --full were both given" in refused(calibrate("--quick", "--full", "--out", "out"))
 
 
 def test_the_store_of_another_device_is_left_alone(place):
@@ -114,9 +107,7 @@ def test_the_store_of_another_device_is_left_alone(place):
     folder.mkdir(parents=True)
     document = {**device.facts.to_json(), "platform": "another"}
     (folder / "device.json").write_text(json.dumps(document))
-    result = calibrate("--quick", "--out", "out")
-    assert 2 == result.exit_code
-    assert "(another), not of" in result.stderr
+    assert "(another), not of" in refused(calibrate("--quick", "--out", "out"))
     assert {".lock", "device.json", "measurements.jsonl"} >= {path.name for path in folder.iterdir()}
 
 
@@ -126,6 +117,4 @@ def test_without_out_it_writes_to_the_users_data_folder(place, monkeypatch):
     folder = place / "data" / "perfmodel" / slug
     folder.mkdir(parents=True)
     (folder / "measurements.jsonl").write_text('{"schema": "perfmodel.measurement/9"}\n')  # ends it at once
-    result = calibrate("--quick")
-    assert 2 == result.exit_code
-    assert str(folder) in result.stderr
+    assert str(folder) in refused(calibrate("--quick"))

@@ -4,34 +4,29 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from perfmodel.calibration import calibrate
-from perfmodel.cli import application
 from perfmodel.counts import count
 from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.kernels import load_kernel_file
 from perfmodel.models import families
 from perfmodel.predicting.model import fit
 from perfmodel.store import Measurement, append
-from tests.cli.documents import document
-from tests.recorded import DEVICES, INTEL
+from tests.cli.program import document, invoke, ran, refused
+from tests.recorded import DEVICES, INTEL, QUICKSTART
 
-ROOT = Path(__file__).parents[2]
-DATA = ROOT / "docs" / "data" / "quickstart"
 CORE = "stevens_kloeckner_2016"
-
-
-def run(*arguments: str):
-    return CliRunner().invoke(application(), ["fit", *arguments])
+run = partial(invoke, "fit")
 
 
 @pytest.fixture
 def folder(tmp_path):
-    shutil.copytree(DATA, tmp_path / "device")
+    shutil.copytree(QUICKSTART, tmp_path / "device")
     return tmp_path / "device"
 
 
@@ -43,23 +38,15 @@ def two_families(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("device", "family"), [(INTEL, CORE), pytest.param(INTEL, "work_depth", marks=pytest.mark.nightly)],
+    ("device", "family"),
+    [
+        pytest.param(*one, marks=() if one == (INTEL, CORE) else pytest.mark.nightly)
+        for one in product(DEVICES, sorted(families()))
+    ],
     ids=lambda x: getattr(x, "name", x),
 )
-def test_the_committed_weights_come_out_again(device, family, tmp_path):
-    check_committed(device, family, tmp_path)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("family", sorted(families()))
-@pytest.mark.parametrize("device", DEVICES, ids=lambda path: path.name)
-def test_all_committed_weights_come_out_again(device, family, tmp_path):
-    check_committed(device, family, tmp_path)
-
-
-def check_committed(device, family, tmp_path):
-    result = run("--from", str(device), "--family", family, "-o", str(tmp_path / "w.json"))
-    assert 0 == result.exit_code, result.stderr
+def test_committed_weights_come_out_again(device, family, tmp_path):
+    ran(run("--from", device, "--family", family, "-o", tmp_path / "w.json"))
     found, committed = (json.loads(path.read_text()) for path in (tmp_path / "w.json", device / f"{family}.json"))
     assert committed["weights"].keys() == found["weights"].keys()
     for name, weight in committed["weights"].items():
@@ -69,23 +56,20 @@ def check_committed(device, family, tmp_path):
 def test_a_file_that_is_there_is_replaced_only_where_it_is_named(folder):
     path = folder / f"{CORE}.json"
     path.write_text("mine")
-    result = run("--from", str(folder))
-    assert 2 == result.exit_code
-    assert f"'{path}' exists already; give --out FILE" in result.stderr
+    assert f"'{path}' exists already; give --out FILE" in refused(run("--from", folder))
     assert "mine" == path.read_text()
-    assert 0 == run("--from", str(folder), "--out", str(path)).exit_code
+    assert 0 == run("--from", folder, "--out", str(path)).exit_code
     assert "weights" in json.loads(path.read_text())
 
 
 def test_all_families_with_a_verdict(folder, tmp_path, two_families, request):
     """First with several processes, as by default; then with one, which must write the same weights."""
     out = tmp_path / "out"
-    found = document(run("--all", "--from", str(folder), "--out", str(out), "--json"))
+    found = document(run("--all", "--from", folder, "--out", out, "--json"))
     assert ("perfmodel.calibration/1", {CORE, "overlap"}) == (found["schema"], found["weights_files"].keys())
     assert {CORE, "overlap"} <= {row["family"] for row in found["comparison"]}
     request.getfixturevalue("one_process")
-    result = run("--all", "--from", str(folder), "--out", str(out))
-    assert 0 == result.exit_code, result.stderr
+    result = ran(run("--all", "--from", folder, "--out", out))
     weights, rest = {f"{CORE}.json", "overlap.json"}, {"recommended.json", "roofs.yaml", "verdict.txt"}
     assert weights | rest == {path.name for path in out.iterdir()}
     assert (out / "verdict.txt").read_text() in result.stdout
@@ -100,11 +84,10 @@ def test_all_families_with_a_verdict(folder, tmp_path, two_families, request):
 @pytest.mark.usefixtures("one_process")
 def test_all_families_with_given_facts(folder, monkeypatch):
     monkeypatch.setattr(calibrate, "families", lambda: {name: families()[name] for name in (CORE, "roofline")})
-    result = run("--all", "--from", str(folder), "--facts", "gtx-480")
-    assert 0 == result.exit_code, result.stderr
+    result = ran(run("--all", "--from", folder, "--facts", "gtx-480"))
     written = json.loads((folder / "roofline.json").read_text())
     assert "global_transaction_bytes" in written["facts"]["facts"]
-    result = run("--all", "--from", str(folder), "--out", str(folder.parent / "without"))
+    result = run("--all", "--from", folder, "--out", str(folder.parent / "without"))
     assert "not fitted: roofline: the family 'roofline' needs the fact 'global_transaction_bytes'" in result.stdout
 
 
@@ -112,9 +95,7 @@ def test_all_families_with_given_facts(folder, monkeypatch):
 def test_all_families_replace_nothing_unasked(folder, two_families, name):
     (folder / name).write_text("mine")
     before = sorted(folder.iterdir())
-    result = run("--all", "--from", str(folder))
-    assert 2 == result.exit_code
-    assert f"'{folder / name}' exists already; give --out FOLDER" in result.stderr
+    assert f"'{folder / name}' exists already; give --out FOLDER" in refused(run("--all", "--from", folder))
     assert before == sorted(folder.iterdir())
 
 
@@ -174,25 +155,23 @@ def test_an_impossible_time_is_reported_in_text_and_json_by_fit_and_evaluate(fol
     (kernel,) = rewritten(folder, change, [40])
     message = f"measurements.jsonl': 1 impossible time was left out ({kernel}"
     out = tmp_path / "w.json"
-    result = run("--from", str(folder), "-o", str(out))
-    assert 0 == result.exit_code, result.stderr
+    result = ran(run("--from", folder, "-o", out))
     assert all(message in " ".join(text.split()) for text in (result.stdout, result.stderr))
     assert message in json.loads(out.read_text())["notes"][0]
-    found = document(run("--from", str(folder), "-o", str(out), "--json"))
+    found = document(run("--from", folder, "-o", out, "--json"))
     assert (message in found["notes"][0], 114) == (True, found["rows"])
-    asked = ["compare", "--from", str(folder), "--protocol", "A", "--json"]
-    judged = document(CliRunner().invoke(application(), asked))
+    judged = document(invoke("compare", "--from", folder, "--protocol", "A", "--json"))
     assert message in judged["models"][0]["notes"][0]
 
 
 def test_rows_of_two_drivers_are_reported_and_one_can_be_fitted(folder, tmp_path):
     rewritten(folder, lambda record: record.update(driver="new 7.1"), range(100))
-    out = str(tmp_path / "w.json")
-    result = run("--from", str(folder), "-o", out)
+    out = tmp_path / "w.json"
+    result = run("--from", folder, "-o", out)
     message = "the measurements are of 2 drivers, and weights are fitted to all of them: 'new 7.1' (100 rows), "
     assert 0 == result.exit_code, result.stderr
     assert all(message in " ".join(text.split()) for text in (result.stdout, result.stderr))
-    one = document(run("--from", str(folder), "-o", out, "--driver", "new 7.1", "--json"))
+    one = document(run("--from", folder, "-o", out, "--driver", "new 7.1", "--json"))
     assert (100, False) == (one["rows"], any("drivers" in note for note in one["notes"]))
-    wrong = run("--from", str(folder), "-o", out, "--driver", "8")
+    wrong = run("--from", folder, "-o", out, "--driver", "8")
     assert (2, True) == (wrong.exit_code, "was measured with the driver '8'" in wrong.stderr)

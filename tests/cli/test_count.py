@@ -1,19 +1,15 @@
-"""``perfmodel count``: what it prints, and its document."""
+"""``perfmodel count``: what it prints at one size and several, its document, and the options of docs/own-kernels.md."""
 
 from __future__ import annotations
 
+import csv
+import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
-from tests.cli.documents import document
-
-
-def test_count_prints_expressions(perfmodel):
-    result = perfmodel("count", "kernel.py")
-    assert 0 == result.exit_code
-    assert "float32 add" in result.stdout
-    assert "features" not in result.stdout
+from tests.cli.program import document, ran, refused
 
 
 def test_count_prints_values_where_sizes_are_given(perfmodel):
@@ -30,8 +26,7 @@ def test_count_with_types_of_the_call(perfmodel):
         '    return lp.make_kernel("{[i]: 0 <= i < n}", ["out[i] = 2*a[i] {id=one}", "b[i] = a[i] + 1 {id=two}"],\n'
         '                          assumptions="n >= 1", lang_version=(2018, 2))\n'
     )
-    result = perfmodel("count", "untyped.py", "--dtype", "a=float64")
-    assert 0 == result.exit_code, result.stderr
+    result = ran(perfmodel("count", "untyped.py", "--dtype", "a=float64"))
     assert "float64 mul" in result.stdout
     assert "add" in result.stdout
 
@@ -48,9 +43,8 @@ def test_a_group_whose_shape_is_a_size(perfmodel):
     assert "these counts hold for m = 4 only" in " ".join(result.stderr.split())
     assert ["op_float32_mul", "operation", "40", "80"] in [line.split() for line in result.stdout.splitlines()]
     for options in ((), ("-p", "n=10", "-p", "m=4,5")):
-        refused = perfmodel("count", "rows.py", *options)
-        assert 2 == refused.exit_code
-        assert "give one value of the size, as in -p m=4" in " ".join(refused.stderr.split())
+        said = refused(perfmodel("count", "rows.py", *options))
+        assert "give one value of the size, as in -p m=4" in " ".join(said.split())
 
 
 def test_rows_that_look_alike_are_one(perfmodel):
@@ -164,3 +158,102 @@ def test_a_size_that_the_argument_cannot_hold_is_refused(perfmodel, variant, fit
         name, *options = command
         result = perfmodel(name, "narrow.py", "--variant", variant, "-p", f"n={more}", *options)
         assert (2, True) == (result.exit_code, message in " ".join(result.stderr.split())), result.stderr
+
+
+RAGGED = '''
+import loopy as lp
+import numpy as np
+
+
+def kernel():
+    return lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "{[j]: start <= j < stop}"],
+        """
+        for i
+            <> start = row[i]
+            <> stop = row[i+1]
+            y[i] = sum(j, a$matrix[j]*x[j]) {id=product}
+        end
+        z[i] = 2*y[i] {id=scaled, dep=product}
+        w[i] = 3*y[i] {id=guarded, dep=scaled, if=y[i] > 0}
+        """,
+        [lp.GlobalArg("row", np.int32, shape="n+1"), lp.GlobalArg("a, x, y, z, w", np.float32, shape=None),
+         lp.ValueArg("n", np.int32)],
+        assumptions="n >= 8 and n mod 8 = 0", lang_version=(2018, 2))
+'''
+OPAQUE = '''
+import loopy as lp
+import numpy as np
+
+
+def kernel():
+    code = lp.CInstruction(
+        "i", "out[i] = a[i]*a[i];", read_variables=frozenset(["a", "i"]), assignees=("out[i]",), id="square")
+    return lp.make_kernel(
+        "{[i]: 0 <= i < n}", [code], [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 1", lang_version=(2018, 2))
+'''
+KNOWN = ("--statistic", "j=2.5", "--statistic", "y[i] > 0=0.25")
+
+
+@pytest.fixture
+def count(perfmodel):
+    Path("ragged.py").write_text(RAGGED)
+    Path("opaque.py").write_text(OPAQUE)
+    return lambda *arguments: perfmodel("count", *arguments)
+
+
+def expressions(result):
+    rows = document(result)["variants"]["kernel"]["expressions"]
+    return {(row["what"], row["detail"].split(",")[0]): row["count"] for row in rows}
+
+
+def test_statistics_and_bounds_with_a_reason(count):
+    """For each i: 2.5 products, one of z, and a quarter of one of w."""
+    found = expressions(count("ragged.py", *KNOWN, "--json"))
+    assert "15/4*n" == found["operations", "float32 mul"]
+    assert "5/2*n" == found["global loads", "a: float32"]
+    assert "1/4*n" == found["global stores", "w: float32"]
+    found = expressions(count("ragged.py", "--statistic", "j=2", "--json"))
+    assert "<= n (the probability of 'y[i] > 0' is not known)" == found["global stores", "w: float32"]
+
+
+def test_declared_c_code(count):
+    Path("square.json").write_text(json.dumps(
+        {"square": {"operations": {"float32 mul": 1}, "loads": {"a[i]": 2}, "stores": {"out[i]": 1}}}
+    ))
+    found = expressions(count("opaque.py", "--declared", "square.json", "--json"))
+    assert ("n", "2*n") == (found["operations", "float32 mul"], found["global loads", "a: float32"])
+
+
+@pytest.mark.parametrize(("arguments", "part"), [
+    (("ragged.py",), "statistics={'j': <its mean trip count>}"),
+    (("ragged.py", "--statistic", "j"), "--statistics 'j' is not a statistic; give KEY=NUMBER"),
+    (("ragged.py", "--statistic", "j=often"), "--statistics 'j=often' is not a statistic"),
+    (("ragged.py", "--statistic", "j=-1"), "statistics['j'] is -1.0; give a non-negative number"),
+    (("ragged.py", "--statistic", "j=nan"), "statistics['j'] is nan; give a non-negative number"),
+    (("ragged.py", "--statistic", "j=inf"), "statistics['j'] is inf; give a non-negative number"),
+    (("ragged.py", *KNOWN[:2], "--statistic", "y[i] > 0=1.5"), "is 1.5; give the probability of a test, from 0 to 1"),
+    (("ragged.py", *KNOWN, "-p", "n=12"), "n=12 breaks the kernel's assumption"),
+    (("ragged.py", *KNOWN, "-p", "n=-8"), "size parameter 'n' is -8, which is negative"),
+    (("ragged.py", *KNOWN, "--dtype", "gone=float32"), "dtypes has 'gone', which is not an argument"),
+    (("opaque.py", "--declared", "gone.json"), "--declared 'gone.json' cannot be used"),
+    (("opaque.py", "--declared", "opaque.py"), "--declared 'opaque.py' cannot be used"),
+])
+def test_bad_input_is_one_line(count, arguments, part):
+    (line,) = refused(count(*arguments)).splitlines()
+    assert part in line
+
+
+SIZES = (256, 512, 1024)
+
+
+def test_features_at_several_sizes(perfmodel):
+    found = document(perfmodel("count", "kernel.py", "-p", "n=256..1024", "--json"))["variants"]["kernel"]
+    assert [{"n": n} for n in SIZES] == [point["sizes"] for point in found["points"]]
+    assert list(SIZES) == [point["features"]["op_float32_add"] for point in found["points"]]
+    assert [n // 128 for n in SIZES] == [point["features"]["work_groups"] for point in found["points"]]
+    assert "operation" == found["units"]["op_float32_add"]
+    rows = list(csv.DictReader(StringIO(perfmodel("count", "variants.py", "-p", "n=256..1024", "--csv").stdout)))
+    groups = {(row["variant"], row["n"]): float(row["value"]) for row in rows if row["feature"] == "work_groups"}
+    assert {("small", str(n)): n / 64 for n in SIZES}.items() <= groups.items()

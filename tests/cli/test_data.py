@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner
 
 from perfmodel import store
-from perfmodel.cli import application
 from perfmodel.recipes.archive import kernel_key, record
+from tests.cli.program import invoke, ran, refused
 from tests.hooks.spaces import FILE
 from tests.recipes.test_archive import CARD, LARGE, PLAIN, scaling
 from tests.store.test_exchange import ENTRIES, HEAD, T4, cache, examples
@@ -26,13 +26,11 @@ def files(tmp_path, monkeypatch):
 
 
 def run(*arguments: str, file: str = "cache.json"):
-    given = ["data", "import", file, "--kernel", "kernel.py", "--store", "store", *arguments]
-    return CliRunner().invoke(application(), given)
+    return invoke("data", "import", file, "--kernel", "kernel.py", "--store", "store", *arguments)
 
 
 def test_it_shows_what_was_added(files):
-    result = run("-p", "n=4Ki")
-    assert 0 == result.exit_code, result.stderr
+    result = ran(run("-p", "n=4Ki"))
     assert [
         "cache.json: Kernel Tuner cache, A device",
         "added 4 records to store (1 ok, 1 compile, 1 runtime, 1 constraint)",
@@ -61,10 +59,9 @@ def test_json_is_complete(files):
 
 def test_a_file_that_is_none_is_one_line_and_no_store(files):
     Path("other.json").write_text('{"rows": []}')
-    result = run("-p", "n=4096", file="other.json")
-    assert 2 == result.exit_code
-    assert 1 == len(result.stderr.splitlines())
-    assert "'other.json' is an object with 'rows': it has neither 'cache' nor 'results'" in result.stderr
+    result = refused(run("-p", "n=4096", file="other.json"))
+    assert 1 == len(result.splitlines())
+    assert "'other.json' is an object with 'rows': it has neither 'cache' nor 'results'" in result
     assert not Path("store").exists()
 
 
@@ -75,14 +72,12 @@ def stored(tmp_path):
     return tmp_path
 
 
-def export(*arguments):
-    return CliRunner().invoke(application(), ["data", "export", *map(str, arguments)])
+export, recipes = (partial(invoke, "data", name) for name in ("export", "recipes"))
 
 
 def test_the_command_writes_both_formats(stored):
     for form, path in (("t4", stored / "t4.json"), ("csv", stored / "t.csv")):
-        result = export(stored, "-o", path, "--json")
-        assert 0 == result.exit_code, result.output
+        result = ran(export(stored, "-o", path, "--json"))
         document = json.loads(result.stdout)
         assert ("perfmodel.export/1", 7) == (document["schema"], document["rows"])
         assert {form: str(path)} == document["files"]
@@ -90,18 +85,14 @@ def test_the_command_writes_both_formats(stored):
     assert 8 == len((stored / "t.csv").read_text().splitlines())
 
 
-def test_a_dash_is_standard_output(stored):
-    assert store.csv_text(store.read(stored).current) == export(stored, "-o", "-").stdout
-
-
-def test_a_pipe_stays_a_pipe(stored):
+def test_a_pipe_stays_a_pipe_and_a_dash_is_standard_output(stored):
     os.mkfifo(stored / "pipe")
     reading = os.open(stored / "pipe", os.O_RDONLY | os.O_NONBLOCK)
-    result = export(stored, "-o", stored / "pipe")
-    assert 0 == result.exit_code, result.stderr
+    ran(export(stored, "-o", stored / "pipe"))
     assert store.csv_text(store.read(stored).current) == os.read(reading, 2**16).decode()
     assert (stored / "pipe").is_fifo()
     os.close(reading)
+    assert store.csv_text(store.read(stored).current) == export(stored, "-o", "-").stdout
 
 
 @pytest.mark.parametrize(
@@ -126,14 +117,6 @@ def archived(tmp_path, monkeypatch):
     return tmp_path / "perfmodel" / "recipes" / "makers-card.sqlite"
 
 
-def run_data(*arguments):
-    return CliRunner().invoke(application(), ["data", *arguments])
-
-
-def recipes(*arguments):
-    return run_data("recipes", *arguments)
-
-
 def test_recipes_are_listed_by_kernel_and_size(archived):
     lines = recipes("CARD").stdout.splitlines()
     assert f"{archived}: 4 entries" == lines[0]
@@ -147,16 +130,15 @@ def test_recipes_are_listed_by_kernel_and_size(archived):
 
 
 def test_recipes_of_a_kernel_are_removed(archived):
-    assert "removed 3 entries\n" == run_data("forget", kernel_key(scaling())[:12]).stdout
+    assert "removed 3 entries\n" == invoke("data", "forget", kernel_key(scaling())[:12]).stdout
     document = json.loads(recipes("--json").stdout)
     assert "perfmodel.recipes/1" == document["schema"]
     (entry,) = document["entries"]
     assert ({"n": 16}, LARGE.to_json(), 1e-3, str(archived)) == (
         entry["sizes"], entry["recipe"], entry["seconds"], entry["file"]
     )  # fmt: skip
-    result = run_data("forget", "0000")
-    assert 2 == result.exit_code
-    assert "no archived kernel has a key that begins with '0000'; see `perfmodel data recipes`" in result.stderr
+    result = refused(invoke("data", "forget", "0000"))
+    assert "no archived kernel has a key that begins with '0000'; see `perfmodel data recipes`" in result
 
 
 def test_no_archive_is_no_error(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from perfmodel.cli import program
 from perfmodel.cli.diff import share
 from perfmodel.errors import OptionError
 from tests.cli.conftest import KERNEL
+from tests.cli.program import ran
 
 MORE = KERNEL.replace("a[i] + 1", "a[i] + 1 + a[0]")
 GIVEN = ("-w", "weights.json", "-p", "n=1Mi")
@@ -21,32 +22,24 @@ def more(perfmodel):
     Path("more.py").write_text(MORE)
 
 
-def test_formulas_need_no_weights(perfmodel):
-    result = perfmodel("diff", "kernel.py", "more.py")
-    assert 0 == result.exit_code
+def test_formulas_need_no_weights_and_equal_kernels_are_told(perfmodel):
+    result = ran(perfmodel("diff", "kernel.py", "more.py"))
     assert "loads of a with lane stride 0: 0 -> n" in result.stdout
     assert "float32 add: n -> 2*n" in result.stdout
-
-
-def test_equal_kernels(perfmodel):
-    result = perfmodel("diff", "kernel.py", "kernel.py", *GIVEN, "--fail-above", "5%")
-    assert 0 == result.exit_code
+    result = ran(perfmodel("diff", "kernel.py", "kernel.py", *GIVEN, "--fail-above", "5%"))
     assert "all formulas are equal: kernel" in result.stdout
 
 
 @pytest.mark.parametrize(("sides", "limit", "status"), [
     (("kernel.py", "more.py"), "5%", 1), (("more.py", "kernel.py"), "5%", 0), (("kernel.py", "more.py"), "9", 0),
 ])  # fmt: skip
-def test_the_gate(perfmodel, sides, limit, status):
+def test_the_gate_that_cannot_decide_without_sizes(perfmodel, sides, limit, status):
     result = perfmodel("diff", *sides, *GIVEN, "--fail-above", limit)
     assert status == result.exit_code
     assert ("slower by more than 5 %: kernel" in result.stdout) == (status == 1)
-
-
-def test_a_gate_that_cannot_decide(perfmodel):
-    result = perfmodel("diff", "kernel.py", "more.py", "-w", "weights.json", "--fail-above", "5%")
-    assert 2 == result.exit_code
-    assert "not decided: kernel: the old version needs the size n" in result.stdout
+    undecided = perfmodel("diff", *sides, "-w", "weights.json", "--fail-above", limit)
+    assert 2 == undecided.exit_code
+    assert "not decided: kernel: the old version needs the size n" in undecided.stdout
 
 
 def test_documents(perfmodel):

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner
 
 from perfmodel import measuring
 from perfmodel.calibration import kernel_choice, lacking, recommended
-from perfmodel.cli import application
 from perfmodel.fitting import FittedWeight
 from perfmodel.measuring import run
+from perfmodel.opencl import Health, health
 from perfmodel.predicting.model import fit, load
 from perfmodel.store import read
 from tests.cli.conftest import KERNEL, SCALE
-from tests.fitting.test_family_fits_weights import measurements
+from tests.cli.program import invoke, ran, refused
+from tests.fitting.test_weights_file import measurements
 from tests.machine import ROOT, device
 
+perfmodel = partial(invoke, "measure")
 pytestmark = [pytest.mark.device, pytest.mark.usefixtures("times_are_believed")]
 
 
@@ -37,13 +39,9 @@ def kernels(tmp_path):
     return folder
 
 
-def perfmodel(*arguments):
-    return CliRunner().invoke(application(), ["measure", *map(str, arguments)])
-
-
-def test_json_is_one_document_and_nothing_else(tmp_path, kernels):
-    result = perfmodel("--quick", "--store", tmp_path / "s", "--kernels", kernels, "--json")
-    assert 0 == result.exit_code, result.output
+def test_json_is_one_document_and_a_second_call_has_nothing_to_do(tmp_path, kernels):
+    asked = ("--quick", "--store", tmp_path / "m.jsonl", "--kernels", kernels)
+    result = ran(perfmodel(*asked, "--json"))
     document = json.loads(result.stdout)
     assert "perfmodel.measure/1" == document["schema"]
     assert {"ok"} == set(document["statuses"])
@@ -51,20 +49,15 @@ def test_json_is_one_document_and_nothing_else(tmp_path, kernels):
     assert 0 < document["seconds"] < 600
     assert all(row["seconds"] > 0 and 2 <= row["visits"] <= 8 for row in document["rows"])
     assert document["visits"] == sum(row["visits"] for row in document["rows"])
-
-
-def test_a_second_call_has_nothing_to_do(tmp_path, kernels):
-    for _ in "ab":
-        result = perfmodel("--quick", "--store", tmp_path / "m.jsonl", "--kernels", kernels)
-    assert "configurations measured" in result.stdout
-    assert "measuring: 0 steps" in result.stderr
+    again = perfmodel(*asked)
+    assert "configurations measured" in again.stdout
+    assert "measuring: 0 steps" in again.stderr
 
 
 def test_samples_are_measured_into_a_file_of_their_own(tmp_path, monkeypatch):
     some = kernel_choice.shipped_samples()[:4]  # of which a quick campaign takes each third
     monkeypatch.setattr(kernel_choice, "shipped_samples", lambda: some)
-    result = perfmodel("--class", "samples", "--quick", "--store", tmp_path)
-    assert 0 == result.exit_code, result.output
+    ran(perfmodel("--class", "samples", "--quick", "--store", tmp_path))
     rows = read(tmp_path / "samples.jsonl")
     assert [("sample_1", "ok"), (some[3].name, "ok")] == sorted({(row.kernel, row.status) for row in rows})
     assert not (tmp_path / "measurements.jsonl").exists()
@@ -83,20 +76,14 @@ def test_samples_are_measured_into_a_file_of_their_own(tmp_path, monkeypatch):
 )  # fmt: skip
 def test_bad_input_is_one_line_and_status_two(tmp_path, kernels, arguments, message):
     given = ("--quick", "--store", tmp_path / "s", "--kernels", kernels, *arguments)
-    result = perfmodel(*given)
-    assert 2 == result.exit_code
-    (line,) = [line for line in result.stderr.splitlines() if line]
+    (line,) = [line for line in refused(perfmodel(*given)).splitlines() if line]
     assert line.startswith("perfmodel: error:")
     assert message in line
 
 
 def test_a_device_that_cannot_build_is_one_line(tmp_path, kernels, monkeypatch):
-    from perfmodel.opencl import Health, health
-
     monkeypatch.setattr(health, "check", lambda device: Health(False, 0.0, "unknown target CPU"))
-    result = perfmodel("--quick", "--store", tmp_path / "s", "--kernels", kernels)
-    assert 2 == result.exit_code
-    (line,) = result.stderr.splitlines()
+    (line,) = refused(perfmodel("--quick", "--store", tmp_path / "s", "--kernels", kernels)).splitlines()
     assert "unknown target CPU" in line
     assert not (tmp_path / "s").exists()
 
@@ -157,8 +144,7 @@ def test_what_the_weights_in_use_know_is_not_measured_again(campaigns, tmp_path)
 
 
 def test_what_they_lack_is_measured_next_to_their_rows_and_fitted(campaigns):
-    result = perfmodel("--for", "rows.py", "-p", "n=4096", "--statistics", "j=3", "--quick")
-    assert 0 == result.exit_code, result.stderr
+    result = ran(perfmodel("--for", "rows.py", "-p", "n=4096", "--statistics", "j=3", "--quick"))
     ((store, kernels),) = campaigns.asked
     assert campaigns.own == store
     assert (campaigns.own / "stevens_kloeckner_2016.json").is_file()  # a copy of what ships

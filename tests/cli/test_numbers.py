@@ -1,13 +1,19 @@
-"""Sizes as people write them; the expected numbers are Python's own arithmetic."""
+"""Sizes as people write them, by Python's own arithmetic, and other values that options stand for."""
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 
+from perfmodel.calibration import recommended
 from perfmodel.cli.numbers import FORMS, parse_sizes, parse_span, size_points, sizes
-from perfmodel.errors import OptionError
+from perfmodel.cli.options import ModelOptions, about
+from perfmodel.errors import OptionError, PerfModelWarning, VariantError
+from perfmodel.facts import DeviceFacts
+from perfmodel.predicting.model import load
+from tests.shadow import ROOT
 
 
 @pytest.mark.parametrize(
@@ -86,16 +92,24 @@ def test_points_of_several_names():
     assert {"n": 10**6, "m": 1024} == sizes(["n=1e6", "m=1Ki"])
 
 
-@pytest.mark.parametrize(
-    ("options", "paired", "part"),
-    [
-        (["n=1,2", "m=1,2,3"], True, "--zip was given with 2 of n and 3 of m"),
-        (["n=1:200", "m=1:200"], False, "40000 combinations"),
-        (["n=1", "n=2"], False, "gives 'n' twice"),
-    ],
-)
-def test_points_that_are_refused(options, paired, part):
-    with pytest.raises(OptionError, match=part):
-        size_points(options, paired)
-    with pytest.raises(OptionError, match="-p gives 3 sizes of 'n'"):
-        sizes(["n=1..4"])
+WEIGHTS = ROOT / "fitted_weights" / "pocl-skylake-avx512-amd-epyc" / "bottleneck.json"
+
+
+def test_an_error_of_one_of_several_variants_has_its_name():
+    with pytest.raises(VariantError, match="variant 'tiled': n is wrong"), about("tiled", ("tiled", "naive")):
+        raise OptionError("n is wrong")
+    with pytest.raises(OptionError), about("kernel", ("kernel",)):
+        raise OptionError("n is wrong")
+    with pytest.raises(VariantError, match="'inner'"), about("outer", ("outer", "b")), about("inner", ("inner", "b")):
+        raise OptionError("n is wrong")
+
+
+def test_named_weights_of_another_device_are_warned_of(monkeypatch, capsys):
+    own = load(WEIGHTS).facts
+    monkeypatch.setattr(recommended, "device_in_use", lambda _: own)
+    ModelOptions(WEIGHTS).load()
+    newer = DeviceFacts(own.name, own.platform, "9.9", own.facts)
+    monkeypatch.setattr(recommended, "device_in_use", lambda _: newer)
+    expected = re.escape(f"the weights are not of the device in use: driver '{own.driver}', here '9.9'")
+    with pytest.warns(PerfModelWarning, match=expected):
+        ModelOptions(WEIGHTS).load()

@@ -1,14 +1,20 @@
-"""Tables, lines, CSV and JSON of measured beside predicted times."""
+"""Tables, lines, CSV and JSON of measured beside predicted times, and the summary of a campaign, by hand."""
 
 from __future__ import annotations
 
 import csv
 from io import StringIO
+from pathlib import Path
 
+import pytest
+
+from perfmodel.cli.measure import campaign_document, campaign_lines
 from perfmodel.cli.output import terms_text
 from perfmodel.cli.time import note_lines, order_lines, point_document, timed_table
 from perfmodel.predicting.ranking import RankedVariant
+from perfmodel.store import Measurements
 from perfmodel.tuning.timing import timed_point
+from tests.store.test_files import measurement
 from tests.tuning.test_timing import row
 
 FAR = "far from what was measured"
@@ -30,18 +36,18 @@ def points(*sizes: int, predicted: bool = True):
     return tuple(found)
 
 
-def test_the_table_of_one_size():
+def test_tables_of_one_size_of_several_without_predictions_and_of_terms():
     lines = [line.split() for line in timed_table(points(1)).text().splitlines()]
     assert ["variant", "measured", "predicted", "interval", "factor", "inside"] == lines[0]
     assert ["quick", "1", "ms", "1", "ms", "2", "ms", "to", "inf", "s", "1", "no"] == lines[1]
     assert ["slow", "2.5", "ms", "2", "ms", "1", "ms", "to", "3", "ms", "0.8", "yes"] == lines[2]
     assert ["bad", "compile", "-", "-", "-", "-"] == lines[3]
-
-
-def test_the_table_without_predictions_and_of_several_sizes():
     lines = timed_table(points(1, 2, predicted=False)).text().splitlines()
     assert ["n", "variant", "measured"] == lines[0].split()
     assert ["2", "quick", "2", "ms"] == lines[4].split()
+    (point,) = points(1)
+    lines = [line.split() for line in terms_text(point.variants[0].predicted).splitlines()]
+    assert [["adds", "600", "us", "60.0", "%"], ["launches", "400", "us", "40.0", "%"]] == lines
 
 
 def test_the_order_in_words():
@@ -73,12 +79,6 @@ def test_notes_are_printed_once():
     assert "slow (n=1): far from what was measured" in list(note_lines(some))
 
 
-def test_terms_are_sorted():
-    (point,) = points(1)
-    lines = [line.split() for line in terms_text(point.variants[0].predicted).splitlines()]
-    assert [["adds", "600", "us", "60.0", "%"], ["launches", "400", "us", "40.0", "%"]] == lines
-
-
 def test_csv_and_json_hold_everything():
     first, second, *_ = csv.DictReader(StringIO(timed_table(points(2, 4)).csv()))
     assert ("2", "quick", "ok", "spread", "0.002") == tuple(
@@ -97,3 +97,31 @@ def test_csv_and_json_hold_everything():
     assert (["quick", "slow"], ["quick", "slow"], "quick", 0.0) == (
         found["order_measured"], found["order_predicted"], found["chosen"], found["regret"],
     )  # fmt: skip
+
+
+SAMPLES = (9.0, 8.0, 2.0, 2.0, 2.0)
+
+
+def test_a_campaign_with_failures_and_flags() -> None:
+    rows = (
+        measurement(samples_s=SAMPLES, flags=("spread", "bound")),
+        measurement(parameters={"n": 9}, samples_s=SAMPLES, flags=("spread",)),
+        measurement(parameters={"n": 9}, samples_s=tuple(1.1 * s for s in SAMPLES)),  # a second visit
+        measurement(parameters={"n": 10}, samples_s=(), status="runtime", message="out of memory"),
+        measurement(parameters={"n": 11}, samples_s=(), status="timeout"),
+        measurement(parameters={"n": 11}, samples_s=SAMPLES, flags=("odd",)),  # it went well the second time
+    )
+    found = campaign_document(Measurements(rows, {}, ("a line was torn",)), Path("s"), "quick", 61.6)
+    assert {"ok": 3, "runtime": 1} == found["statuses"]
+    assert {"spread": 2, "bound": 1, "odd": 1, "visits": 1} == found["flags"]
+    assert (4, "s", "quick", 61.6) == (found["visits"], found["store"], found["campaign"], found["seconds"])
+    assert [(8, 2.0, 1), (9, 2.0, 2), (10, None, 0), (11, 2.0, 1)] == [
+        (row["parameters"]["n"], row["seconds"], row["visits"]) for row in found["rows"]
+    ]
+    assert [0.0, pytest.approx(0.05), None, 0.0] == [row["spread"] for row in found["rows"]]
+    head, failure, *notes = campaign_lines(found)
+    assert "D: 3 configurations measured (1 runtime) in 4 visits, in s, after 62 s" == head
+    assert failure.startswith("runtime: copy {'work_group': [16, 16]} {'n': 10}: out of memory")
+    assert ["bound", "odd", "spread", "visits"] == [note.split("'")[1] for note in notes]
+    assert "see docs/measuring.md" in notes[1]
+    assert ["a line was torn"] == found["set_aside"]  # a warning told it already

@@ -8,14 +8,13 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from perfmodel.cli import application
 from perfmodel.display import csv_text
 from perfmodel.kernels.files import load_kernel_file
 from perfmodel.predicting.model import load
 from perfmodel.tuning.tuned import COLUMNS
 from perfmodel.tuning.tuning import tune as search
+from tests.cli.program import invoke, ran, refused
 from tests.tuning.test_anchoring import model
 
 pytestmark = pytest.mark.device
@@ -54,13 +53,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def tune(folder: Path, *options: str):
-    files = str(folder / "mine.py"), "--weights", str(folder / "weights.json")
-    return CliRunner().invoke(application(), ["tune", *files, *options])
+    return invoke("tune", folder / "mine.py", "--weights", folder / "weights.json", *options)
 
 
 def test_lines_as_it_goes_and_a_table_in_the_end(folder):
-    done = tune(folder, "-p", "n=32Ki", "--code", str(folder / "best.cl"))
-    assert done.exit_code == 0, done.stderr
+    done = ran(tune(folder, "-p", "n=32Ki", "--code", str(folder / "best.cl")))
     head, first, *_ = done.stdout.splitlines()
     assert head.split() == ["run", "took", "expected", "best", "known", "variant"]
     assert first.split()[0] == "1"
@@ -75,8 +72,7 @@ def test_documents_hold_every_variant_and_a_search_goes_on(folder):
     loaded = load_kernel_file(folder / "mine.py")
     most = {"model": load(folder / "weights.json"), "most": 1, "keep": keep, "kernel": "mine"}
     first = search(loaded.space, {"n": 2**15}, **most)
-    done = tune(folder, "-p", "n=32Ki", "--json", "--keep", str(keep), "--budget", "0")
-    assert done.exit_code == 0, done.stderr
+    done = ran(tune(folder, "-p", "n=32Ki", "--json", "--keep", str(keep), "--budget", "0"))
     found = json.loads(done.stdout)
     assert (found["schema"], found["sizes"], len(found["variants"])) == ("perfmodel.tuning/1", {"n": 2**15}, 3)
     assert [one["status"] for one in found["variants"]] == ["ok", "skipped", "skipped"]
@@ -99,6 +95,4 @@ def test_documents_hold_every_variant_and_a_search_goes_on(folder):
     ],
 )
 def test_what_it_refuses(folder, options, message):
-    done = tune(folder, *options)
-    assert done.exit_code == 2
-    assert message in " ".join(done.stderr.split())
+    assert message in " ".join(refused(tune(folder, *options)).split())

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from perfmodel.cli import application, options
+from perfmodel.cli import options
 from perfmodel.kernels.files import load_kernel_file
 from perfmodel.recipes import Recipe, Step, search
 from perfmodel.tuning import tuning
+from tests.cli.program import invoke, ran
 from tests.recipes.test_search import PRICES, Dropped, Space
 from tests.tuning.test_anchoring import model
 
@@ -47,14 +47,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def tune(folder: Path, *more: str, file: str = "plain.py"):
-    asked = ["tune", str(folder / file), "-p", "n=65536", "--jobs", "1", *more]
-    return CliRunner().invoke(application(), asked)
+    return invoke("tune", folder / file, "-p", "n=65536", "--jobs", "1", *more)
 
 
 def test_the_best_recipe_is_printed_and_saved(folder, monkeypatch):
     monkeypatch.setattr(search, "AFFORDABLE_S", 0.0)  # the untransformed kernel, which may be faster, is not timed
-    done = tune(folder, "--transform", "--runs", "2", "--save", str(folder / "best.py"), "--why")
-    assert 0 == done.exit_code, done.output
+    done = ran(tune(folder, "--transform", "--runs", "2", "--save", str(folder / "best.py"), "--why"))
     assert "12 recipes (2 forms) were predicted" in done.stdout
     assert "outputs of 2 of 2 variants are as expected" in done.stdout
     assert "predicted time" in done.stdout
@@ -68,16 +66,14 @@ def test_the_best_recipe_is_printed_and_saved(folder, monkeypatch):
 
 
 def test_the_model_alone_chooses(folder):
-    done = tune(folder, "--transform", "--runs", "0", "--json")
-    assert 0 == done.exit_code, done.output
+    done = ran(tune(folder, "--transform", "--runs", "0", "--json"))
     found = json.loads(done.stdout)
     assert ("perfmodel.transformation/1", "g.0=i l.0=i:256", None) == (found["schema"], found["name"], found["seconds"])
     assert ([], None) == (found["tried"], found["outputs"])
     assert found["fastest"] is None  # the weights lack the scatter of errors
     assert 12 == len(found["recipes"])
     assert search.Recipe.from_json(found["recipe"]).lines() == tuple(found["code"])
-    other = tune(folder, "--transform", "--facts", "a100")
-    assert 0 == other.exit_code, other.output
+    other = ran(tune(folder, "--transform", "--facts", "a100"))
     assert "with a probability of" in other.stdout
 
 
@@ -100,8 +96,7 @@ def test_a_kernel_s_own_default_size_is_tuned_and_saved(folder):
     text = KERNEL.replace("kernel()", "kernel(n=8)").replace('"{[i]: 0 <= i < n}"', 'f"{{[i]: 0 <= i < {n}}}"')
     text = text.replace('assumptions="n >= 1", ', "")
     (folder / "fixed.py").write_text(text)
-    done = tune(folder, "--transform", "--runs", "0", "--save", str(folder / "best.py"), "--json", file="fixed.py")
-    assert 0 == done.exit_code, done.output
+    done = ran(tune(folder, "--transform", "--runs", "0", "--save", str(folder / "best.py"), "--json", file="fixed.py"))
     recipe = search.Recipe.from_json(json.loads(done.stdout)["recipe"])
     at = {"n": 65536}
     (plain,), (best,) = (load_kernel_file(folder / name, at).variants.values() for name in ("fixed.py", "best.py"))
@@ -121,8 +116,7 @@ def test_a_saved_kernel_is_transformed_again_as_the_one_for_all_sizes(folder, mo
 def test_one_of_several_variants_has_its_own_arguments_and_stays_if_all_recipes_are_wrong(folder, monkeypatch):
     monkeypatch.setattr(search, "recipes_of", lambda *asked: Space(Dropped, (8,)))
     best = folder / "best.py"
-    done = tune(folder, "--transform", "--runs", "1", "--variant", "two", "--save", str(best), file="two.py")
-    assert 0 == done.exit_code, done.output
+    done = ran(tune(folder, "--transform", "--runs", "1", "--variant", "two", "--save", str(best), file="two.py"))
     assert "outputs of 1 of 2 variants are as expected: untransformed" in done.stdout
     assert "nothing was saved: the kernel stays as it is" in done.stdout
     assert not best.exists()

@@ -1,4 +1,4 @@
-"""Errors of times and the cost of choices, each worked out by hand."""
+"""Errors of times, the cost of choices, and the verdict on a device, each worked out by hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.compare import Choice, Comparison, choices, summarise
+from perfmodel.compare import Choice, Comparison, Figures, choices, summarise
+from perfmodel.compare.figures import judge
 
 
 @pytest.mark.parametrize(
@@ -49,11 +50,8 @@ ROWS = (
 )  # fmt: skip
 
 
-def test_variants_of_one_kernel_at_the_same_sizes_are_alternatives():
+def test_variants_of_one_kernel_at_the_same_sizes_are_alternatives_if_they_are_ranked():
     assert (Choice((1.0, 2.0), (1.1, 2.2)), Choice((4.0, 2.0), (3.6, 4.0))) == choices(ROWS)
-
-
-def test_a_case_that_is_not_ranked_has_an_error_and_is_no_alternative():
     first, *rows = ROWS
     left = [replace(first, ranked=False), *rows]
     assert (Choice((4.0, 2.0), (3.6, 4.0)),) == choices(left)
@@ -74,24 +72,52 @@ def test_figures_of_a_few_rows():
     assert pytest.approx((4.0 + 2.3 / 2.1) / 2) == found.width
 
 
-def test_a_lucky_hit_counts_as_a_tenth_of_a_per_cent():
+def test_figures_of_a_lucky_hit_of_a_negative_prediction_and_of_nothing():
     assert pytest.approx(1e-3) == summarise([Comparison("a", {}, 1.0, 1.0)]).factor
-
-
-def test_a_prediction_at_or_below_zero_has_an_infinite_factor():
     found = summarise([Comparison("a", {}, 1.0, 1.1), Comparison("a", {}, 1.0, -0.5)])
     assert math.inf == found.factor
     assert pytest.approx(math.sqrt(0.1 * 1.5)) == found.error
-
-
-def test_figures_of_nothing():
     found = summarise(())
     assert (0, 0, 0, 0.0) == (found.cases, found.withheld, found.choices, found.coverage)
     assert all(math.isnan(value) for value in (found.error, found.factor, found.median, found.tau, found.width))
-
-
-def test_the_mean_factor_is_as_far_above_as_below():
-    """A half and twice the time are both off by 2, and 8 times by 8: the geometric mean is (2*2*8)^(1/3)."""
+    # A half and twice the time are both off by 2, and 8 times by 8: the geometric mean is (2*2*8)^(1/3)
     rows = [Comparison("k", {"n": n}, 1.0, predicted) for n, predicted in enumerate((0.5, 2.0, 8.0, None))]
     assert pytest.approx(32 ** (1 / 3)) == summarise(rows).mean_factor
     assert math.isnan(summarise(rows[3:]).mean_factor)
+
+
+GOOD = Figures(cases=20, withheld=0, error=0.12, choices=5, tau=0.8, top1=0.8, regret=1.02)
+
+
+def test_reasons_give_the_figures_and_the_thresholds_also_of_nothing():
+    verdict = judge(summarise(()))
+    assert "usable neither to time nor to rank" == verdict.text
+    (reason,) = verdict.reasons
+    assert "no test kernel is measured" in reason
+    text = "\n".join(judge(GOOD).reasons)
+    for part in ("20 of 20 cases", "12.0 %", "at most 25 %", "tau 0.80", "1.02", "at most 1.1", "80 %", "5 choices"):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "usable to time and to rank"), ({"error": 0.25}, "usable to time and to rank"),
+        ({"error": 0.2501}, "usable to rank, not to time"), ({"error": math.nan}, "usable to rank, not to time"),
+        ({"cases": 7}, "usable to rank, not to time"), ({"tau": 0.59}, "usable to time, not to rank"),
+        ({"regret": 1.11}, "usable to time, not to rank"), ({"choices": 2}, "usable to time, not to rank"),
+        ({"choices": 0, "tau": math.nan, "regret": math.nan}, "usable to time, not to rank"),
+        ({"withheld": 3}, "usable neither to time nor to rank"),
+    ],
+)  # fmt: skip
+def test_each_threshold(changes, expected):
+    verdict = judge(replace(GOOD, **changes))
+    assert expected == verdict.text
+    assert (" time" in expected.replace("not to time", "").replace("neither to time", "")) == verdict.to_time
+
+
+@pytest.mark.parametrize(("error", "to_time"), [(0.25, True), (0.26, False), (math.nan, False)])
+def test_random_samples_must_be_predicted_well_too_to_time(error, to_time):
+    verdict = judge(GOOD, Figures(cases=300, withheld=10, error=error))
+    assert (to_time, True) == (verdict.to_time, verdict.to_rank)
+    assert any(reason.startswith("290 of 300 random samples predicted") for reason in verdict.reasons)

@@ -12,7 +12,7 @@ from perfmodel.compare import evaluate
 from perfmodel.compare.protocols import RECORDED, ranks_of_sizes
 from perfmodel.errors import OptionError, UnknownNameError
 from perfmodel.models import Family
-from tests.fitting.test_family_fits_weights import KERNELS, measurements, seconds
+from tests.fitting.test_weights_file import KERNELS, measurements, seconds
 from tests.standins import Operation, Row, Rows, count
 
 GROUPS = {"empty": "empty", "add": "sums", "load": "copies", "tile": "tiles"}
@@ -89,9 +89,6 @@ def test_anchored_intervals_come_from_anchored_predictions_of_other_groups():
     assert row.interval is not None
     assert row.interval[1] / row.interval[0] < 1.001
     assert {None} == {one.interval for one in evaluate(MEASURED, ANCHORED, level=None, protocols=("C",))[0].rows}
-
-
-def test_without_a_second_size_nothing_is_anchored():
     single = Rows(tuple(replace(row, kernel=f"{row.kernel}{row.parameters}") for row in ANCHORED.rows), KERNELS)
     found, *_ = evaluate(MEASURED, single, protocols=("C",))
     assert () == found.rows

@@ -43,15 +43,12 @@ def test_the_smallest_size_of_each_variant_is_its_anchor():
     assert [] == anchors_of([]).tolist()
 
 
-def test_predictions_are_scaled_by_what_the_anchor_took():
+def test_predictions_are_scaled_by_what_the_anchor_took_and_withheld_with_it():
     rows, found = anchor_rows(ROWS, Unseen(np.array([4.0, 1.0, 2.0, 2.0, 8.0, 1.0]), ((),) * 6))
     assert [0, 2, 4] == rows.tolist()
     # the first variant takes three times as long as predicted, the second half as long
     assert [12.0, 6.0, 4.0] == found.seconds.tolist()
     assert ((), (), ()) == found.needs
-
-
-def test_what_is_withheld_at_the_anchor_is_withheld_everywhere():
     seconds = np.array([4.0, math.nan, 2.0, -2.0, 8.0, 1.0])
     _, found = anchor_rows(ROWS, Unseen(seconds, (("x",), ("launches",), (), (), (), ())))
     assert np.isnan(found.seconds).all()
@@ -59,10 +56,15 @@ def test_what_is_withheld_at_the_anchor_is_withheld_everywhere():
     assert (("launches", "x"), ("launches",), ()) == found.needs
 
 
-def test_an_anchor_is_visited_once():
-    rows = [Visited("a", {"n": 2}, 3.0, "", first_s=6.0), Visited("a", {"n": 4}, 4.0, "", first_s=9.0)]
+def test_an_anchor_is_visited_once_and_noise_is_that_of_one_visit_beside_all():
+    rows = [Visited("a", {"n": 2}, 3.0, "", group="g", first_s=6.0), Visited("a", {"n": 4}, 4.0, "", first_s=9.0)]
     assert [6.0, 9.0] == [one_visit_s(row) for row in rows]
     assert [24.0] == anchor_rows(rows, Unseen(np.array([1.0, 4.0]), ((), ())))[1].seconds.tolist()
+    found = anchored_errors(rows, groups_of(rows), np.array([3.0, 4.0]), Unseen(np.ones(2), ((), ())), measured=2)
+    assert ([pytest.approx(math.log(2))], ("g",)) == (list(found.noise.scores), found.noise.groups)
+    times = np.array([row.seconds for row in ROWS])
+    single = anchored_errors(ROWS, groups_of(ROWS), times, Unseen(np.ones(6), ((),) * 6), measured=6)
+    assert single.noise is None
 
 
 def test_errors_of_anchored_predictions():
@@ -94,18 +96,6 @@ def test_the_share_of_an_anchors_error_that_other_sizes_have():
     assert pytest.approx([math.log(math.sqrt(2)), math.log(2)]) == list(found.conformal.scores)
     _, scaled = anchor_rows(rows, Unseen(np.ones(4), ((),) * 4), found.carried)
     assert [pytest.approx(math.sqrt(2)), pytest.approx(2)] == scaled.seconds.tolist()
-
-
-def test_a_share_is_from_zero_to_one():
     used, of = np.ones(1, dtype=bool), np.array(["g"])
     assert [0.0, 1.0] == [carried_share(np.ones(1), np.array([error]), of, used) for error in (-0.5, 1.5)]
     assert 1.0 == carried_share(np.ones(1), np.ones(1), of, ~used)
-
-
-def test_noise_is_that_of_one_visit_beside_all():
-    rows = [Visited("a", {"n": 2}, 3.0, "", group="g", first_s=6.0), Visited("a", {"n": 4}, 4.0, "", first_s=9.0)]
-    found = anchored_errors(rows, groups_of(rows), np.array([3.0, 4.0]), Unseen(np.ones(2), ((), ())), measured=2)
-    assert ([pytest.approx(math.log(2))], ("g",)) == (list(found.noise.scores), found.noise.groups)
-    times = np.array([row.seconds for row in ROWS])
-    single = anchored_errors(ROWS, groups_of(ROWS), times, Unseen(np.ones(6), ((),) * 6), measured=6)
-    assert single.noise is None

@@ -16,7 +16,7 @@ from perfmodel.fitting.design import agreement_weights, build_design, fit_to_des
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import RunTime, Weight, weight_name
 from perfmodel.predicting.model import FittedModel, fit, load
-from tests.fitting.test_family_fits_weights import KERNELS, measurements
+from tests.fitting.test_weights_file import KERNELS, measurements
 from tests.standins import Row, Rows
 
 LINEAR = Family("toy", "nowhere", ("op_float32_add", "work_groups", "global_load_*", "local_*"))
@@ -55,14 +55,11 @@ def test_rows_whose_visits_disagree_weigh_less_and_all_others_one():
     assert [1.0, 1.0, 1.0, pytest.approx(0.25), pytest.approx(0.01)] == list(agreement_weights(several))
 
 
-def test_quantities_are_columns_too():
+def test_quantities_are_columns_too_and_a_weight_that_a_fact_gives_is_not_fitted():
     table = build_design(rows(("add", 2), ("load", 4), facts=UNITS), OWN)
     assert {"global_load_32_stride1", "op_float32_add", "waves"} == {*table.names}
     assert [0.5, 1.0] == table.matrix[:, table.names.index("waves")].tolist()
     assert {"w_global_load_32_stride1", "w_op_float32_add", "w_wave"} == {*table.model.weights}
-
-
-def test_a_weight_that_a_fact_gives_is_not_fitted():
     known = UNITS.updated({"launch_s": Fact(2e-6, "s", "by hand")})
     table = build_design(rows(("add", 2), facts=known), OWN)
     assert {"w_wave": 2e-6} == dict(table.known)
@@ -82,15 +79,12 @@ def test_stacked_designs_are_the_design_of_all_rows():
             np.testing.assert_array_equal(getattr(whole, name), getattr(found, name))
 
 
-def test_rows_that_cannot_be_used_are_named():
+def test_rows_that_cannot_be_used_are_named_and_no_rows_are_an_empty_design():
     with pytest.raises(FitError, match=r"row 1 \(add n=0\)") as caught:
         build_design(rows(("add", 2), ("add", 0)), LINEAR)
     assert (1,) == caught.value.rows
     with pytest.raises(StoreError, match="gone n=1"):
         build_design(Rows((Row("gone", {"n": 1}, 1.0, "gone"),), KERNELS), LINEAR)
-
-
-def test_no_rows():
     table = build_design(Rows((), {}), LINEAR)
     assert ((0, 0), (), 0) == (table.matrix.shape, table.names, table.subgroup_size)
 
@@ -136,7 +130,7 @@ def given_rows(*names: str) -> Rows:
     return found
 
 
-def test_nothing_is_fitted_and_everything_is_predicted(tmp_path):
+def test_with_given_weights_nothing_is_fitted_and_everything_is_predicted(tmp_path):
     model = fit(given_rows("empty", "add"), GIVEN)
     assert {"w_launch": 3e-6} == dict(model.weights)
     assert (("given",), 0, 4) == (
@@ -150,6 +144,10 @@ def test_nothing_is_fitted_and_everything_is_predicted(tmp_path):
     assert (2, 0) == found.by_weight(table).shape
     model.save(tmp_path / "w.json")
     assert FittedModel(model.fitted, LAUNCH_FACTS) == load(tmp_path / "w.json", GIVEN)
+    with pytest.raises(FactsError, match="launch_s"):
+        fit(Rows(given_rows("empty").rows, KERNELS), GIVEN, options=FitOptions(fit_facts=False))
+    with pytest.raises(FitError):
+        fit_to_design(build_design(given_rows(), GIVEN), GIVEN)
 
 
 @pytest.mark.parametrize("name", ["stevens_kloeckner_2016", "overlap"])
@@ -161,13 +159,6 @@ def test_seconds_by_weight_are_those_of_a_prediction(name):
     values = [dict(zip(table.names, row.tolist(), strict=True)) for row in table.matrix]
     expected = [[model.by_weight(one)[weight_name(family, w)] for w in table.model.weights] for one in values]
     np.testing.assert_allclose(found.by_weight(table), expected, rtol=1e-12, atol=1e-20)
-
-
-def test_a_missing_fact_or_row_is_refused():
-    with pytest.raises(FactsError, match="launch_s"):
-        fit(Rows(given_rows("empty").rows, KERNELS), GIVEN, options=FitOptions(fit_facts=False))
-    with pytest.raises(FitError):
-        fit_to_design(build_design(given_rows(), GIVEN), GIVEN)
 
 
 def blas_threads() -> list[int]:

@@ -11,18 +11,10 @@ import pytest
 
 from perfmodel.errors import OptionError, StoreError
 from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.fitting.device_folder import (
-    is_simulated,
-    measured_folder,
-    measured_folders,
-    recorded_folder,
-    recorded_folders,
-    refuse_mixture,
-    with_given_facts,
-)  # fmt: skip
+from perfmodel.fitting import device_folder
+from perfmodel.fitting.device_folder import is_simulated, measured_folder, measured_folders, recorded_folder
 from perfmodel.store import read
-
-DATA = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
+from tests.recorded import QUICKSTART
 
 
 @pytest.fixture
@@ -44,18 +36,17 @@ def test_folders_by_parts_of_their_names(root: Path, wanted: tuple[str, ...], ex
     assert [root / name for name in expected] == measured_folders(root, wanted)
 
 
-@pytest.fixture
-def simulated(root: Path) -> Path:
-    (root / "toy-sim").mkdir()
-    (root / "toy-sim" / "test.jsonl").touch()
-    (root / "toy-sim" / "facts.yaml").write_text('facts:\n  simulated: {value: 1, unit: "", source: "made up"}\n')
-    return root / "toy-sim"
-
-
-def test_a_simulated_device_is_apart(root: Path, simulated: Path) -> None:
+def test_a_simulated_device_is_apart(root: Path) -> None:
+    simulated = root / "toy-sim"
+    simulated.mkdir()
+    (simulated / "test.jsonl").touch()
+    (simulated / "facts.yaml").write_text('facts:\n  simulated: {value: 1, unit: "", source: "made up"}\n')
     assert [root / name for name in ("other", "pocl-one", "pocl-two")] == measured_folders(root)
     assert [simulated] == measured_folders(root, ("sim",))
     assert (True, False) == (is_simulated(simulated), is_simulated(root / "other"))
+    device_folder.refuse_mixture([simulated, simulated])
+    with pytest.raises(OptionError, match=r"toy-sim', whose times are simulated.*evaluate it by itself"):
+        device_folder.refuse_mixture([root / "other", simulated])
 
 
 def test_a_device_that_others_recorded_is_apart(root: Path) -> None:
@@ -64,14 +55,7 @@ def test_a_device_that_others_recorded_is_apart(root: Path) -> None:
     (root / "toy-rec" / "device.json").write_text(json.dumps(facts.to_json()))
     (root / "other" / "device.json").write_text(json.dumps(replace(facts, facts=()).to_json()))
     assert [root / name for name in ("other", "pocl-one", "pocl-two")] == measured_folders(root)
-    assert [root / "toy-rec"] == measured_folders(root, ("rec",)) == recorded_folders(root)
-
-
-def test_a_simulated_device_is_not_pooled(root: Path, simulated: Path) -> None:
-    refuse_mixture([simulated, simulated])
-    refuse_mixture([root / "other", root / "pocl-one"])
-    with pytest.raises(OptionError, match=r"toy-sim', whose times are simulated.*evaluate it by itself"):
-        refuse_mixture([root / "other", simulated])
+    assert [root / "toy-rec"] == measured_folders(root, ("rec",)) == device_folder.recorded_folders(root)
 
 
 def test_a_device_that_is_not_there(root: Path, tmp_path: Path) -> None:
@@ -82,19 +66,19 @@ def test_a_device_that_is_not_there(root: Path, tmp_path: Path) -> None:
 
 
 def test_both_kinds_of_kernels_with_the_same_facts() -> None:
-    measured, tests = measured_folder(DATA)
+    measured, tests = measured_folder(QUICKSTART)
     assert "nbody" in {row.kernel for row in tests.rows}
     assert "nbody" not in {row.kernel for row in measured.rows}
     assert measured.facts is not None
     assert measured.facts == tests.facts
-    plain, *_ = recorded_folder(DATA)
-    assert read(DATA).facts == plain.facts
+    plain, *_ = recorded_folder(QUICKSTART)
+    assert read(QUICKSTART).facts == plain.facts
     assert plain.rows == measured.rows
 
 
 def test_test_kernels_of_another_device(tmp_path: Path) -> None:
     folder = tmp_path / "mixed"
-    shutil.copytree(DATA, folder)
+    shutil.copytree(QUICKSTART, folder)
     text = (folder / "test.jsonl").read_text()
     (folder / "test.jsonl").write_text(text.replace('"device": "', '"device": "another '))
     with pytest.raises(StoreError, match="another"):
@@ -105,22 +89,23 @@ def test_test_kernels_of_another_device(tmp_path: Path) -> None:
 
 def test_facts_that_are_given_replace_what_is_known() -> None:
     given = {"compute_units": Fact(7, "", "a guess")}
-    measured, tests, _ = recorded_folder(DATA, given)
+    measured, tests, _ = recorded_folder(QUICKSTART, given)
     assert tests is not None
     row = measured.rows[0]
     assert DeviceFacts.from_mapping(row.device, row.platform, row.driver, given) == measured.facts == tests.facts
     clock = {"clock_mhz": Fact(900, "MHz", "told")}
     caught = DeviceFacts.from_mapping("it", "", "", {**clock, "compute_units": Fact(2, "", "told")})
-    known = read(DATA).with_facts(caught)
-    assert DeviceFacts.from_mapping("it", "", "", {**clock, **given}) == with_given_facts(known, given).facts
-    assert known is with_given_facts(known, {}) is with_given_facts(known, None)
+    known = read(QUICKSTART).with_facts(caught)
+    replaced = device_folder.with_given_facts(known, given)
+    assert DeviceFacts.from_mapping("it", "", "", {**clock, **given}) == replaced.facts
+    assert known is device_folder.with_given_facts(known, {}) is device_folder.with_given_facts(known, None)
 
 
 def test_a_folder_without_test_kernels(tmp_path: Path) -> None:
     for name in ("measurements.jsonl", "counts.jsonl"):
-        shutil.copy(DATA / name, tmp_path)
+        shutil.copy(QUICKSTART / name, tmp_path)
     measured, tests, samples = recorded_folder(tmp_path)
-    assert (len(tuple(read(DATA))), None, None) == (len(tuple(measured)), tests, samples)
+    assert (len(tuple(read(QUICKSTART))), None, None) == (len(tuple(measured)), tests, samples)
     with pytest.raises(StoreError, match=r"no measurements at '.*test\.jsonl'"):
         measured_folder(tmp_path)
-    assert recorded_folder(DATA)[1] is not None
+    assert recorded_folder(QUICKSTART)[1] is not None

@@ -20,7 +20,7 @@ from perfmodel.models import Family, find_family
 from perfmodel.progress import Silent
 from perfmodel.quantities.case import Case
 from tests.contract import Rows
-from tests.fitting.test_family_fits_chosen_facts import FAMILY, KNOWN, measured, quantities
+from tests.fitting.test_family_fits import CHOOSING as FAMILY, KNOWN, measured, quantities
 
 LINEAR = find_family("stevens_kloeckner_2016")
 
@@ -48,10 +48,8 @@ def halves(*families: Family) -> Evaluated:
 def test_facts_are_chosen_and_designs_made_from_values_of_parts_of_the_rows(family: Family) -> None:
     alone, together = FamilyFits(rows(), family), FamilyFits(rows(), family, evaluate=halves(LINEAR, FAMILY))
     assert alone.known.facts == together.known.facts
-    assert alone.design.names == together.design.names
-    assert np.array_equal(alone.design.matrix, together.design.matrix)
-    assert np.array_equal(alone.design.private, together.design.private)
-    assert alone.design.subgroup_size == together.design.subgroup_size
+    for name in ("names", "matrix", "private", "subgroup_size"):
+        assert np.array_equal(getattr(alone.design, name), getattr(together.design, name))
 
 
 def test_counts_are_read_once_and_quantities_evaluated_for_each_fact_that_they_may_depend_on() -> None:

@@ -1,14 +1,17 @@
-"""Linear fits of relative errors: planted weights, merged and held columns, errors, marks, and refused rows."""
+"""Linear fits of relative errors: planted weights, NIST's certified problems, shared columns, errors, marks."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from perfmodel.errors import FitError
-from perfmodel.fitting import Fit, fit_linear
-from perfmodel.fitting.least_squares import merged_shares, proportional_groups
+from perfmodel.fitting import Fit, fit_linear, solve_least_squares
+from perfmodel.fitting.least_squares import standard_errors
 from perfmodel.fitting.weights_file import MEANING, intervals
 
 #: Columns as different in size as launches and operations are.
@@ -22,7 +25,7 @@ def case(rows: int = 60, seed: int = 7) -> tuple[np.ndarray, np.ndarray]:
     return matrix, matrix @ PLANTED
 
 
-def test_planted_weights_are_recovered():
+def test_planted_weights_are_recovered_and_bounded_ones_are_not_negative():
     matrix, times = case()
     times = np.abs(times) + 1e-6
     matrix = np.column_stack([matrix, (times - matrix @ PLANTED)])
@@ -30,6 +33,14 @@ def test_planted_weights_are_recovered():
     np.testing.assert_allclose(found.weights, [*PLANTED, 1.0], rtol=1e-8, atol=1e-20)
     np.testing.assert_allclose(found.predict(matrix), times, rtol=1e-10)
     assert (6, ()) == (found.rank, found.confounded)
+    matrix, _ = case()
+    times = np.abs(matrix @ PLANTED) + 1e-3
+    free = fit_linear(matrix, times)
+    bound = fit_linear(matrix, times, nonnegative=True)
+    assert bound.weights.min() >= 0 > free.weights.min()
+    kept = np.abs(PLANTED)
+    again = fit_linear(matrix, matrix @ kept, nonnegative=True)
+    np.testing.assert_allclose(again.weights, kept, rtol=1e-8, atol=1e-20)
 
 
 def test_the_relative_error_is_minimised_not_the_absolute_one():
@@ -63,17 +74,6 @@ def test_weights_of_rows_are_repetitions():
     np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-10)
 
 
-def test_nonnegative_weights():
-    matrix, _ = case()
-    times = np.abs(matrix @ PLANTED) + 1e-3
-    free = fit_linear(matrix, times)
-    bound = fit_linear(matrix, times, nonnegative=True)
-    assert bound.weights.min() >= 0 > free.weights.min()
-    kept = np.abs(PLANTED)
-    again = fit_linear(matrix, matrix @ kept, nonnegative=True)
-    np.testing.assert_allclose(again.weights, kept, rtol=1e-8, atol=1e-20)
-
-
 def proportional(loads_weight: float = 2.0, **options) -> Fit:
     """Times 5 + 2 loads + 7 operations; there are three stores for each load, and the second column is zero."""
     loads, operations = np.array([1.0, 2.0, 3.0, 5.0, 8.0, 1.0]), np.array([4.0, 1.0, 0.0, 2.0, 3.0, 9.0])
@@ -81,29 +81,17 @@ def proportional(loads_weight: float = 2.0, **options) -> Fit:
     return fit_linear(matrix, 5 + loads_weight * loads + 7 * operations, **options)
 
 
-def test_proportional_columns_share_their_time_evenly():
+def test_proportional_columns_share_their_time_evenly_and_are_held_at_zero_together():
     found = proportional()
     # 2 loads = 1 load + 1/3 of three stores: each of the two has half of the time
     np.testing.assert_allclose(found.weights, [5, 0, 1, 1 / 3, 7], rtol=1e-12)
     assert (((2, 3),), 3) == (found.confounded, found.rank)
     assert ((), (), ("merged",), ("merged",), ()) == found.marks
     assert [False, True, False, False, False] == np.isinf(found.standard_errors).tolist()
-
-
-def test_a_negative_weight_is_held_at_zero():
     np.testing.assert_allclose(proportional(-0.2).weights, [5, 0, -0.1, -0.1 / 3, 7], rtol=1e-10)
     held = proportional(-0.2, nonnegative=True)
     assert [0.0, 0.0] == held.weights[[2, 3]].tolist()
     assert [("merged", "at bound")] * 2 == list(held.marks[2:4])
-
-
-def test_members_of_a_group_get_equal_times():
-    # the first and the third column are proportional, of lengths 5 and 10; so are the second and the last
-    matrix = np.array([[3.0, 0.0, 6.0, 1.0, 0.0], [4.0, 2.0, 8.0, 0.0, 1.0]])
-    assert ((0, 2), (1, 4)) == proportional_groups(matrix)
-    shares = merged_shares(matrix, ((0, 2), (1, 4)))
-    np.testing.assert_allclose([[1 / 5, 0, 0], [0, 1 / 2, 0], [1 / 10, 0, 0], [0, 0, 1], [0, 1, 0]], shares)
-    np.testing.assert_array_equal(np.eye(5), merged_shares(matrix, ()))
 
 
 def well_determined(rows: int = 80) -> np.ndarray:
@@ -173,3 +161,40 @@ def test_a_weight_at_its_bound_is_marked_and_has_an_error():
 def test_fewer_rows_than_columns_are_refused(matrix):
     with pytest.raises(FitError, match=f"{len(matrix)} usable measurements cannot determine"):
         fit_linear(matrix, np.ones(len(matrix)), names=("a", "b"))
+
+
+FOLDER = Path(__file__).parent / "data" / "nist"
+CERTIFIED = json.loads((FOLDER / "certified.json").read_text())
+
+
+def problem(name: str) -> tuple[np.ndarray, np.ndarray]:
+    y, *x = np.loadtxt(FOLDER / f"{name}.csv", delimiter=",", skiprows=1).T
+    powers = CERTIFIED[name]["powers"]
+    if powers is None:
+        return np.column_stack([np.ones_like(y), *x]), y
+    return np.column_stack([x[0] ** power for power in range(powers[0], powers[1] + 1)]), y
+
+
+def matching_digits(found: np.ndarray, certified: list[float]) -> float:
+    """Least number of digits in which numbers agree; 15 at most."""
+    expected = np.array(certified)
+    errors = np.abs(found - expected) / np.where(expected == 0, 1, np.abs(expected))
+    return float(np.min(-np.log10(np.maximum(errors, 1e-15))))
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_certified_estimates_and_their_standard_deviations(name):
+    matrix, y = problem(name)
+    found, certified = solve_least_squares(matrix, y), CERTIFIED[name]
+    errors = standard_errors(found.inverse, y - matrix @ found.x, np.ones(len(y)), found.freedom)
+    assert matching_digits(found.x, certified["estimates"]) >= 7
+    assert matching_digits(errors, certified["standard_deviations"]) >= 7
+    assert certified["degrees_of_freedom"] == pytest.approx(found.freedom)
+    assert len(found.x) == found.rank
+
+
+def test_a_plain_solver_fails_on_filip():
+    matrix, y = problem("Filip")
+    plain = np.linalg.lstsq(matrix, y, rcond=None)[0]
+    assert matching_digits(plain, CERTIFIED["Filip"]["estimates"]) < 1
+    assert solve_least_squares(matrix, y).condition > 1e9

@@ -105,12 +105,6 @@ LINEAR = Problem(linear(*ROWS), ROWS, np.array([2.0, 5.0, 10.0]), np.array([0.5,
 CURVED = replace(LINEAR, model=parse("max(w_a*launches, w_b*loads**0.5)", ("launches", "loads")))
 
 
-def test_residuals_are_relative_and_weighted():
-    # times 1 + 0.1 loads are 2, 5, 10; with 2 + 0.1 loads they are 3, 6, 11
-    np.testing.assert_allclose(LINEAR.residuals(np.array([1.0, 0.1])), 0, atol=1e-15)
-    np.testing.assert_allclose(LINEAR.residuals(np.array([2.0, 0.1])), [-0.5 / 2, -1 / 5, -2 / 10], rtol=1e-12)
-
-
 @pytest.mark.parametrize("problem", [LINEAR, CURVED], ids=["linear", "curved"])
 def test_slopes_are_the_residuals_derivatives(problem: Problem):
     at, step = np.array([4.0, 1.0]), 1e-6  # the maximum is the first term in one row and the second in two
@@ -120,7 +114,7 @@ def test_slopes_are_the_residuals_derivatives(problem: Problem):
         np.testing.assert_allclose(problem.slopes(at)[:, k], difference, rtol=1e-7, atol=1e-9)
 
 
-def test_one_run_finds_the_weights_within_their_bounds():
+def test_one_run_finds_the_weights_within_their_bounds_by_relative_weighted_residuals():
     found = LINEAR.solve(np.array([10.0, 10.0]))
     assert found is not None
     np.testing.assert_allclose(found.weights, [1.0, 0.1], rtol=1e-9)
@@ -131,6 +125,9 @@ def test_one_run_finds_the_weights_within_their_bounds():
     np.testing.assert_allclose(bounded.weights, [0.0, 0.2], atol=1e-9)
     infinite = replace(LINEAR, model=parse("launches/w_a + w_b*loads", ("launches", "loads")))
     assert infinite.solve(np.array([0.0, 1.0])) is None
+    # times 1 + 0.1 loads are 2, 5, 10; with 2 + 0.1 loads they are 3, 6, 11
+    np.testing.assert_allclose(LINEAR.residuals(np.array([1.0, 0.1])), 0, atol=1e-15)
+    np.testing.assert_allclose(LINEAR.residuals(np.array([2.0, 0.1])), [-0.5 / 2, -1 / 5, -2 / 10], rtol=1e-12)
 
 
 NONE = np.array([np.nan, np.nan])
@@ -142,9 +139,18 @@ def constant(matrix):
     return lambda weights: np.asarray(matrix, dtype=np.float64)
 
 
-def test_a_point_is_moved_inside_by_a_thousandth_of_the_width():
+def test_points_vary_by_decades_within_bounds_and_less_where_a_start_is_given():
     bounds = WeightBounds(np.zeros(4), np.array([10.0, 10.0, 10.0, np.inf]))
     assert pytest.approx([0.01, 9.99, 5.0, 0.0]) == bounds.clipped(np.array([-1.0, 20.0, 5.0, -3.0]))
+    given = np.array([np.nan, 8.0])
+    points = list(start_points(constant([[5.0, 1.0]]), given, POSITIVE, 200, np.random.default_rng(1)))
+    assert 200 == len(points)
+    assert pytest.approx([0.1, 8.0]) == points[0]
+    decades = np.abs(np.log10(np.array(points) / points[0])).max(axis=0)
+    assert 1.4 < decades[0] <= 1.5
+    assert 0.14 < decades[1] <= 0.15
+    again = list(start_points(constant([[5.0, 1.0]]), given, POSITIVE, 200, np.random.default_rng(1)))
+    np.testing.assert_array_equal(points, again)
 
 
 def test_balanced_weights_give_each_term_an_equal_share():
@@ -158,15 +164,3 @@ def test_balanced_weights_give_each_term_an_equal_share():
         return np.array([[1000.0, 0.0]]) if 1000 * weights[0] >= weights[1] else np.array([[0.0, 1.0]])
 
     assert pytest.approx([5e-4, 0.5]) == balanced(slopes, NONE, POSITIVE)
-
-
-def test_points_vary_by_decades_and_less_where_a_start_is_given():
-    given = np.array([np.nan, 8.0])
-    points = list(start_points(constant([[5.0, 1.0]]), given, POSITIVE, 200, np.random.default_rng(1)))
-    assert 200 == len(points)
-    assert pytest.approx([0.1, 8.0]) == points[0]
-    decades = np.abs(np.log10(np.array(points) / points[0])).max(axis=0)
-    assert 1.4 < decades[0] <= 1.5
-    assert 0.14 < decades[1] <= 0.15
-    again = list(start_points(constant([[5.0, 1.0]]), given, POSITIVE, 200, np.random.default_rng(1)))
-    np.testing.assert_array_equal(points, again)

@@ -9,22 +9,15 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.fitting import fit_weights
-from perfmodel.fitting.throughput import (
-    BANDWIDTH_BOUND,
-    LATENCY_BOUND,
-    NOT_HIDDEN,
-    ONE_MULTIPLICITY,
-    throughput,
-    throughput_facts,
-    with_measured_facts,
-)  # fmt: skip
+from perfmodel.facts import Fact
+from perfmodel.fitting import fit_weights, throughput as module
+from perfmodel.fitting.throughput import throughput, throughput_facts, with_measured_facts
 from perfmodel.kernels import discover
 from perfmodel.models import find_family
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.multiplicity import CLASSES
 from perfmodel.store import Measurement, Measurements
+from tests.standins import made_up
 
 FAMILY = find_family("synchronous_parallel_throughput")
 SPT = "spt_throughput"
@@ -37,9 +30,7 @@ LANES = 32
 
 
 def facts(hides, **known):
-    known = {"compute_units": 4, "lanes_per_unit": LANES, "oversubscription": int(hides), **known}
-    made_up = {key: Fact(value, "", "made up") for key, value in known.items()}
-    return DeviceFacts.from_mapping("toy", "none", "0", made_up)
+    return made_up(**{"compute_units": 4, "lanes_per_unit": LANES, "oversubscription": int(hides), **known})
 
 
 @cache
@@ -97,11 +88,11 @@ def test_what_was_planted_is_found(hides):
         one = found[operation]
         assert hides == one.oversubscription
         assert 1 == pytest.approx(one.r_squared, abs=1e-6), operation
-        assert (NOT_HIDDEN in one.note) == (not hides and operation != "launch")
-        assert (ONE_MULTIPLICITY in one.note) == (operation == "barrier" and not hides)
-        if LATENCY_BOUND not in one.note and ONE_MULTIPLICITY not in one.note:
+        assert (module.NOT_HIDDEN in one.note) == (not hides and operation != "launch")
+        assert (module.ONE_MULTIPLICITY in one.note) == (operation == "barrier" and not hides)
+        if module.LATENCY_BOUND not in one.note and module.ONE_MULTIPLICITY not in one.note:
             assert bandwidth == pytest.approx(one.bandwidth_per_s, rel=1e-4), operation
-        if BANDWIDTH_BOUND not in one.note and ONE_MULTIPLICITY not in one.note:
+        if module.BANDWIDTH_BOUND not in one.note and module.ONE_MULTIPLICITY not in one.note:
             assert latency == pytest.approx(one.latency_s, rel=1e-4), operation
     if hides:
         assert not any(found[operation].note for operation in ("memory", "local", "register"))
@@ -119,17 +110,17 @@ def test_noise_lowers_r_squared_and_moves_the_numbers_little():
 def test_a_number_that_no_row_shows_is_a_bound():
     slow = {**PLANTED, "register": (1e-5, 2e12)}  # nothing hides ten microseconds
     register = next(one for one in throughput(measured(True, planted=slow)) if one.operation == "register")
-    assert LATENCY_BOUND == register.note
+    assert module.LATENCY_BOUND == register.note
     assert 1e-5 == pytest.approx(register.latency_s, rel=1e-3)
     assert register.bandwidth_per_s < 2e12
     quick = {**PLANTED, "memory": (1e-12, 5e10)}
     memory = next(one for one in throughput(measured(True, planted=quick)) if one.operation == "memory")
-    assert BANDWIDTH_BOUND in memory.note
+    assert module.BANDWIDTH_BOUND in memory.note
     assert 5e10 == pytest.approx(memory.bandwidth_per_s, rel=1e-3)
     assert memory.latency_s > 1e-12
 
 
-def test_facts_have_si_units_and_tell_their_source():
+def test_facts_have_si_units_and_a_source_and_the_family_takes_them_below_what_was_told():
     found = throughput_facts(throughput(measured(True)))
     assert Fact(1, "", "measured, spt_throughput: what fits better") == found["oversubscription"]
     assert "measured, spt_throughput, r2=1.000" == found["memory_latency_s"].source
@@ -138,9 +129,6 @@ def test_facts_have_si_units_and_tell_their_source():
     )
     assert 4 * 5e10 == pytest.approx(found["memory_bandwidth_bytes_per_s"].value, rel=1e-4)
     assert 2 * 2e12 == pytest.approx(found["peak_flops_float32"].value, rel=1e-4)  # a fused pair is two
-
-
-def test_the_family_takes_them_and_what_the_device_told_stays():
     caught = facts(True, launch_s=7e-6)
     rows = with_measured_facts(measured(True, told=caught))
     assert rows.facts is not None

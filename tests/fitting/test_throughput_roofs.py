@@ -1,19 +1,25 @@
-"""Roofs found again in times that were made from them."""
+"""Roofs found again in times that were made from them, and what measurements tell below what a device tells."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import loopy as lp
 import numpy as np
 import pytest
 
+from perfmodel import store
 from perfmodel.counts import count
+from perfmodel.errors import StoreError
 from perfmodel.facts import ROOFS_FILE, DeviceFacts, Fact, read_facts
+from perfmodel.fitting import throughput
 from perfmodel.fitting.throughput import CACHE_KEY, roofs, save_roofs, with_measured_facts
 from perfmodel.models import find_family
 from perfmodel.models.model import known_weights
 from perfmodel.store import Measurement, Measurements
+from tests.recorded import QUICKSTART
+from tests.standins import made_up
 
 BANDWIDTH, CACHE, PEAK, DOUBLE, LOCAL = 2e11, 9e11, 4e12, 1e12, 3e12
 MEMORY = "memory_bandwidth_bytes_per_s"
@@ -21,9 +27,7 @@ L2 = 2**20
 
 
 def facts(**known):
-    known = {"global_transaction_bytes": 64, "l2_bytes": L2, **known}
-    made_up = {key: Fact(value, "", "made up") for key, value in known.items() if value is not None}
-    return DeviceFacts.from_mapping("toy", "none", "0", made_up)
+    return made_up(**{"global_transaction_bytes": 64, "l2_bytes": L2, **known})
 
 
 @cache
@@ -69,10 +73,6 @@ def measured(*extra, known=None):
     return Measurements((*rows, *extra), counts, facts=known or facts())
 
 
-def by_key(measurements):
-    return roofs(measurements)
-
-
 @pytest.mark.parametrize(("kind", "rate"), [("cpu", CACHE), ("gpu", CACHE / 60)])
 def test_local_memory_of_a_cpu_is_as_fast_as_its_caches(kind, rate):
     tile = kernel(TILES, local=True)
@@ -83,50 +83,40 @@ def test_local_memory_of_a_cpu_is_as_fast_as_its_caches(kind, rate):
     assert rate == pytest.approx(found["local_bandwidth_bytes_per_s"].value)
 
 
-def test_roofs_are_the_best_medians():
-    found = {key: roof.value for key, roof in by_key(measured()).items()}
+def test_roofs_are_the_best_medians_and_name_their_kernel_and_its_sizes():
+    made = roofs(measured())
+    found = {key: roof.value for key, roof in made.items()}
     expected = {
         MEMORY: BANDWIDTH, CACHE_KEY: CACHE, "peak_flops_float32": PEAK, "peak_flops_float64": DOUBLE,
         "local_bandwidth_bytes_per_s": LOCAL,
     }  # fmt: skip
     assert pytest.approx(expected) == found
+    assert "measured, best median of 5 rows: toy form=copy n=16384" == made[MEMORY].source
+    assert ("B/s", "operation/s") == (made[MEMORY].unit, made["peak_flops_float64"].unit)
 
 
-def test_the_source_names_the_kernel_and_its_sizes():
-    fact = by_key(measured())[MEMORY]
-    assert "measured, best median of 5 rows: toy form=copy n=16384" == fact.source
-    assert "B/s" == fact.unit
-    assert "operation/s" == by_key(measured())["peak_flops_float64"].unit
-
-
-def test_a_cpu_s_cores_have_a_cache_each():
+def test_a_cpu_s_cores_have_a_cache_each_and_the_last_level_counts_where_it_is_known():
     # 2 * 64 caches of 1 MiB hold more than any row moves: nothing is beyond, and the best of all rows counts.
     known = facts(device_type="cpu", compute_units=64)
-    found = by_key(measured(known=known))
+    found = roofs(measured(known=known))
     assert pytest.approx(CACHE) == found[MEMORY].value
     assert CACHE_KEY not in found
     assert "of 9 rows" in found[MEMORY].source
-
-
-def test_the_last_level_counts_where_it_is_known():
-    """4 MiB of it: the streams of 8 MiB and more are beyond, those of 256 KiB within."""
-    found = by_key(measured(known=facts(last_level_bytes=2**22)))
+    # 4 MiB of it: the streams of 8 MiB and more are beyond, those of 256 KiB within
+    found = roofs(measured(known=facts(last_level_bytes=2**22)))
     assert (pytest.approx(BANDWIDTH), pytest.approx(CACHE)) == (found[MEMORY].value, found[CACHE_KEY].value)
-    assert CACHE_KEY not in by_key(measured(known=facts(last_level_bytes=2**30)))
+    assert CACHE_KEY not in roofs(measured(known=facts(last_level_bytes=2**30)))
 
 
-def test_a_row_with_a_flag_makes_no_roof():
+def test_a_row_with_a_flag_makes_no_roof_and_any_other_may():
     more = {"flags": ("faster than physically possible",), "kernel": "odd"}
-    found = by_key(measured(row(kernel(COPY), 2**15, 512 * 2**15 / 1e13, "global_load_32_stride1", **more)))
+    found = roofs(measured(row(kernel(COPY), 2**15, 512 * 2**15 / 1e13, "global_load_32_stride1", **more)))
     assert pytest.approx(BANDWIDTH) == found[MEMORY].value
-
-
-def test_a_kernel_that_isolates_something_else_may_reach_the_roofs():
-    """A sum at twice the peak, and a copy at 100 times the bandwidth."""
+    # A sum at twice the peak, and a copy at 100 times the bandwidth
     fast = row(kernel(SUMS), 2**10, 65536 * 2**10 / PEAK / 2, None, kernel="tiles")
-    found = by_key(measured(fast))
+    found = roofs(measured(fast))
     assert pytest.approx(2 * PEAK) == found["peak_flops_float32"].value
-    assert pytest.approx(2e13) == by_key(measured(row(kernel(COPY), 2**15, 512 * 2**15 / 2e13, None)))[MEMORY].value
+    assert pytest.approx(2e13) == roofs(measured(row(kernel(COPY), 2**15, 512 * 2**15 / 2e13, None)))[MEMORY].value
 
 
 def test_samples_may_reach_the_roofs_but_for_that_of_local_memory(tmp_path):
@@ -148,19 +138,16 @@ def test_samples_may_reach_the_roofs_but_for_that_of_local_memory(tmp_path):
     assert found[MEMORY] == with_measured_facts(measured(), samples=samples).facts.value(MEMORY)
 
 
-def test_slow_operations_tell_no_peak():
+def test_slow_operations_tell_no_peak_and_without_transfers_there_is_no_roof_over_memory():
     """A campaign that measured nothing but roots of float64 knows no roof of float64, not one that anything exceeds."""
     roots = kernel("out[64*g + l] = sum(k, sqrt(sqrt(k*a[64*g + l])))", np.float64)
     rows = [one for one in measured().rows if one.isolates != "op_float64_add"]
     slow = row(roots, 2**10, 1.0, "op_float64_special")
     counts = {**measured().counts_documents, roots.hash: roots.to_json()}
-    found = by_key(Measurements((*rows, slow), counts, facts=facts()))
+    found = roofs(Measurements((*rows, slow), counts, facts=facts()))
     assert "peak_flops_float64" not in found
     assert "peak_flops_float32" in found
-
-
-def test_without_the_size_of_a_transfer_there_is_no_roof_over_memory():
-    found = by_key(measured(known=facts(global_transaction_bytes=None)))
+    found = roofs(measured(known=facts(global_transaction_bytes=None)))
     assert {"peak_flops_float32", "peak_flops_float64", "local_bandwidth_bytes_per_s"} == set(found)
 
 
@@ -168,3 +155,29 @@ def test_the_roofline_takes_measured_roofs_as_known_weights():
     known = known_weights(find_family("roofline"), with_measured_facts(measured()).facts)
     expected = {"w_peak_float32": PEAK, "w_peak_float64": DOUBLE, "w_bandwidth": BANDWIDTH, "w_local_bandwidth": LOCAL}
     assert pytest.approx(expected) == known
+
+
+KNOWN = DeviceFacts("d", "p", "1", (("compute_units", Fact(2, "", "CL")), ("launch_s", Fact(3e-6, "s", "by hand"))))
+BANKS = Fact(32, "", "roof")
+READ_OFF = {"launch_s": Fact(4e-6, "s", "measured"), "local_latency_s": Fact(1e-9, "s", "measured")}
+
+
+@pytest.fixture
+def measurements():
+    found = store.read(QUICKSTART)
+    return replace(found, rows=found.rows[:1], facts=KNOWN)
+
+
+def test_what_is_told_counts_more_than_what_is_measured_and_the_rest_is_left_out(monkeypatch, measurements):
+    monkeypatch.setattr(throughput, "throughput_facts", lambda _: READ_OFF)
+    monkeypatch.setattr(throughput, "roofs", lambda *_: {"launch_s": Fact(9.0, "s", "roof"), "banks": BANKS})
+    found = with_measured_facts(measurements)
+    assert KNOWN.updated({"local_latency_s": READ_OFF["local_latency_s"], "banks": BANKS}) == found.facts
+    assert measurements.rows == found.rows
+    assert found.facts == with_measured_facts(found).facts
+    def fail(*_):
+        raise StoreError("no counts")
+
+    monkeypatch.setattr(throughput, "throughput", fail)
+    monkeypatch.setattr(throughput, "roofs", fail)
+    assert KNOWN == with_measured_facts(measurements).facts

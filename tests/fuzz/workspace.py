@@ -14,8 +14,8 @@ from perfmodel.documents import digest_of
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.predicting.model import fit
 from tests.cli.conftest import KERNEL, VARIANTS
-from tests.cli.test_count_options import OPAQUE
-from tests.fitting.test_family_fits_weights import measurements
+from tests.cli.test_count import OPAQUE
+from tests.fitting.test_weights_file import measurements
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "docs" / "data" / "quickstart"

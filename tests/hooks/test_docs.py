@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
+from tests.machine import ROOT
 from tests.store.test_exchange import cache
 
 pytestmark = pytest.mark.nightly
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "hooks.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 NEEDS = "kernel_tuner.tune_kernel("

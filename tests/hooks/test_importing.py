@@ -49,7 +49,7 @@ def with_keys(names: list[str], *entries: str, device: str = "A device") -> None
     Path("cache.json").write_text(json.dumps(head))
 
 
-def test_each_configuration_is_a_record_with_its_counts():
+def test_each_configuration_is_a_record_with_its_counts_and_a_second_import_adds_nothing():
     found = import_results("cache.json", "kernel.py", "store", SIZES)
     assert ({"ok": 1, "compile": 1, "runtime": 1, "constraint": 1}, 0, ()) == (
         found.statuses, found.known, found.refused
@@ -65,18 +65,10 @@ def test_each_configuration_is_a_record_with_its_counts():
     assert count(build(32, 1), subgroup_size=32).hash == row.counts_hash
     assert "Kernel Tuner cache" == row.versions["results"]
     assert "A device" == read.facts.name == json.loads(Path("store/device.json").read_text())["name"]
-
-
-def test_a_second_import_adds_nothing():
-    import_results("cache.json", "kernel.py", "store", SIZES)
     before = Path("store/measurements.jsonl").read_bytes()
     found = import_results("cache.json", "kernel.py", "store", SIZES)
     assert ((), 4) == (found.rows, found.known)
     assert before == Path("store/measurements.jsonl").read_bytes()
-
-
-def test_a_function_takes_the_caches_name():
-    assert "summed" == import_results("cache.json", build, "store", SIZES).rows[0].kernel
 
 
 def test_t4_of_a_kernel_class_comes_back():
@@ -167,28 +159,33 @@ def test_damaged_files_end_in_one_error():
             import_results("damaged.json", build, f"store{seed}", {} if seed % 2 else SIZES, device="A device")
 
 
-def test_an_empty_cache_is_refused():
+def test_an_empty_cache_and_one_of_another_kernel_are_refused_before_anything_is_counted():
     Path("cache.json").write_text(cache())
     with pytest.raises(DocumentError, match="none of its 0 results can be used, the first because there is"):
         import_results("cache.json", "kernel.py", "store", SIZES)
+    Path("cache.json").write_text(cache(*ENTRIES))
+    Path("spaced.py").write_text(
+        "def kernel(MWG):\n    raise AssertionError\n\n\ndef space():\n    return {'MWG': (16, 32)}\n"
+    )
+    with pytest.raises(DocumentError, match="has group=32, which is neither a parameter of the kernel"):
+        import_results("cache.json", "spaced.py", "store", SIZES)
+    assert not Path("store").exists()
 
 
-def test_platform_and_driver_come_from_the_store():
+def test_platform_and_driver_come_from_the_store_and_the_name_of_a_function_from_the_cache():
     store.prepare("store", DeviceFacts("A device", "P", "7", ()))
     store.append("store", measurement(device="A device", platform="P", driver="7"))
     row = import_results("cache.json", "kernel.py", "store", SIZES).rows[0]
     assert ("A device", "P", "7") == (row.device, row.platform, row.driver)
+    assert "summed" == import_results("cache.json", build, "other", SIZES).rows[0].kernel
 
 
-def test_the_device_must_be_known_and_the_files():
+def test_the_device_must_be_known_and_that_of_the_store():
     with pytest.raises(DocumentError, match="the results are of 'A device', and 'B' was given"):
         import_results("cache.json", "kernel.py", "store", SIZES, device="B")
     Path("t4.json").write_text(json.dumps(t4([measurement(variant={"group": 32})])))
     with pytest.raises(DocumentError, match="give it"):
         import_results("t4.json", "kernel.py", "store", SIZES)
-
-
-def test_the_store_of_another_device_stays_as_it_was():
     store.append("store", measurement())
     before = Path("store/measurements.jsonl").read_bytes()
     with pytest.raises(StoreError, match=r"holds records of 'D' \(P\), not of 'A device'"):
@@ -259,17 +256,6 @@ def test_many_counts_are_packed(monkeypatch):
     assert [True, False] == [(Path(name) / "counts.jsonl").is_file() for name in ("few", "many")]
 
 
-def test_a_cache_of_another_kernel_is_refused_before_anything_is_counted():
-    Path("spaced.py").write_text(
-        "def kernel(MWG):\n    raise AssertionError\n\n\ndef space():\n    return {'MWG': (16, 32)}\n"
-    )
-    with pytest.raises(DocumentError, match="has group=32, which is neither a parameter of the kernel"):
-        import_results("cache.json", "spaced.py", "store", SIZES)
-    assert not Path("store").exists()
-
-
-# {{{ spaces
-
 SPACE = """
 from tests.hooks.spaces import build
 
@@ -328,4 +314,3 @@ def test_a_recorded_space_takes_the_names_of_its_cache():
         recorded.build(**{**given, "filter_width": 17})
 
 
-# }}}

@@ -37,51 +37,30 @@ def kept(guide: Guide, **asked) -> list[tuple[int, int]]:
     return [(g, t) for g in SPACE["group"] for t in SPACE["terms"] if test(group=g, terms=t, block_size_x=g)]
 
 
-# {{{ the ranking
-
-
-def test_configurations_are_ranked_by_their_predicted_times():
+def test_configurations_that_are_allowed_and_fit_are_ranked_by_their_predicted_times():
     found = guide().ranked
     assert [1, 1, 2, 2, 4, 4] == [one["terms"] for one, _ in found]
     assert [4096e-12 * terms for terms in (1, 1, 2, 2, 4, 4)] == pytest.approx([seconds for _, seconds in found])
     assert {"group": 64, "terms": 1, "block_size_x": 64} == found[0][0]
-
-
-def test_restrictions_of_the_space_are_kept():
     found = guide(restrictions=[lambda one: one["group"] * one["terms"] <= 64])
     assert {(64, 1), (32, 1), (32, 2)} == {(one["group"], one["terms"]) for one, _ in found.ranked}
-
-
-def test_what_does_not_fit_on_the_device_is_left_out():
     assert {32} == {one["group"] for one, _ in guide(model=small(32)).ranked}
 
 
-def test_a_space_without_a_valid_point_is_refused():
+def test_spaces_that_cannot_be_ranked_are_refused():
     with pytest.raises(TuningError, match="none of the 6 configurations that the restrictions allow fits"):
         _ = guide(model=small(16)).ranked
+    with pytest.raises(TuningError, match="launches groups of 64x1x1, and terms give 1x1x1"):
+        _ = guide(blocks=("terms",)).ranked
 
 
-def test_the_shape_of_the_groups_is_a_parameter():
+def test_the_shape_of_the_groups_is_a_parameter_unless_others_are():
     assert {"group": [64, 32], "terms": [4, 1, 2], "block_size_x": [32, 64]} == guide().tune_params
-
-
-def test_parameters_that_are_the_shape_are_not_added_again():
     assert {"group": [64, 32], "terms": [4, 1, 2]} == guide(blocks=("group",)).tune_params
     own = guide(
         build=lambda block_size_x, terms: build(block_size_x, terms), values={"block_size_x": (32, 64), "terms": (1,)}
     )
     assert {"block_size_x": [32, 64], "terms": [1]} == own.tune_params
-
-
-def test_a_shape_that_is_not_the_kernels_is_refused():
-    with pytest.raises(TuningError, match="launches groups of 64x1x1, and terms give 1x1x1"):
-        _ = guide(blocks=("terms",)).ranked
-
-
-# }}}
-
-
-# {{{ the restriction
 
 
 @pytest.mark.parametrize(
@@ -120,12 +99,6 @@ def test_a_restriction_is_called_in_three_ways_and_copied():
     assert test(block_size_x=64, terms=1, group=64)
 
 
-# }}}
-
-
-# {{{ the searching order
-
-
 def test_the_optimizer_runs_the_fastest_predictions_first():
     found = guide(blocks=("group",))
     places = {repr(sorted(one.items())): place for place, (one, _) in enumerate(found.ranked)}
@@ -141,22 +114,13 @@ def test_the_optimizer_runs_the_fastest_predictions_first():
     assert ((64, 2), 0) == best
 
 
-def test_a_space_that_was_not_predicted_is_refused():
+def test_a_space_that_was_not_predicted_is_refused_and_the_strategy_needs_kernel_tuner(monkeypatch):
     optimizer = PredictedFirst(("group",), {"[('group', 32)]": 0})
     with pytest.raises(ArgumentError, match=r"has the configuration \(group=16\), the guide does not"):
         optimizer(lambda values: 0.0, SimpleNamespace(list=[(32,), (16,)]))
-
-
-def test_the_strategy_needs_kernel_tuner(monkeypatch):
     monkeypatch.setitem(sys.modules, "kernel_tuner", None)
     with pytest.raises(MissingExtraError, match=r"perfmodel\[kernel-tuner\]"):
         guide().strategy()
-
-
-# }}}
-
-
-# {{{ the kernel
 
 
 def test_the_kernel_is_loopys():
@@ -172,16 +136,13 @@ def test_the_kernel_is_loopys():
     assert 0.5 <= a.min() < a.max() < 2.0
 
 
-def test_arrays_may_be_given_if_the_kernel_has_them():
+def test_arrays_may_be_given_if_the_kernel_has_them_and_kernels_of_different_names_are_refused():
     a = np.arange(4096, dtype=np.float32)
     assert a is guide().kernel({"a": a})["arguments"][1]
     with pytest.raises(ArgumentError, match="name b, which the kernel does not have; name some of: out, a, n"):
         guide().kernel({"b": np.zeros(4)})
     with pytest.raises(ArgumentError):
         guide().kernel(scalars={"p": 2.0})
-
-
-def test_kernels_of_different_names_are_refused():
     def named(group, terms):
         unit = build(group, terms)
         return lp.rename_callable(unit, "summed", f"summed_{terms}") if terms > 1 else unit
@@ -189,12 +150,6 @@ def test_kernels_of_different_names_are_refused():
     found = guide(build=named).kernel()
     with pytest.raises(TuningError, match=r"is the kernel summed_2\(out, a, n\), another one is"):
         found["kernel_source"]({"group": 32, "terms": 2, "block_size_x": 32})
-
-
-# }}}
-
-
-# {{{ the code
 
 
 @pytest.mark.parametrize(
@@ -227,15 +182,12 @@ def transposed() -> lp.TranslationUnit:
     return lp.split_iname(t_unit, "j", 8, outer_tag="g.0", inner_tag="l.0")
 
 
-def test_the_launch_covers_all_points():
+def test_the_launch_covers_all_points_and_arguments_have_their_types_and_shapes():
     unit = transposed()
     found = device_code(unit, count(unit), {"n": 10, "m": 17}, {})
     assert ("transposed", ("out", "a", "p", "n", "m")) == (found.name, found.arguments)
     assert (24, 12, 1) == found.global_size  # 17 columns in groups of 8, 10 rows in groups of 4
     assert "transposed(__global float *__restrict__ out" in found.text
-
-
-def test_arguments_have_their_types_and_shapes():
     found = made_arguments(transposed(), {"n": 10, "m": 17}, {"p": 3.0})
     assert {"out": (170, "float32"), "a": (170, "float64")} == {
         name: (found[name].size, str(found[name].dtype)) for name in ("out", "a")
@@ -255,4 +207,3 @@ def test_a_sequence_of_launches_is_refused():
         device_code(unit, count(unit), {"n": 64}, {"tile": 1})
 
 
-# }}}

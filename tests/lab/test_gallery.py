@@ -1,4 +1,4 @@
-"""The gallery: its files load and are predicted, and a page has its code, its picture and tables."""
+"""The gallery's files load and are predicted, its pages are whole; and the example notebooks run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from perfmodel import store
@@ -13,6 +14,7 @@ from perfmodel.counts import count
 from perfmodel.kernels.files import load_kernel_file
 from perfmodel.store import Measurement
 from scripts.lab.gallery import DEVICES, EXAMPLES, draw_gallery
+from scripts.lab.notebooks import NOTEBOOKS, executed, texts
 from tests.shadow import ROOT
 
 GALLERY = ROOT / "docs" / "lab" / "gallery"
@@ -88,3 +90,24 @@ def test_a_page_has_its_code_its_picture_and_the_times_on_each_device(tmp_path):
     index = (tmp_path / "index.md").read_text()
     assert "[An FFT stage](fft_stage.md) | along; measured: across, 2.00 times as fast |" in index
     assert f"- {words}: 6 measured times, " in index
+
+
+@pytest.mark.filterwarnings('ignore::DeprecationWarning')
+@pytest.mark.nightly
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_runs_and_gives_the_committed_outputs(path: Path):
+    """Pictures may differ by a pixel from one version of matplotlib to the next; tables and numbers do not."""
+    committed, new = nbformat.read(path, as_version=4), executed(path)
+    assert not [output for cell in new.cells for output in cell.get("outputs", []) if output.output_type == "error"]
+    shown = [output.get("data", {}) for cell in new.cells for output in cell.get("outputs", [])]
+    assert {"image/png", "text/html"} <= {kind for data in shown for kind in data}
+    assert texts(committed) == texts(new)
+
+
+@pytest.mark.filterwarnings('ignore::DeprecationWarning')
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_is_small_and_says_nothing_of_the_machine_that_ran_it(path: Path):
+    content = path.read_text(encoding="utf-8")
+    assert len(content) < 400_000
+    for word in ("/home/", "/root/", "/tmp/", "site-packages", "Traceback", "Warning"):
+        assert word not in content

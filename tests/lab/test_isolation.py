@@ -1,24 +1,26 @@
-"""Isolation on a device whose times are made up: a time that rises proves, another does not."""
+"""Isolation on a device whose times are made up, and its records: a time that rises proves, another does not."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.timing import Samples
 from perfmodel.opencl import Device
 from perfmodel.progress import Silent
+from perfmodel.store import append_line
 from scripts.lab import isolation
-from scripts.lab.isolation import ROUNDS, prove_isolation
+from scripts.lab.isolation import ROUNDS, Isolation, isolation_path, prove_isolation, read_isolations
 from tests.campaigns import SCALE
+from tests.standins import made_up
 
-NUMBERS = {"max_work_group_size": 256, "compute_units": 2, "subgroup_size": 16,
-           "global_memory_bytes": 2**30, "max_alloc_bytes": 2**28}  # fmt: skip
-FACTS = DeviceFacts.from_mapping("made up", "none", "1", {k: Fact(v, "", "a test") for k, v in NUMBERS.items()})
+FACTS = made_up(
+    max_work_group_size=256, compute_units=2, subgroup_size=16, global_memory_bytes=2**30, max_alloc_bytes=2**28
+)
 KERNEL = replace(SCALE, isolates="op_float32_mul", doubles="n")
 
 
@@ -87,3 +89,32 @@ def test_what_is_proved_is_not_measured_again_but_changed_code_is(tmp_path, runs
     assert [] == runs
     prove(tmp_path, replace(KERNEL, build=lambda factor: SCALE.build(factor + 2)))
     assert runs
+
+
+def proof_of(**changes: Any) -> Isolation:
+    fields: dict[str, Any] = {
+        "kernel": "adds", "variant": {"form": "chain", "work_group": (16, 16)}, "feature": "op_float32_add",
+        "doubles": "k", "raises": 0.5, "parameters": {"n": 64, "k": 8}, "device": "a device", "platform": "a platform",
+        "driver": "1", "versions": {}, "kernel_hash": "0", "taken_at": "2026-11-21T12:00:00+00:00",
+        "rounds_s": ((1e-3, 1.8e-3), (1.1e-3, 2e-3), (5e-3, 2.2e-3)),
+    }  # fmt: skip
+    return Isolation.model_validate({**fields, **changes})
+
+
+def test_the_rise_is_that_of_the_medians():
+    assert (1.1e-3, 2e-3) == proof_of().seconds
+    assert pytest.approx(2 / 1.1 - 1) == proof_of().rise
+
+
+@pytest.mark.parametrize(("raises", "proved"), [(0.5, True), (0.81, True), (0.82, False)])
+def test_proved_means_that_the_time_rose_enough(raises, proved):
+    assert proved is proof_of(raises=raises).proved
+
+
+def test_read_back_it_is_the_same_and_the_newest_counts(tmp_path):
+    first, second, other = proof_of(), proof_of(kernel_hash="1"), proof_of(kernel="waits")
+    for proof in (first, other, second):
+        append_line(isolation_path(tmp_path), proof.model_dump(mode="json", by_alias=True))
+    assert (second, other) == read_isolations(tmp_path)
+    assert (first.place, second.place) == (second.place, first.place)
+    assert first.key != second.key

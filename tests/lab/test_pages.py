@@ -16,21 +16,11 @@ from perfmodel.fitting.device_folder import measured_folders
 from perfmodel.predicting.relatives import RELATIVES_FILE
 from perfmodel.store import read
 from scripts import redraw
+from scripts.lab import pages
 from scripts.lab.isolation import ISOLATION_FILE as FILE, draw_isolation
 from scripts.lab.packages import floors, package_imports
-from scripts.lab.pages import (
-    LINEAR,
-    MEASURED,
-    SPT,
-    draw_spt,
-    errors_table,
-    families_figure,
-    families_page,
-    relatives_table,
-    short_csv,
-    trial_seconds,
-)
-from tests.compare.test_contenders_side_by_side import contenders
+from scripts.lab.pages import draw_spt, errors_table, families_page, relatives_table, trial_seconds
+from tests.compare.test_contenders import contenders
 from tests.machine import ROOT
 from tests.recorded import DEVICES, POCL
 
@@ -60,48 +50,36 @@ def test_the_file_agrees_with_the_folders():
     assert relatives_table(ROOT / "fitted_weights") == stored, "draw it again: scripts/redraw relatives"
 
 
-PACKAGE = ROOT / "perfmodel"
-
-
-def test_the_committed_picture_shows_the_imports_of_today(tmp_path):
+def test_the_committed_picture_shows_the_imports_of_today_in_few_layers(tmp_path):
     assert 0 == redraw.main(["packages", "--out", str(tmp_path)])
     old = (ROOT / "docs" / "packages.svg").read_bytes()
     assert old == (tmp_path / "packages.svg").read_bytes(), "imports have changed: run scripts/redraw packages"
-
-
-def test_packages_have_few_layers():
-    assert 15 >= max(floors(package_imports(PACKAGE)).values())
-
-
-PAGE = ROOT / "docs" / "lab" / "spt.md"
+    assert 15 >= max(floors(package_imports(ROOT / "perfmodel")).values())
 
 
 def test_errors_are_of_protocol_a():
     """Of five cases four are exact, which counts 0.1 %, and one has half of what it was planted as."""
     exact, *_ = contenders()
-    judged = Contenders([replace(exact, family=SPT), replace(exact, family=LINEAR)])
+    judged = Contenders([replace(exact, family=pages.SPT), replace(exact, family=pages.LINEAR)])
     error = percent((1e-3**4 * 0.5) ** 0.2)
     assert f"| gpu | 5 | not fitted | {error} | {error} |" == errors_table([("gpu", judged)]).splitlines()[-1]
-    with_facts = Contenders([*judged, replace(exact, family=MEASURED)])
+    with_facts = Contenders([*judged, replace(exact, family=pages.MEASURED)])
     assert f"| gpu | 5 | {error} | {error} | {error} |" in errors_table([("gpu", with_facts)])
 
 
 @pytest.mark.nightly
 def test_the_committed_page_is_what_the_committed_measurements_give(tmp_path):
-    again = tmp_path / "spt.md"
-    shutil.copy(PAGE, again)
+    page, again = DOCS / "lab" / "spt.md", tmp_path / "spt.md"
+    shutil.copy(page, again)
     draw_spt(measured_folders(ROOT / "fitted_weights"), again)
-    assert PAGE.read_text() == again.read_text()
-
-
-def cells(line: str) -> list[str]:
-    return [cell.strip(" `") for cell in line.strip("|").split("|")]
+    assert page.read_text() == again.read_text()
 
 
 def test_the_best_by_protocol_b_comes_first_and_who_was_not_fitted_is_left_out() -> None:
     own = contenders()
     drawn = families_page("", [own[::-1]])
-    table = [cells(line) for line in drawn.splitlines() if line.startswith("|")]
+    lines = [line for line in drawn.splitlines() if line.startswith("|")]
+    table = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines]
     header = ["family", "error, A", "error, B", "factor - 1, A", "regret, A", "tau, A", "weights"]
     assert [header, ["---", *["---:"] * 6]] == table[:2]
     exact, blind, _ = own
@@ -114,7 +92,7 @@ def test_the_best_by_protocol_b_comes_first_and_who_was_not_fitted_is_left_out()
 
 
 def test_the_table_has_five_digits_of_each_number() -> None:
-    rows = csv.DictReader(StringIO(short_csv(contenders())))
+    rows = csv.DictReader(StringIO(pages.short_csv(contenders())))
     (found,) = (row for row in rows if (row["family"], row["protocol"], row["kernel"]) == ("blind", "B", "all"))
     error = next(one for one in contenders() if one.family == "blind").figures("B").error
     assert f"{error:.5g}" == found["error"] != str(error)
@@ -124,6 +102,6 @@ def test_the_picture_has_a_map_for_each_device() -> None:
     """Each map has two fitted families, and columns for three kernels and over all. Five maps need a second row."""
     names = ["a", "b", "c", "d", "e"]
     devices = [[replace(one, device=name) for one in contenders()] for name in names]
-    drawn = [axes for axes in families_figure(devices).axes if axes.get_title()]
+    drawn = [axes for axes in pages.families_figure(devices).axes if axes.get_title()]
     assert names == [axes.get_title() for axes in drawn]
     assert [2 * 4] * 5 == [len(axes.texts) for axes in drawn]

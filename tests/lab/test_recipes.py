@@ -28,11 +28,8 @@ def test_a_plain_kernel_has_no_transformation(name):
     assert set(names["sizes"]()) <= set(plain.arg_dict)
 
 
-def test_layouts_that_the_plain_kernel_lacks_are_left_out():
+def test_arguments_are_those_of_the_class_and_layouts_that_the_plain_kernel_lacks_are_left_out():
     assert ["item", "group"] == [*ours.names_of(*ours.KERNELS["reduction"])["authors"]()]
-
-
-def test_arguments_are_those_of_the_class():
     given = ours.names_of("test_kernels/suites/spmv_ell", {})["arguments"](n=256, k=4)
     assert ((256, 4), "int32", True) == (given["column"].shape, given["column"].dtype.name, given["column"].max() < 256)
 
@@ -52,6 +49,14 @@ def bench(tmp_path):
     folder = tmp_path / "kernels"
     ours.main(folder)
     return run.Bench(folder / "gemm.py", "a device", tmp_path / "rows.jsonl", math.inf)
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The trials that are made, of which all go well."""
+    found = []
+    monkeypatch.setattr(run.Bench, "trials", lambda self, units: found.append(Runs(units)) or found[-1])
+    return found
 
 
 class Runs:
@@ -74,9 +79,7 @@ class Runs:
         return SimpleNamespace(seconds=2.0, status="runtime" if name == "k=0" else "ok", message="a reason")
 
 
-def test_it_continues_where_it_stopped(bench, monkeypatch):
-    made = []
-    monkeypatch.setattr(run.Bench, "trials", lambda self, units: made.append(Runs(units)) or made[-1])
+def test_it_continues_where_it_stopped(bench, made):
     bench.write("author: tiles", seconds=0.5, status="ok")
     assert bench.run(("plain", "author"), 0)
     assert [["plain"], ["author: plain", "author: wide"]] == [runs.ran for runs in made]
@@ -102,9 +105,7 @@ def test_random_recipes_run_until_enough_did(bench, monkeypatch):
     assert 1 == len(made)
 
 
-def test_the_last_comparison_has_the_best_of_each_kind(bench, monkeypatch):
-    made = []
-    monkeypatch.setattr(run.Bench, "trials", lambda self, units: made.append(Runs(units)) or made[-1])
+def test_the_last_comparison_has_the_best_of_each_kind(bench, made):
     bench.write("plain", seconds=9.0, status="ok")
     for task, seconds in {"author: tiles": 3.0, "author: wide": 1.0, "random 0": 2.0, "k=0": 1.0, "k=5": 1.0}.items():
         bench.write(task, seconds=seconds, status="ok", recipe=RECIPE.to_json())

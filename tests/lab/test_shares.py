@@ -19,26 +19,16 @@ CLASSES = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Some 200 rows of eleven classes, and matrix products to predict."""
-    path = tmp_path_factory.mktemp("devices") / "device"
-    path.mkdir()
+def test_everything_is_what_protocol_a_says(tmp_path):
+    """Of some 200 rows of eleven classes, and matrix products to predict."""
     for name, kept in (("measurements", CLASSES), ("test", ("matmul_skinny", "matmul_variants"))):
         lines = (POCL / f"{name}.jsonl").read_text().splitlines(keepends=True)
-        (path / f"{name}.jsonl").write_text("".join(line for line in lines if json.loads(line)["kernel"] in kept))
+        (tmp_path / f"{name}.jsonl").write_text("".join(line for line in lines if json.loads(line)["kernel"] in kept))
     for name in ("counts.jsonl.xz", "device.json"):
-        (path / name).write_bytes((POCL / name).read_bytes())
-    return path
-
-
-@pytest.fixture(scope="module")
-def found(folder):
-    return shares(read(folder), read(folder / "test.jsonl"), {}, wanted=(0.1, 0.25, 0.5), draws=15, seed=4)
-
-
-def test_everything_is_what_protocol_a_says(found, folder):
-    a, _ = evaluate(read(folder), read(folder / "test.jsonl"), level=None, protocols=("A", "B"))
+        (tmp_path / name).write_bytes((POCL / name).read_bytes())
+    measured, tests = read(tmp_path), read(tmp_path / "test.jsonl")
+    found = shares(measured, tests, {}, wanted=(0.1, 0.25, 0.5), draws=15, seed=4)
+    a, _ = evaluate(measured, tests, level=None, protocols=("A", "B"))
     assert pytest.approx(a.figures.error, rel=1e-9) == found.full
-    assert (len(read(folder)), len(a.rows)) == (found.rows, found.tests)
+    assert (len(measured), len(a.rows)) == (found.rows, found.tests)
     assert (1.0, found.rows, 1.0) == (found.points[-1].share, found.points[-1].rows, found.points[-1].time)

@@ -10,6 +10,7 @@ from perfmodel.compare import compare
 from perfmodel.predicting.model import load
 from perfmodel.store import read
 from scripts.lab import study_runs
+from scripts.lab.experiments import studies
 from scripts.lab.studies import Findings, Study
 from tests.campaigns import SCALE, TINY
 from tests.machine import device
@@ -18,14 +19,10 @@ from tests.recorded import POCL
 pytestmark = pytest.mark.nightly  # research code, and long
 
 
-@pytest.fixture
-def study():
-    return Study("scaling", "Scaling", "nobody", "nothing", ("scale",), lambda data: Findings((), {}))
-
-
 @pytest.mark.device
 @pytest.mark.usefixtures("times_are_believed")
-def test_a_study_sees_its_measurements_and_the_devices_models(tmp_path, study):
+def test_a_study_sees_its_measurements_and_the_devices_models(tmp_path):
+    study = Study("scaling", "Scaling", "nobody", "nothing", ("scale",), lambda data: Findings((), {}))
     kernel = replace(SCALE, variants=({"factor": 2}, {"factor": 3}), ranked=True)
     study_runs.measure_study(study, device(), tmp_path, TINY, kernels=[kernel])
     data = study_runs.study_data(study, tmp_path, POCL)
@@ -39,7 +36,5 @@ def test_a_study_sees_its_measurements_and_the_devices_models(tmp_path, study):
 
 
 def test_every_study_finds_its_kernels():
-    from scripts.lab.experiments import studies
-
     for one in studies().values():
         assert one.kernels == tuple(kernel.name for kernel in study_runs.kernels_of(one))

@@ -11,6 +11,7 @@ from perfmodel.expressions.expression import parse
 from perfmodel.facts import Fact, published
 from perfmodel.models import find_family
 from perfmodel.quantities.case import Case
+from tests.models.test_synchronous_parallel_throughput import local
 
 FAMILY = find_family("gpuperf")
 C2050 = published("tesla-c2050")
@@ -85,28 +86,16 @@ def test_the_printed_equations(changes):
         assert pytest.approx(wanted[name] * 1e-9) == value(name, found)
     seconds = (wanted["parallel"] + wanted["serial"] + wanted["memory"] - wanted["overlap"]) * 1e-9
     assert pytest.approx(seconds) == value(FAMILY.expression, found)
+    # 4.5: no instruction takes less than an issue, warp_size/SIMD_width, nor more than its whole latency
+    assert 1 - 1e-12 <= wanted["parallel"] / (found["insts"] * found["unit_warps"]) <= 18
+    # 4.17: all of computing is hidden at most, and none of it with one warp
+    compute, memory = (value(name, found) for name in ("compute", "memory"))
+    least = compute + memory if found["warps"] == 1 else max(compute, memory)
+    assert least * (1 - 1e-12) <= seconds <= (compute + memory) * (1 + 1e-12)
 
 
 def test_both_sides_of_4_17_are_met():
     assert {0, 1} == {printed({**KERNEL, **changes})["zeta"] for changes in CHANGES}
-
-
-@pytest.mark.parametrize("changes", CHANGES)
-def test_the_bound_of_4_5(changes):
-    """No instruction takes less than an issue, warp_size/SIMD_width, nor more than its whole latency."""
-    found = {**KERNEL, **changes}
-    each = value("parallel", found) / (found["insts"] * found["unit_warps"])
-    assert 1e-9 * (1 - 1e-12) <= each <= 18e-9
-
-
-@pytest.mark.parametrize("changes", CHANGES)
-def test_the_bounds_of_4_17(changes):
-    """All of computing is hidden at most, and none of it with one warp; so T is between the larger and the sum."""
-    found = {**KERNEL, **changes}
-    compute, memory, seconds = (value(name, found) for name in ("compute", "memory", FAMILY.expression))
-    assert max(compute, memory) * (1 - 1e-12) <= seconds <= (compute + memory) * (1 + 1e-12)
-    if found["warps"] == 1:
-        assert pytest.approx(compute + memory) == seconds
 
 
 @pytest.mark.parametrize(
@@ -128,20 +117,14 @@ def test_the_bounds_of_4_10(text, special, insts):
     assert pytest.approx(special * 32 / 4 * visible) == found["sfu_issues"]  # 4.9: warp_size / SFU_width issues each
 
 
-def test_a_copy_s_inputs():
+def test_a_copy_s_inputs_transactions_of_the_mean_access_and_independent_loads():
     found = quantities(counted("out[i] = a[i]"), max_groups_per_unit=8)
     # Two accesses, each with its address.
     assert (4, 2, 0.5, 0, 1) == tuple(found[n] for n in ("insts", "mem_insts", "mem_share", "sync_insts", "mlp"))
     assert 2**16 / 32 / 14 == found["unit_warps"]
     assert (16, 15 / 16) == (found["warps"], found["others"])  # eight groups of two warps
     assert (0, 1, 128 * 14) == (found["more_transactions"], found["hit_waits"], found["unit_bytes"])
-
-
-def test_transactions_are_those_of_the_mean_access():
     assert pytest.approx((8 + 1) / 2 - 1) == quantities(counted("out[i] = a[8*i]"))["more_transactions"]
-
-
-def test_independent_loads_are_memory_parallelism():
     assert 3 == quantities(counted("out[i] = a[i] + a[i+1] + a[i+2]"))["mlp"]
 
 
@@ -201,21 +184,7 @@ def test_paths_are_those_that_sub_groups_execute(test):
 
 @pytest.mark.parametrize(("stride", "extra"), [(1, 0), (2, 1), (32, 31)])
 def test_bank_conflicts_are_serialised_accesses(stride, extra):
-    t_unit = lp.make_kernel(
-        "{[g, l]: 0 <= g < n/32 and 0 <= l < 32}",
-        f"""
-        for g, l
-            tile[{stride}*l] = a[32*g + l] {{id=put}}
-            out[32*g + l] = tile[{stride}*(31 - l)] {{dep=put}}
-        end
-        """,
-        [
-            lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32),
-            lp.TemporaryVariable("tile", np.float32, shape=(32 * stride,), address_space=lp.AddressSpace.LOCAL),
-        ],
-        assumptions="n >= 32 and n mod 32 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    counts = count(lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32)
+    counts = local(stride)
     assert 2 * extra == quantities(counts, banks=32)["conflicts"]  # a store and a load of each warp
     assert 0 == quantities(counts)["conflicts"]
     assert 1 == quantities(counts)["sync_insts"]

@@ -1,19 +1,21 @@
-"""The value of a family, and families from an expression."""
+"""The value of a family: expressions, units, sums written out, weights, decisions, and how families are found."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
+import loopy as lp
+import numpy as np
 import pytest
 
-from perfmodel.errors import FamilyError
+from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.program.program import DECISIONS
+from perfmodel.errors import FamilyError, UnknownNameError
 from perfmodel.expressions.expression import parse, weight_units
-from perfmodel.models import Family, find_family
-from perfmodel.models.model import Weight
-
-CANDIDATES = (
-    "op_float32_add", "op_float64_special", "op_int32_add", "global_load_32_stride1", "global_store_64_strideN_3of4",
-    "global_minloadstore_32_stride1", "local_load_32", "local_store_32", "barrier_local", "work_groups", "launches",
-)  # fmt: skip
-
+from perfmodel.models import Family, families, find_family
+from perfmodel.models.model import RunTime, Weight, bind
+from perfmodel.predicting import load
 
 TEXT = "w_launch*launches + smooth_max(w_add*op_float32_add, w_load*global_load_32_stride1, w_sharpness)"
 
@@ -81,3 +83,94 @@ def test_negative_steps_are_seen_through_parts():
         parse("w_a + left", parts={"left": "launches - work_groups"})
     assert "left" == caught.value.text[caught.value.start : caught.value.end]
     assert parse("w_a + max(left, 0)", parts={"left": "launches - work_groups"})
+
+
+TOY = Family(
+    name="toy", citation="nowhere", sums={"chip": ("op_*",), "memory": ("global_*",)},
+    weights=(Weight("w_share", "", start=0.5),), parts={"half": "chip*w_share"}, expression="half + memory",
+)  # fmt: skip
+
+
+def test_sums_run_over_the_features_that_are_given_and_known_weights_are_numbers():
+    found = bind(TOY, ["op_float32_add", "global_load_32_stride1", "op_float32_mul", "launches"])
+    expected = ("w_op_float32_add", "w_op_float32_mul", "w_share", "w_global_load_32_stride1")
+    assert expected == found.weights
+    values = {"op_float32_add": 2.0, "op_float32_mul": 3.0, "global_load_32_stride1": 4.0}
+    assert (2 * 10 + 3 * 20) * 0.5 + 4 * 30 == found.value(values, [10.0, 20.0, 0.5, 30.0])
+    found = bind(TOY, ["op_float32_add"], {"w_share": 0.25})
+    assert ("w_op_float32_add",) == found.weights
+    assert 2 * 10 * 0.25 == found.value({"op_float32_add": 2.0}, [10.0])
+
+
+ADDED = {"op_float32_add": 2e6, "op_float32_mul": 0.0, "global_load_32_stride1": 1e6, "launches": 1.0}
+
+
+def test_in_a_plain_sum_each_term_rests_on_its_weight():
+    found = RunTime(find_family("stevens_kloeckner_2016"), {"op_float32_add": 3e-12, "launches": -1e-6})
+    assert {"op_float32_add": 6e-6, "launches": -1e-6} == pytest.approx(found.by_weight(ADDED))
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 3.0])
+def test_what_rests_on_each_weight_is_the_change_of_the_time_with_it(sharpness):
+    family = find_family("overlap")
+    weights = {"w_sharpness": sharpness, "op_float32_add": 3e-12, "global_load_32_stride1": 5e-12, "launches": 1e-6}
+    found = RunTime(family, weights).by_weight(ADDED)
+    assert weights.keys() == found.keys()
+    for name, value in weights.items():
+        above, below = (
+            RunTime(family, {**weights, name: value * (1 + step)}).evaluate(ADDED)[0] for step in (1e-6, -1e-6)
+        )
+        assert pytest.approx((above - below) / 2e-6, rel=1e-5) == found[name]
+    many = RunTime(family, weights).by_weight({**ADDED, "op_float32_add": np.array([2e6, 4e6])})
+    again = RunTime(family, weights).by_weight({**ADDED, "op_float32_add": 4e6})
+    assert [found["w_sharpness"], again["w_sharpness"]] == pytest.approx(many["w_sharpness"].tolist())
+    assert pytest.approx(again["op_float32_add"]) == many["op_float32_add"][1]
+
+
+def test_families_are_found_by_their_names_and_an_unknown_one_is_answered_with_those_that_exist():
+    assert all(family is find_family(name) is find_family(family) for name, family in families().items())
+    with pytest.raises(UnknownNameError) as caught:
+        find_family("roofine")
+    assert all(name in str(caught.value) for name in ("roofine", *families()))
+
+
+FOLDER = Path(__file__).parents[2] / "fitted_weights"
+DEVICES = ("gpgpu-sim-gtx480", "nvidia-titan-v", "pocl-skylake-avx512-amd-epyc")
+FITS = [path for device in DEVICES for path in sorted((FOLDER / device).glob("*.json")) if "w_" in path.read_text()]
+SIZES = {"n": 4096, "m": 64}
+
+
+def clipped_sums() -> KernelCounts:
+    unit = lp.make_kernel(
+        "{ [i, j]: 0 <= i < n and 0 <= j < m }",
+        """
+        if x[i] > 0.5
+            out[i] = sum(j, a[j, i] if a[j, i] < x[i] else 2*x[i])
+        end
+        """,
+        [lp.GlobalArg("x, out", np.float32, shape="n"), lp.GlobalArg("a", np.float32, shape="m, n"), ...],
+        assumptions="n >= 1 and n mod 64 = 0 and m >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    tests = ("x[i_inner + i_outer*64] > 0.5", "a[j, i_inner + i_outer*64] < x[i_inner + i_outer*64]")
+    return count(unit, cache=False, statistics=dict.fromkeys(tests, 0.5))
+
+
+def without_decisions(counts: KernelCounts) -> KernelCounts:
+    rows = tuple(row for row in counts.operation_table if row.kind not in DECISIONS)
+    return replace(counts, source=replace(counts.program, decisions=()), operation_table=rows)
+
+
+@pytest.mark.parametrize("path", FITS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_decisions_are_instructions_of_the_model_of_sub_groups_only(path: Path) -> None:
+    counts = clipped_sums()
+    assert {"compare", "select"} <= {row.kind for row in counts.operation_table}
+    model = load(path)
+    without, made = (
+        model.predict(each, allow_unmeasured=True, **SIZES) for each in (without_decisions(counts), counts)
+    )
+    assert without.unmeasured == made.unmeasured
+    if path.stem == "multithreaded":
+        assert without.seconds < made.seconds
+    else:
+        assert without.seconds == made.seconds

@@ -1,4 +1,4 @@
-"""Wang and Lou's model: what it takes of saxpy, and its equations, both with and without the L2 cache."""
+"""Wang and Lou's model: inputs, equations with and without the L2 cache, and the reading in which all warps compute."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from perfmodel.counts import count
 from perfmodel.facts import Fact, published
 from perfmodel.models import find_family
 from perfmodel.models.model import bind
+from perfmodel.models.mwp_cwp import CACHED_UNITS
 from perfmodel.quantities.case import Case
 
 PLAIN, CACHED = find_family("mwp_cwp"), find_family("mwp_cwp_l2")
@@ -91,15 +92,12 @@ def test_the_printed_equations(stride, warps, insts):
     assert pytest.approx(cached * 1e-9) == seconds(CACHED, found)
 
 
-def test_where_the_last_warp_of_22_decides():
+def test_where_the_last_warp_of_22_and_20_decides():
     """60 instructions, 40 of them before the first access: CWP 1260/60 is below MWP 32, and Comp below Mem."""
     found = {**inputs(1, 32), "insts": 60, "first_insts": 40}
     assert pytest.approx((40 * 32 + 400 * HIT / LATENCY) * 1e-9) == seconds(CACHED, found)  # 1320 cycles
     assert pytest.approx((400 + 60) * 1e-9) == seconds(CACHED, {**found, "first_insts": 10})  # the first
-
-
-def test_where_the_last_warp_of_20_decides():
-    """32 warps, of which each issues 245 of its 250 instructions before its first of 20 accesses: CWP is 33."""
+    # 32 warps, of which each issues 245 of its 250 instructions before its first of 20 accesses: CWP is 33
     found = {**inputs(1, 32), "insts": 250, "mem_insts": 20, "periods": 20, "first_insts": 245}
     assert pytest.approx((245 * 31 + 20 * HIT) * 1e-9) == seconds(CACHED, found)  # 8395 cycles
     assert pytest.approx((20 * 400 + 250) * 1e-9) == seconds(CACHED, {**found, "first_insts": 12.5})  # the first warp
@@ -113,3 +111,140 @@ def test_all_three_cases_are_met():
 def test_without_global_memory_all_warps_compute(family):
     found = {**inputs(1, 8), "mem_insts": 0.0, "periods": 1.0}
     assert pytest.approx(INSTS * 8e-9) == seconds(family, found)
+
+
+def test_a_cache_that_never_hits_is_none():
+    found = quantities(saxpy(4), CACHED, l2_miss_ratio=1.0)
+    assert (1.0, 0.0) == (found["misses"], found["hits"])
+    many = {**found, "insts": INSTS, "warps": 64, "rounds": 1.0}
+    assert 1 == printed(4, 64)[2]
+    assert pytest.approx(seconds(PLAIN, many)) == seconds(CACHED, many)
+    assert (0.0, 1.0) == tuple(quantities(saxpy(4), CACHED)[name] for name in ("misses", "hits"))
+
+
+ALL_WARPS = find_family("mwp_cwp_l2_all_warps")
+
+
+@pytest.mark.parametrize("stride", [1, 4, 8, 16])
+@pytest.mark.parametrize("warps", [1, 2, 8, 16, 32, 64])
+def test_the_paper_s_saxpy_is_the_same_by_both_readings(stride, warps):
+    """With one cycle to issue an instruction CWP is never below MWP."""
+    found = inputs(stride, warps)
+    assert seconds(CACHED, found) == seconds(ALL_WARPS, found)
+    assert pytest.approx(printed(stride, warps)[1] * 1e-9) == seconds(ALL_WARPS, found)
+
+
+@pytest.mark.parametrize(
+    ("insts", "warps", "read", "as_printed"),
+    [
+        (2000, 8, 400 + 2000 * 8, 1200 + 2000 / 3 * 7),  # Comp 2000 > Mem 1200; CWP 1.6 < MWP 8: Eq. 2 for 21
+        (60, 64, 400 + 60 * 64, 10 * 64 + 40),  # Comp 60 < Mem; CWP 21 < MWP 43.8: Eq. 2 for 22
+        (2000, 1, 1200 + 2000, 1200 + 2000),  # one warp: Eq. 20
+    ],
+)
+def test_all_warps_compute_where_cwp_is_below_mwp(insts, warps, read, as_printed):
+    found = {**inputs(1, warps), "insts": insts}
+    assert pytest.approx(read * 1e-9) == seconds(ALL_WARPS, found)
+    assert pytest.approx(as_printed * 1e-9) == seconds(CACHED, found)
+
+
+def test_misses_enter_where_memory_decides():
+    changes = {"insts": INSTS, "mem_insts": 3.0, "periods": 3.0, "warps": 64, "rounds": 1.0}
+    found = {**quantities(saxpy(4), ALL_WARPS, l2_miss_ratio=1.0), **changes}
+    assert pytest.approx(printed(4, 64)[0] * 1e-9) == seconds(ALL_WARPS, found)
+    assert set(CACHED_UNITS) == set(found)
+    assert (1.0, 0.0) == (found["misses"], found["hits"])
+
+
+@pytest.mark.parametrize(("stride", "transactions"), [(1, 1), (4, 4), (8, 8), (16, 16), (64, 32)])
+def test_transactions_of_a_warp_at_the_paper_s_strides(stride, transactions):
+    found = quantities(saxpy(stride))
+    assert transactions == found["per_mw"]  # sizeof(float) * 32 * stride / 128, one for each lane at most
+    assert (0 if stride == 1 else pytest.approx(1 / 3)) == found["uncoalesced"]  # x; y is read and written coalesced
+    assert 3 == found["mem_insts"]  # as lines 11, 13 and 15 of the listing
+
+
+def test_instructions_are_one_multiply_add_three_accesses_and_their_addresses():
+    assert 1 + 3 + 3 == quantities(saxpy(1))["insts"]
+
+
+@pytest.mark.parametrize(
+    ("n", "facts", "units", "warps", "rounds"),
+    [
+        (256 * 12, {}, 12, 8, 1),  # a group of 8 warps on half of the units
+        (256 * 48, {}, 24, 16, 1),
+        (256 * 48, {"max_groups_per_unit": 1}, 24, 8, 2),
+        (256 * 480, {"max_items_per_unit": 2048}, 24, 64, 2.5),
+        (256 * 480, {"registers_per_unit": 2**16, "registers_per_work_item": 64}, 24, 32, 5),
+        (256 * 480, {"max_items_per_unit": 100}, 24, 8, 20),  # one group is there anyhow
+    ],
+)
+def test_equations_18_and_19(n, facts, units, warps, rounds):
+    found = quantities(saxpy(1), n=n, **facts)
+    assert (units, warps, rounds) == (found["units"], found["warps"], found["rounds"])
+
+
+def first(text, domains="{[i]: 0 <= i < n}", *temporaries):
+    """The instructions before the first access of a work-item."""
+    t_unit = lp.make_kernel(
+        domains, text,
+        [lp.GlobalArg("a, b, out", np.float32, shape=lp.auto), lp.ValueArg("c", np.float32), *temporaries, ...],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    t_unit = lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    return quantities(count(t_unit, subgroup_size=32), CACHED, n=2**16)["first_insts"]
+
+
+T = lp.TemporaryVariable("t", np.float32)
+
+
+def test_of_saxpy_the_address_comes_before_the_first_access():
+    """The paper's listing has ten: of them we count one, and take guards and numbers of work-items as free."""
+    assert 1 == quantities(saxpy(4), CACHED)["first_insts"]
+
+
+@pytest.mark.parametrize(
+    ("text", "domains", "expected"),
+    [
+        ("out[i] = a[i]*b[i] + 1", "{[i]: 0 <= i < n}", 1),
+        ("out[i] = 2.5f", "{[i]: 0 <= i < n}", 1),
+        # a product and a sum that are one instruction, then the address of the store
+        ("t = c*c + 1\nout[i] = exp(t)", "{[i]: 0 <= i < n}", 1 + 1 + 1),
+        # 5 iterations of a product and a sum before the loop with accesses, of which the first begins with one
+        ("""
+         t = 0 {id=t0}
+         for j
+             t = t*c + c {id=t1,dep=t0}
+         end
+         for k
+             t = t + a[i] {id=t2,dep=t1}
+         end
+         out[i] = t {dep=t2}
+         """, "{[i, j, k]: 0 <= i < n and 0 <= j < 5 and 0 <= k < 7}", 5 + 1),
+    ],
+)  # fmt: skip
+def test_what_comes_before_the_first_access(text, domains, expected):
+    assert expected == first(text, domains, *([T] if "t =" in text else ()))
+
+
+def test_of_several_launches_the_mean_counts():
+    """One launch loads first, the other computes two instructions before its store."""
+    t_unit = lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < n}"],
+        """
+        out[i] = a[i] {id=one}
+        ... gbarrier {id=wait,dep=one}
+        b[j] = exp(c*c + 1) {dep=wait}
+        """,
+        [lp.GlobalArg("a, b, out", np.float32, shape="n"), lp.ValueArg("c", np.float32), ...],
+        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
+    for iname in ("i", "j"):
+        t_unit = lp.split_iname(t_unit, iname, 64, outer_tag="g.0", inner_tag="l.0")
+    found = quantities(count(t_unit, subgroup_size=32), CACHED, n=2**16)
+    assert ((0 + 2) / 2 + 1, 2) == (found["first_insts"], found["launched"])
+
+
+def test_double_precision_takes_twice_the_blocks():
+    assert 8 == quantities(saxpy(4, np.float64))["per_mw"]
+    assert 256 == quantities(saxpy(1, np.float64))["warp_bytes"]

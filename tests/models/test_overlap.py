@@ -1,4 +1,4 @@
-"""Overlap: its limits, what it charges where, and weights found again from made-up times."""
+"""The linear model of Stevens and Klöckner, and overlap: what they charge, limits, and weights found again."""
 
 from __future__ import annotations
 
@@ -11,6 +11,30 @@ from perfmodel.features import FEATURE_NAMES, matches
 from perfmodel.fitting.nonlinear import fit_nonlinear
 from perfmodel.models import find_family
 from perfmodel.models.model import bind
+
+LINEAR = find_family("stevens_kloeckner_2016")
+
+
+@pytest.mark.parametrize(
+    "feature",
+    [
+        "global_load_32_stride1", "global_store_64_stride2_1of2", "global_minloadstore_32_strideN_4of4",
+        "global_load_32_indirect", "local_load_128", "op_float32_add", "op_float64_special", "op_float32_minmax",
+        "barrier_local", "work_groups", "launches",
+    ],
+)  # fmt: skip
+def test_properties_of_section_2(feature):
+    assert LINEAR.takes(feature)
+
+
+@pytest.mark.parametrize("feature", ["local_store_32", "op_int32_add", "op_int64_special", "op_float32_bitwise"])
+def test_local_stores_and_integer_arithmetic_are_no_properties(feature):
+    assert not LINEAR.takes(feature)
+
+
+def test_it_is_a_sum():
+    assert LINEAR.additive
+
 
 FAMILY = find_family("overlap")
 FEATURES = (
@@ -45,8 +69,12 @@ def toy():
     return Toy(values, {**weights, "w_work_groups": 1e-8, "w_launches": 5e-6})
 
 
-def test_at_sharpness_1_it_is_the_sum(toy):
+def test_at_sharpness_1_it_is_the_sum_and_at_2_the_length_of_a_vector(toy):
     assert toy.side(FEATURES) == pytest.approx(toy.seconds(1.0))
+    expected = toy.side(OVERHEAD) + np.hypot(toy.side(ON_CHIP), toy.side(MEMORY))
+    assert expected == pytest.approx(toy.seconds(2.0))
+    nothing = dict.fromkeys(MEMORY, np.zeros(300))
+    assert toy.side(ON_CHIP) + toy.side(OVERHEAD) == pytest.approx(toy.seconds(3.0, **nothing))
 
 
 def test_the_sharper_the_nearer_to_the_maximum(toy):
@@ -60,22 +88,12 @@ def test_the_sharper_the_nearer_to_the_maximum(toy):
     assert (times[-1] - overhead <= 2 ** (1 / 64) * (most - overhead) * (1 + 1e-12)).all()
 
 
-def test_at_sharpness_2_it_is_the_length_of_a_vector(toy):
-    expected = toy.side(OVERHEAD) + np.hypot(toy.side(ON_CHIP), toy.side(MEMORY))
-    assert expected == pytest.approx(toy.seconds(2.0))
-
-
 @pytest.mark.parametrize("name", FEATURES)
 @pytest.mark.parametrize("sharpness", [1.0, 3.0, 64.0])
 def test_more_of_anything_takes_no_less_time(toy, name, sharpness):
     more = toy.seconds(sharpness, **{name: 2 * toy.values[name]})
     assert (more >= toy.seconds(sharpness) * (1 - 1e-12)).all()
     assert more.sum() > toy.seconds(sharpness).sum()
-
-
-def test_one_side_alone_takes_its_own_time(toy):
-    nothing = dict.fromkeys(MEMORY, np.zeros(300))
-    assert toy.side(ON_CHIP) + toy.side(OVERHEAD) == pytest.approx(toy.seconds(3.0, **nothing))
 
 
 @pytest.mark.parametrize("sharpness", [1.5, 4.0, 16.0])

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models import find_family
 from perfmodel.models.model import bind, known_weights
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import local_bytes
+from tests.standins import made_up
 
 FAMILY = find_family("roofline")
 ROOFS = {
@@ -22,9 +22,7 @@ LAUNCH = 5e-6
 
 
 def facts(**known):
-    known = {"global_transaction_bytes": 64, **ROOFS, **known}
-    made_up = {key: Fact(value, "", "made up") for key, value in known.items()}
-    return DeviceFacts.from_mapping("toy", "none", "0", made_up)
+    return made_up(**{"global_transaction_bytes": 64, **ROOFS, **known})
 
 
 def counted(domains, text, dtype=np.float32, parallel=(("i", 64),), assumptions="n >= 64 and n mod 64 = 0", **shapes):

@@ -9,18 +9,17 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.facts import DeviceFacts, Fact, published
+from perfmodel.facts import published
 from perfmodel.models import find_family
 from perfmodel.models.model import bind, known_weights
 from perfmodel.quantities.case import Case
+from tests.standins import made_up
 
 FAMILY = find_family("synchronous_parallel_throughput")
 
 
 def facts(**known):
-    known = {"compute_units": 2, "lanes_per_unit": 32, **known}
-    made_up = {key: Fact(value, "", "made up") for key, value in known.items()}
-    return DeviceFacts.from_mapping("toy", "none", "0", made_up)
+    return made_up(**{"compute_units": 2, "lanes_per_unit": 32, **known})
 
 
 def counted(domain, text, *arguments, width=64, more=(), assumptions="n >= 1 and n mod 64 = 0"):

@@ -7,18 +7,16 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
-from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models import find_family
 from perfmodel.models.model import bind
 from perfmodel.quantities.case import Case
+from tests.standins import made_up
 
 FAMILY = find_family("work_depth")
 
 
 def facts(**known):
-    known = {"compute_units": 4, "lanes_per_unit": 32, "global_transaction_bytes": 64, **known}
-    made_up = {key: Fact(value, "", "made up") for key, value in known.items() if value is not None}
-    return DeviceFacts.from_mapping("toy", "none", "0", made_up)
+    return made_up(**{"compute_units": 4, "lanes_per_unit": 32, "global_transaction_bytes": 64, **known})
 
 
 def counted(domains, text, *temporaries, parallel=None, assumptions="n >= 1"):

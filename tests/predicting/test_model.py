@@ -16,7 +16,7 @@ from perfmodel.fitting.local_scale import LocalScale, WeightScale
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from perfmodel.predicting.model import FittedModel, fit, load
-from tests.fitting.test_family_fits_weights import KERNELS, PLANTED, SIZES, measurements
+from tests.fitting.test_weights_file import KERNELS, PLANTED, SIZES, measurements
 from tests.standins import Counts, Operation, Row, Rows, count
 
 MODEL = fit(measurements())

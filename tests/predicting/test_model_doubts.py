@@ -13,7 +13,7 @@ from perfmodel.counts import count
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models.model import Family, Weight
 from perfmodel.predicting.model import fit, load
-from tests.fitting.test_family_fits_weights import KERNELS, SIZES, Row, Rows
+from tests.fitting.test_weights_file import KERNELS, SIZES, Row, Rows
 from tests.recorded import POCL
 
 KIB = 1024

@@ -26,7 +26,7 @@ from perfmodel.fitting.conformal import Conformal
 from perfmodel.predicting.model import FittedModel, fit
 from perfmodel.predicting.prediction import Anchor
 from perfmodel.predicting.predictions import Predicting, scatter_of, together
-from tests.fitting.test_family_fits_weights import KERNELS, measurements, seconds
+from tests.fitting.test_weights_file import KERNELS, measurements, seconds
 from tests.priced import CUBE, MODEL, STRICT, adding
 from tests.processes.variants import double
 

@@ -21,7 +21,7 @@ from perfmodel.predicting import transfer
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.transfer import TransferErrors, transferred
 from tests.facts.test_rates import DEVICE
-from tests.fitting.test_family_fits_weights import KERNELS
+from tests.fitting.test_weights_file import KERNELS
 from tests.quantities.test_multithreaded import unit_of_each_cell as of_each_cell
 
 #: Two weights and a pure number: 3 cycles for each work-group of a unit, and 2 times the bytes at the full bandwidth.

@@ -10,7 +10,7 @@ import pytest
 from perfmodel.errors import FactsError, FamilyError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case, computed
-from tests.fitting.test_family_fits_weights import KERNELS
+from tests.fitting.test_weights_file import KERNELS
 from tests.standins import Counts, Operation, count
 
 COUNTS = Counts(operation_table=(Operation("float32", "add", count("2*n")), Operation("float64", "mul", count("n"))))

@@ -60,13 +60,10 @@ def test_a_name_between_dollars_is_drawn_as_it_is(tmp_path):
     assert 7 == svg.count(f"<!-- {NO_FORMULA} -->")
 
 
-def linear(colour):
-    parts = np.array(to_rgb(colour))
-    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-
-
 def luminance(colour):
-    return float(linear(colour) @ (0.2126, 0.7152, 0.0722))
+    parts = np.array(to_rgb(colour))
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
 def test_ink_is_the_better_of_black_and_white():

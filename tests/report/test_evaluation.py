@@ -13,11 +13,11 @@ import pytest
 from perfmodel.analyses.roofline import roofline_points
 from perfmodel.compare import Comparison, Evaluation
 from perfmodel.compare.protocols import Judged
-from perfmodel.predicting.model import FittedModel, fit
+from perfmodel.predicting.model import fit
 from perfmodel.report import document, figures_table, predictions_csv
 from perfmodel.report.evaluation import evaluation_text, roofline_document, roofline_text
-from tests.fitting.test_family_fits_weights import measurements
 from tests.fitting.test_throughput_roofs import facts, measured
+from tests.fitting.test_weights_file import measurements
 from tests.report.test_pictures import POINTS, ROOFS
 
 FIRST = Evaluation(
@@ -30,7 +30,7 @@ FIRST = Evaluation(
 )  # fmt: skip
 
 
-def test_the_predictions_as_csv():
+def test_the_predictions_as_csv_and_figures_with_a_row_each():
     rows = list(csv.DictReader(StringIO(predictions_csv([FIRST]))))
     assert 3 == len(rows)
     assert ("A", "first", "copy", "g", "w=8x4", "n=1") == tuple(
@@ -40,21 +40,14 @@ def test_the_predictions_as_csv():
         float(rows[0][name]) for name in ("measured_s", "predicted_s", "low_s", "high_s")
     )
     assert ("", "", "launches work_groups") == tuple(rows[2][k] for k in ("predicted_s", "relative_error", "needs"))
-
-
-def test_the_figures_have_a_row_each():
     sizes = replace(FIRST, protocol="sizes")
     lines = figures_table([FIRST, sizes]).splitlines()
     assert ["family", "first", "A", "3", "1", "20.0", "%"] == lines[1].split()[:7]
     assert "in their 90.0 % interval" in lines[-1]
 
 
-def model() -> FittedModel:
-    return fit(measurements())
-
-
 def test_one_document_without_infinities():
-    judged = Judged(model(), (FIRST, replace(FIRST, protocol="B"), replace(FIRST, protocol="sizes")))
+    judged = Judged(fit(measurements()), (FIRST, replace(FIRST, protocol="B"), replace(FIRST, protocol="sizes")))
     found = json.loads(json.dumps(document([judged]), allow_nan=False))
     (one,) = found["models"]
     assert ["A", "B", "sizes"] == [each["protocol"] for each in one["evaluations"]]
@@ -63,13 +56,6 @@ def test_one_document_without_infinities():
     assert pytest.approx(0.2) == one["evaluations"][0]["figures"]["error"]
     text = evaluation_text([judged])
     assert text.index("Table 1.") < text.index("Table 2.") < text.index("Figures")
-
-
-def test_a_roofline_without_roofs():
-    (first, *_) = roofline_points(measured())
-    document = roofline_document([first], facts())
-    assert ({}, None, None) == (document["roofs"], *(document["kernels"][0][key] for key in ("attainable", "share")))
-    assert "no roofs are known" in roofline_text([first], facts())
 
 
 def test_a_roofline_has_roofs_with_sources_and_a_row_for_each_point():
@@ -83,3 +69,7 @@ def test_a_roofline_has_roofs_with_sources_and_a_row_for_each_point():
     assert "bandwidth of local memory: 1.92 TB/s (4 bytes of each bank in each cycle)" in roofline_text(POINTS, known)
     (roof,) = roofline_document(POINTS, known)["roofs"].values()
     assert (pytest.approx(1.92e12), "B/s") == (roof["value"], roof["unit"])
+    (first, *_) = roofline_points(measured())
+    document = roofline_document([first], facts())
+    assert ({}, None, None) == (document["roofs"], *(document["kernels"][0][key] for key in ("attainable", "share")))
+    assert "no roofs are known" in roofline_text([first], facts())

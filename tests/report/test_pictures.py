@@ -12,8 +12,8 @@ from perfmodel.compare import Comparison
 from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report.drawing import write_figure
 from perfmodel.report.pictures import accuracy, families, families_figure, ranking, roofline
-from tests.compare.test_comparison_errors import ROWS
-from tests.compare.test_contenders_side_by_side import contenders
+from tests.compare.test_comparison import ROWS
+from tests.compare.test_contenders import contenders
 from tests.fitting.test_throughput_roofs import BANDWIDTH, LOCAL, PEAK
 
 ROOFS = {
@@ -48,16 +48,13 @@ def test_accuracy_by_kernel_has_errors_and_the_number_of_cases_that_are_not_draw
     assert {} == points(accuracy(()))
 
 
-def test_accuracy_by_grade_has_a_series_for_each_range_of_errors():
+def test_accuracy_by_grade_has_a_series_for_each_range_of_errors_and_a_text_for_each_case():
     times = {"within 10 % (2)": [1.1, 1 / 1.1], "within 25 % (1)": [1.2], "within a factor of 2 (1)": [0.5],
              "larger (1)": [2.1]}  # fmt: skip
     cases = [Comparison("k", {"n": 1}, 1.0, value) for values in times.values() for value in values]
     withheld, negative = Comparison("k", {"n": 1}, 1.0, None, ("f",)), Comparison("k", {"n": 1}, 1.0, -1.0)
     found = points(accuracy([*cases, withheld, negative], by_kernel=False))
     assert times == {label: [y for _, y in places] for label, places in found.items()}
-
-
-def test_a_case_has_a_text_with_its_times():
     case = Comparison("<k>", {"n": 8}, 2e-3, 1e-3, variant={"form": "a"}, interval=(5e-4, 2.5e-3))
     (series,) = (one for one in accuracy([case]).series if one.marker)
     text = "<k>\nform=a\nn=8\nmeasured: 2 ms\npredicted: 1 ms\nerror: 50.0 %\n90 % interval: 500 us to 2.5 ms"

@@ -23,7 +23,7 @@ def curves(drawn):
     return {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in drawn.lines}
 
 
-def test_times_over_rising_sizes():
+def test_times_over_rising_sizes_with_the_interval_as_a_band():
     drawn = pm.plot.sizes(LINEAR, new_axes())
     (curve,) = drawn.lines
     assert [64, 128, 256, 512, 1024] == curve.get_xdata().tolist()
@@ -33,9 +33,6 @@ def test_times_over_rising_sizes():
     )  # fmt: skip
     assert "m=7" == drawn.get_title()
     assert ["k"] == labels(drawn)
-
-
-def test_the_interval_is_a_band():
     (band,) = pm.plot.sizes(LINEAR, new_axes()).collections
     assert (64 * 5e-7, 1024 * 2e-6) == pytest.approx((band.get_paths()[0].vertices[:, 1].min(),
                                                       band.get_paths()[0].vertices[:, 1].max()))  # fmt: skip
@@ -65,15 +62,12 @@ def test_crossovers_are_marked_where_another_variant_becomes_the_fastest():
         assert [] == marked(pm.plot.sizes({"few": few, "linear": LINEAR}, new_axes()))[1]
 
 
-def test_measured_times_are_markers():
+def test_measured_times_are_markers_and_a_narrow_range_has_linear_axes():
     drawn = pm.plot.sizes({"linear": LINEAR}, new_axes(), measured={"linear": ([64, 128], [6e-5, 1e-4])})
     assert ([64, 128], [6e-5, 1e-4]) == curves(drawn)["linear, measured"]
     assert "time" == drawn.get_ylabel()
     drawn = pm.plot.sizes(Prediction(LINEAR.seconds, {}, sizes={"n": N}), new_axes(), measured={"": ([64], [6e-5])})
     assert ["predicted", "measured"] == labels(drawn)
-
-
-def test_a_narrow_range_has_linear_axes():
     sizes = np.array([100, 200])
     drawn = pm.plot.sizes(Prediction(1e-6 * sizes, {}, sizes={"n": sizes}), new_axes(), parameter="n", title="mine")
     assert ("linear", "linear", "mine") == (drawn.get_xscale(), drawn.get_yscale(), drawn.get_title())
@@ -130,11 +124,6 @@ def test_a_variant_keeps_its_colour_over_panels():
     assert ["m=1", "m=2"] == [axes.get_title() for axes in (first, second)]
 
 
-def test_what_varies():
-    assert ("m", "n") == varying([{"n": 1, "m": 1, "k": 3}, {"n": 1, "m": 2, "k": 3}, {"n": 2, "m": 3, "k": 3}])
-    assert () == varying([{"n": 1}])
-
-
 def test_a_panel_for_each_combination_of_the_other_sizes():
     grid = [{"n": n, "m": m} for n in (1, 2, 3) for m in (5, 4)]
     assert [[1, 3, 5], [0, 2, 4]] == combinations(grid)
@@ -146,6 +135,8 @@ def test_a_panel_for_each_combination_of_the_other_sizes():
     assert (Lead("n", 3, 0),) == first.leads
     (pairs,) = panels_of(POINTS, leads_at)
     assert ((Lead("a", 16, 64), Lead("b", 256, 256)), "m=1") == (pairs.leads, pairs.title)
+    assert ("m", "n") == varying([{"n": 1, "m": 1, "k": 3}, {"n": 1, "m": 2, "k": 3}, {"n": 2, "m": 3, "k": 3}])
+    assert () == varying([{"n": 1}])
 
 
 def test_variants_that_alternate_do_not_cover_the_picture_with_lines():

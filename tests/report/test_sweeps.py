@@ -10,16 +10,8 @@ from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.fitting.selection import Scatter
 from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.ranking import RankedVariant, Ranking, with_ties
-from perfmodel.report.sweeps import (
-    RATES,
-    leads_lines,
-    ranking_text,
-    sweep_records,
-    sweep_table,
-    ties_document,
-    ties_text,
-    winners_table,
-)
+from perfmodel.report import sweeps
+from perfmodel.report.sweeps import leads_lines, ranking_text, sweep_records, sweep_table, ties_document, ties_text
 
 
 def variant(name, seconds, **more):
@@ -39,7 +31,7 @@ def rows(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines()]
 
 
-def test_a_row_for_each_size_and_variant():
+def test_a_row_for_each_size_and_variant_or_for_each_size_with_its_winner():
     assert [
         ["n", "m", "variant", "predicted", "interval"], ["8", "1", "a", "1", "ms", "500", "us", "to", "inf", "s"],
         ["8", "1", "b", "2", "ms", "1", "ms", "to", "inf", "s"],
@@ -49,14 +41,11 @@ def test_a_row_for_each_size_and_variant():
     assert ["predicted", "interval"] == [block.split("\n")[0].split()[-1] for block in narrow]
     alone = sweep_table([Ranking([variant("a", 1e-3)], sizes={"n": 8})]).text()
     assert "variant" not in alone
-
-
-def test_a_row_for_each_size_with_its_winner():
     assert [
         ["n", "m", "fastest", "sure", "ties", "with", "b", "a"],
         ["8", "1", "a", "75.0", "%", "b", "2", "ms", "1", "ms"],
         ["9", "1", "b", "100.0", "%", "-", "1", "ms", "-"],
-    ] == rows(winners_table(POINTS).text())
+    ] == rows(sweeps.winners_table(POINTS).text())
 
 
 PLACES = ({"a": KernelPoint("a", "", "", 4e6, 8e6, 1e-3, 5e-4, "memory")}, {})
@@ -68,12 +57,12 @@ def test_rates_are_before_the_interval_and_before_the_times():
     assert ["n", "m", "variant", "predicted", *rates, "interval"] == every[0]
     assert ["8", "1", "a", "1", "ms", "4", "8", "50.0", "%"] == every[1][:9]
     assert ["1", "ms", "-", "-", "-"] == every[3][3:8]
-    winners = rows(winners_table(POINTS, PLACES).text())
+    winners = rows(sweeps.winners_table(POINTS, PLACES).text())
     assert ["n", "m", "fastest", "sure", "ties", "with", *rates, "b", "a"] == winners[0]
     assert ["8", "1", "a", "75.0", "%", "b", "4", "8", "50.0", "%", "2", "ms", "1", "ms"] == winners[1]
     assert ["-", "-", "-", "-", "1", "ms", "-"] == winners[2][-7:]
     (first, *_) = csv.DictReader(StringIO(sweep_table(POINTS, PLACES).csv()))
-    assert ("4000000000.0", "8000000000.0", "0.5") == tuple(first[name] for name in (one.key for one in RATES))
+    assert ("4000000000.0", "8000000000.0", "0.5") == tuple(first[name] for name in (one.key for one in sweeps.RATES))
     found = sweep_records(POINTS, PLACES)[0]["variants"]
     assert (0.5, False) == (found[0]["share_of_roof"], "share_of_roof" in found[1])
 
@@ -118,7 +107,7 @@ def ranked(**seconds: float):
     return with_ties([RankedVariant(name, time, (time / 2, 2 * time)) for name, time in seconds.items()], SCATTER)
 
 
-def test_a_table_with_ties():
+def test_a_table_with_ties_and_with_rates_before_the_interval():
     expected = """\
 variant  seconds  times the best  fastest  tie         interval
 tiled       1 ms            1.00   89.1 %  tie   500 us to 2 ms
@@ -126,39 +115,28 @@ naive    1.19 ms            1.19   10.9 %  tie  595 us to 2.38 ms
 far         9 ms            9.00    0.0 %       4.5 ms to 18 ms"""
     found = ranking_text(ranked(tiled=1e-3, naive=1.19e-3, far=9e-3))
     assert [line.split() for line in expected.splitlines()] == [line.split() for line in found.splitlines()]
-
-
-def test_ties_in_words():
-    by = "(errors between variants of one kernel scatter by a factor of 1.11)"
-    two = ranked(tiled=1.0, naive=1.1, far=9.0)
-    assert (
-        f"tiled and naive cannot be distinguished {by}; measure them to have the fastest with 90%"
-        == ties_text(two, SCATTER, 0.9)
-    )
-    clear = ranked(tiled=1.0, naive=2.0)
-    expected = f"nothing ties with tiled {by}; the first is the fastest with 100%, so none needs to be measured"
-    assert expected == ties_text(clear, SCATTER, 0.9)
-    many = ranked(**{f"v{i}": 1 + 1e-6 * i for i in range(20)})
-    assert "v0, v1, v2, v3, v4, v5, v6, v7 and 12 more cannot be distinguished" in ties_text(many, SCATTER, 0.9)
-    assert "" == ties_text(ranked(alone=1.0), SCATTER, 0.9)
-
-
-def test_a_ranking_has_rates_before_the_interval():
     point = KernelPoint("tiled", "", "", operations=4e6, bytes=8e6, seconds=1e-3, bound_s=5e-4, bound="memory")
     lines = ranking_text(ranked(tiled=1e-3, far=9e-3), points={"tiled": point}).splitlines()
     assert ["4", "8", "50.0", "%", "500", "us", "to", "2", "ms"] == lines[1].split()[-9:]
     assert ["-", "-", "-", "4.5", "ms", "to", "18", "ms"] == lines[2].split()[-8:]
 
 
-def test_why_ties_are_not_known():
+def test_ties_in_words_and_as_a_document():
+    by = "(errors between variants of one kernel scatter by a factor of 1.11)"
+    two = ranked(tiled=1.0, naive=1.1, far=9.0)
+    expected = f"tiled and naive cannot be distinguished {by}; measure them to have the fastest with 90%"
+    assert expected == ties_text(two, SCATTER, 0.9)
+    clear = ranked(tiled=1.0, naive=2.0)
+    expected = f"nothing ties with tiled {by}; the first is the fastest with 100%, so none needs to be measured"
+    assert expected == ties_text(clear, SCATTER, 0.9)
+    many = ranked(**{f"v{i}": 1 + 1e-6 * i for i in range(20)})
+    assert "v0, v1, v2, v3, v4, v5, v6, v7 and 12 more cannot be distinguished" in ties_text(many, SCATTER, 0.9)
+    assert "" == ties_text(ranked(alone=1.0), SCATTER, 0.9)
     plain = [RankedVariant("a", 1.0), RankedVariant("b", 2.0)]
     assert "perfmodel fit" in ties_text(plain, None, 0.9)
     assert "not above zero" in ties_text(ranked(a=-1.0, b=1.0), SCATTER, 0.9)
     assert ties_document(plain, None, 0.9) is None is ties_document(ranked(a=-1.0), SCATTER, 0.9)
-
-
-def test_ties_as_a_document():
-    found = json.loads(json.dumps(ties_document(ranked(tiled=1.0, naive=1.1, far=9.0), SCATTER, 0.9)))
+    found = json.loads(json.dumps(ties_document(two, SCATTER, 0.9)))
     expected = {
         "level": 0.9, "deviation": 0.1, "freedom": None, "tied": ["tiled", "naive"], "to_measure": ["tiled", "naive"],
     }  # fmt: skip

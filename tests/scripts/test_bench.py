@@ -17,11 +17,10 @@ from perfmodel.counts import count
 from scripts.benchmarks.forked import forked
 from scripts.benchmarks.kernel_sets import chosen
 from scripts.benchmarks.table import ratio, table
+from tests.machine import ROOT
 from tests.scripts import bench_kernels
 
 pytestmark = pytest.mark.nightly  # research code, and long
-
-ROOT = Path(__file__).parents[2]
 
 
 def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -43,27 +42,15 @@ def result(*rows: dict[str, Any]) -> dict[str, Any]:
     return {"kernels": list(rows), "refused": {"c": "CountError: no"}, "repeats": 3, **versions}
 
 
-# {{{ the child process
-
-
-def test_what_a_child_changes_stays_there() -> None:
+def test_what_a_child_changes_stays_there_and_its_error_is_an_answer() -> None:
     memory: list[int] = []
     ran = forked(lambda: memory.append(os.getpid()) or memory[0])
     assert [] == memory
     assert (os.getpid(), "") != (ran.value, ran.error)
     assert "" == ran.error
     assert 10_000_000 < ran.peak_bytes
-
-
-def test_an_error_in_a_child_is_an_answer() -> None:
     ran = forked(lambda: [][1])
     assert (None, "IndexError: list index out of range") == (ran.value, ran.error)
-
-
-# }}}
-
-
-# {{{ the table
 
 
 def test_a_kernel_on_which_the_peer_fails_has_no_ratio() -> None:
@@ -76,12 +63,6 @@ def test_a_kernel_on_which_the_peer_fails_has_no_ratio() -> None:
     assert "2 kernels were timed, the peer cannot count 1 of them; 1 are refused" in text
     assert "cold, scheduled before, geometric mean 4.0 times faster (goal 4)" in text
     assert "count's own share, geometric mean 1/8.0 of Loopy's (goal 1/4)" in text
-
-
-# }}}
-
-
-# {{{ the program
 
 
 def test_one_kernel_as_json() -> None:
@@ -125,4 +106,3 @@ def test_an_unknown_kernel_is_answered_in_one_line() -> None:
     assert "no kernel is called 'no_such_kernel'" in ran.stderr.splitlines()[-1]
 
 
-# }}}

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 from io import StringIO
-from pathlib import Path
 
 import pytest
 
 from scripts.benchmarks import scale
 from scripts.benchmarks.scale import Watched, chosen, goals, run_once, text
-
-ROOT = Path(__file__).parents[2]
+from tests.machine import ROOT
 
 
 def test_variants_are_spread_over_the_space():

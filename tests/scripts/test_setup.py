@@ -40,9 +40,7 @@ def ready(copy):
     venv.create(copy / ".venv", symlinks=True)
     (packages,) = (copy / ".venv" / "lib").glob("python*/site-packages")
     (packages / "outer.pth").write_text(f"import site; site.addsitedir({site.getsitepackages()[0]!r})\n")
-    version = subprocess.run(
-        [copy / ".venv/bin/python", "-VV"], capture_output=True, text=True, check=True
-    ).stdout
+    version = subprocess.run([copy / ".venv/bin/python", "-VV"], capture_output=True, text=True, check=True).stdout
     content = b"".join((copy / name).read_bytes() for name in FINGERPRINTED)
     digest = hashlib.sha256(content + f"{copy}\n{version}".encode()).hexdigest()
     (copy / ".venv" / "setup.stamp").write_text(f"{digest}  -\n")

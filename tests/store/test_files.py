@@ -57,24 +57,21 @@ def sizes_of(found) -> list[int]:
     return [row.parameters["n"] for row in found.rows]
 
 
-def test_what_is_read_is_what_was_written(tmp_path):
+def test_what_is_read_is_what_was_written_and_iteration_gives_the_newest_ok_record(tmp_path):
     row = measurement()
     store.append(tmp_path, row, Counts())
     found = store.read(tmp_path)
     assert (row,) == found.rows
     assert {digest({"a": 1}): {"a": 1}} == found.counts_documents
     assert () == found.set_aside
-
-
-def test_iteration_gives_the_newest_ok_record_of_each_configuration(tmp_path):
     rows = [
         measurement(samples_s=(1.0,) * 5),
         measurement(samples_s=(2.0,) * 5, kernel_hash="new", counts_hash="new"),
         measurement(parameters={"n": 9}, status="runtime", samples_s=()),
     ]
     for row in rows:
-        store.append(tmp_path, row)
-    found = store.read(tmp_path)
+        store.append(tmp_path / "newest", row)
+    found = store.read(tmp_path / "newest")
     assert 3 == len(found.rows)
     assert [2.0] == [row.seconds for row in found]
 
@@ -131,10 +128,15 @@ def test_a_damaged_line_in_the_middle_is_left_out_and_told_with_its_number(tmp_p
 def test_counts_that_were_changed_are_left_out_and_told(tmp_path):
     store.append(tmp_path, measurement(), Counts())
     path = tmp_path / "counts.jsonl"
-    path.write_text(path.read_text().replace('"a"', '"b"') + counts_line({"c": 2}))
-    with pytest.warns(errors.SetAsideWarning, match="line 1 was changed"):
-        found = store.read(tmp_path)
-    assert {digest({"c": 2}): {"c": 2}} == found.counts_documents
+    whole = path.read_text()
+    for changed, said in (
+        (whole.replace('"a"', '"b"'), "line 1 was changed"),
+        (counts_line({"name": "sum"}).replace("sum", "max"), r"counts.jsonl.*line 1 \(kernel 'max'\) was changed"),
+    ):
+        path.write_text(changed + counts_line({"c": 2}))
+        with pytest.warns(errors.SetAsideWarning, match=said):
+            found = store.read(tmp_path)
+        assert {digest({"c": 2}): {"c": 2}} == found.counts_documents
 
 
 def test_a_store_whose_first_record_is_damaged_still_has_its_owner(tmp_path):
@@ -165,15 +167,12 @@ def test_a_record_of_another_schema_is_an_error(tmp_path, changes, said):
         store.read(tmp_path)
 
 
-# ---- what cannot be written -----------------------------------------------------------------
-
-
 def device_facts(name="D", driver="1", memory=100, units=2) -> DeviceFacts:
     facts = {"compute_units": Fact(units, "", "s"), "global_memory_bytes": Fact(memory, "B", "s")}
     return DeviceFacts.from_mapping(name, "P", driver, facts)
 
 
-def test_records_of_another_device_are_refused_and_nothing_is_written(tmp_path):
+def test_records_and_stores_of_another_device_are_refused_and_nothing_is_written(tmp_path):
     store.append(tmp_path, measurement())
     before = (tmp_path / "measurements.jsonl").read_bytes()
     for other in (measurement(device="E"), measurement(platform="Q")):
@@ -181,9 +180,6 @@ def test_records_of_another_device_are_refused_and_nothing_is_written(tmp_path):
             store.append(tmp_path, other)
         assert isinstance(caught.value, ValueError)
     assert before == (tmp_path / "measurements.jsonl").read_bytes()
-
-
-def test_a_store_of_another_device_is_refused_before_anything_is_measured(tmp_path):
     store.append(tmp_path / "with_rows", measurement())
     store.prepare(tmp_path / "empty", device_facts())
     for name in ("with_rows", "empty"):
@@ -200,9 +196,6 @@ def test_a_newer_schema_is_an_error_of_its_own_and_is_not_appended_to(tmp_path):
         with pytest.raises(errors.StoreError, match=r"measurement/12.*measurement/1'; update"):
             attempt()
     assert 1 == len(path.read_text().splitlines())
-
-
-# ---- counts beside the records --------------------------------------------------------------
 
 
 class Numbered(Counts):
@@ -237,9 +230,6 @@ def test_two_processes_write_whole_lines_and_counts_once(tmp_path):
     assert [*range(20)] == sorted(numbers(tmp_path))
 
 
-# ---- the device, and what is outdated ---------------------------------------------------------
-
-
 def test_the_device_is_described_beside_its_records(tmp_path):
     store.prepare(tmp_path, device_facts())
     store.prepare(tmp_path / "m.jsonl", device_facts("E"))
@@ -247,6 +237,10 @@ def test_the_device_is_described_beside_its_records(tmp_path):
     assert {".lock", "measurements.jsonl", "device.json", "m.jsonl", "m.device.json"} == found
     assert device_facts() == store.read(tmp_path).facts
     assert device_facts("E") == store.read(tmp_path / "m.jsonl").of_device("E").facts
+    store.prepare(tmp_path, device_facts(memory=99))
+    assert 100 == store.read(tmp_path).facts.value("global_memory_bytes")
+    store.prepare(tmp_path, device_facts(driver="2", memory=98))
+    assert ("2", 98) == (store.read(tmp_path).facts.driver, store.read(tmp_path).facts.value("global_memory_bytes"))
 
 
 def test_one_description_serves_all_stores_of_a_folder_on_its_device(tmp_path):
@@ -257,20 +251,3 @@ def test_one_description_serves_all_stores_of_a_folder_on_its_device(tmp_path):
     assert not (tmp_path / "test.device.json").exists()
     assert device_facts() == store.read(tmp_path / "test.jsonl").facts
     assert store.read(tmp_path / "other.jsonl").facts is None
-
-
-def test_the_description_changes_only_when_something_lasting_does(tmp_path):
-    store.prepare(tmp_path, device_facts())
-    store.prepare(tmp_path, device_facts(memory=99))
-    assert 100 == store.read(tmp_path).facts.value("global_memory_bytes")
-    store.prepare(tmp_path, device_facts(driver="2", memory=98))
-    assert ("2", 98) == (store.read(tmp_path).facts.driver, store.read(tmp_path).facts.value("global_memory_bytes"))
-
-
-def test_damaged_counts_are_told_with_their_kernel(tmp_path):
-    store.append(tmp_path, measurement())
-    (tmp_path / "counts.jsonl").write_text(
-        counts_line({"name": "copy"}) + counts_line({"name": "sum"}).replace("sum", "max")
-    )
-    with pytest.warns(errors.SetAsideWarning, match=r"counts.jsonl.*line 2 \(kernel 'max'\) was changed"):
-        assert 1 == len(store.read(tmp_path).counts_documents)

@@ -81,20 +81,16 @@ CPU = DeviceFacts.from_mapping(
 )  # fmt: skip
 
 
-def test_read_back_it_is_the_same(tmp_path):
+def test_probes_are_read_back_the_same_and_a_damaged_line_is_left_out(tmp_path):
     first, second = capacity(), chase({64: 1e-9}, visit=1, status="failed", message="no memory")
     append_probe(tmp_path, first)
     append_probe(tmp_path / "test.jsonl", second)
     assert (first, second) == read_probes(tmp_path) == read_probes(tmp_path / "measurements.jsonl")
     assert () == read_probes(tmp_path / "none")
-
-
-def test_a_damaged_line_is_left_out(tmp_path):
-    append_probe(tmp_path, capacity())
     with probes_path(tmp_path).open("a") as file:
         file.write('{"schema": "perfmodel.probe/1", "probe": 3}\n')
-    with pytest.warns(SetAsideWarning, match="line 2 is not valid"):
-        assert (capacity(),) == read_probes(tmp_path)
+    with pytest.warns(SetAsideWarning, match="line 3 is not valid"):
+        assert (first, second) == read_probes(tmp_path)
 
 
 def test_a_store_has_assumed_measured_told_and_written_facts(tmp_path):

@@ -1,4 +1,4 @@
-"""The records of a store: which are current, whose they are, and what is read once."""
+"""Records: their times, visits and keys; which are current, whose they are, and what is read once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,86 @@ from perfmodel.counts import KernelCounts
 from perfmodel.errors import SetAsideWarning
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.store import Measurements
+from perfmodel.store.measurement import Measurement, Visit
 from perfmodel.store.measurements import below_launch, odd_visits, unsupported
-from tests.recorded import DEVICES, SIMULATED
+from tests.recorded import DEVICES, QUICKSTART, SIMULATED
 from tests.store.test_files import device_facts, measurement
+
+
+def test_seconds_are_the_minimum_after_the_drop():
+    row = measurement(samples_s=(1.0, 1.0, 3.0, 2.0, 4.0), device_samples_s=(0.1, 0.2, 1.5, 1.75, 3.0))
+    assert (2.0, 3.0, 0.5) == (row.seconds, row.median, row.spread)
+    assert (2.0, 1.5) == (row.seconds_by("host"), row.seconds_by("device"))
+    assert math.isnan(measurement().seconds_by("device"))
+
+
+def visit(*samples_s, dropped=1, **changes) -> Measurement:
+    one = Visit(began_at="2026-01-01T00:00:00+00:00", runs=len(samples_s), dropped=dropped)
+    return measurement(**{"samples_s": samples_s, "dropped": dropped, "visits": (one,), **changes})
+
+
+def test_visits_are_joined_each_with_its_own_drop():
+    old = measurement(samples_s=(9.0, 9.0, 1.2), dropped=2, device_samples_s=(8.0, 8.0, 1.1))
+    row = visit(9.0, 2.0, device_samples_s=(8.0, 1.9)).after(old)
+    row = visit(9.0, 1.25, 1.0, device_samples_s=(8.0, 1.2, 0.9)).after(row)
+    assert ((1.2,), (2.0,), (1.25, 1.0)) == row.kept_by_visit_s
+    assert (1.0, 1.225) == (row.seconds, row.median)
+    assert pytest.approx(0.2) == row.disagreement  # 1.2 after 1.0, whatever the third takes
+    assert (8, 3) == (len(row.device_samples_s), len(row.visits))
+    assert row == Measurement.model_validate(row.model_dump(mode="json", by_alias=True))
+    row = measurement(samples_s=(9.0, 1.0, 2.0), dropped=1)
+    assert ((Visit(runs=3, dropped=1),), ((1.0, 2.0),)) == (row.every_visit, row.kept_by_visit_s)
+    assert math.isnan(row.disagreement)
+    assert not row.disagrees
+
+
+@pytest.mark.parametrize(("second", "expected"), [(1.04, ()), (0.97, ()), (1.06, ("visits",)), (0.94, ("visits",))])
+def test_visits_that_differ_by_more_than_five_percent_disagree(second, expected):
+    assert expected == visit(9.0, second).after(visit(9.0, 1.0)).flags
+
+
+def test_flags_are_of_the_visit_that_gives_the_time_and_of_the_whole():
+    slow, quick, alike = visit(9.0, 2.0, flags=("spread",)), visit(9.0, 1.0, flags=("clock",)), visit(9.0, 1.01)
+    assert ("clock", "visits") == quick.after(slow).flags
+    assert ("clock",) == alike.after(quick.after(slow)).flags
+
+
+@pytest.mark.parametrize("changes", [
+    {"kernel_hash": "x", "counts_hash": "y"}, {"driver": "2"}, {"status": "runtime", "samples_s": ()},
+])  # fmt: skip
+def test_what_is_not_of_the_same_configuration_is_no_visit(changes):
+    other = measurement(**changes)
+    assert visit(9.0, 1.0) == visit(9.0, 1.0).after(other)
+    assert other == other.after(visit(9.0, 1.0))
+
+
+@pytest.mark.parametrize("changes", [{"kernel_hash": "x"}, {"counts_hash": "y"}])
+def test_the_same_code_or_the_same_counts_make_a_visit(changes):
+    """Counts are made anew when perfmodel counts otherwise; another Loopy writes other code."""
+    assert 2 == len(visit(9.0, 1.0).after(visit(9.0, 1.0, **changes)).visits)
+
+
+def test_the_code_and_the_options_of_the_compiler_tell_configurations_apart():
+    assert not measurement(counts_hash="").matches(measurement(counts_hash="", kernel_hash="x"))
+    plain = measurement(kernel_hash="a", counts_hash="c")
+    fast, other = (plain.model_copy(update={"kernel_hash": code}) for code in ("a-1", "b-1"))
+    assert not plain.matches(fast)
+    assert fast.matches(other)
+
+
+@pytest.mark.parametrize(
+    ("visits", "said"),
+    [
+        ([{"runs": 4, "dropped": 1}], "its visits have 4 runs together, and it has 5 samples_s"),
+        ([{"runs": 2, "dropped": 2}, {"runs": 3, "dropped": 1}], "a visit has 2 runs, of which 2 are dropped"),
+        ([{"runs": 6, "dropped": 0}, {"runs": -1, "dropped": 0}], "greater than or equal to 0"),
+        ([{"runs": 5, "dropped": -1}], "greater than or equal to 0"),
+        ([{"runs": 5}], "dropped"),
+    ],
+)
+def test_visits_that_do_not_fit_the_samples_are_refused(visits, said):
+    with pytest.raises(ValueError, match=said):
+        measurement(visits=visits)
 
 
 def test_rows_of_two_devices_have_no_one_device():
@@ -29,7 +106,7 @@ def test_rows_of_two_devices_have_no_one_device():
     assert "E" == found.of_device("E", "Q").device
 
 
-def test_what_other_code_or_another_driver_replaced_is_outdated():
+def test_what_other_code_or_another_driver_replaced_is_outdated_and_two_drivers_are_named():
     old, new = measurement(), measurement(driver="2")
     again = measurement(samples_s=(1.0,) * 5, driver="2")
     other = measurement(parameters={"n": 9})
@@ -37,9 +114,6 @@ def test_what_other_code_or_another_driver_replaced_is_outdated():
     assert (old,) == found.outdated
     assert {"1", "2"} == set(found.drivers)
     assert ("2",) == Measurements((old, new), {}).drivers
-
-
-def test_of_two_drivers_one_is_fitted_or_measured_again_which_nobody_can_of_recorded_times():
     both = Measurements((measurement(), measurement(driver="2", parameters={"n": 9})), {})
     assert "'1' (1 rows), '2' (1 rows); measure again those of old drivers" in both.mixture
     recorded = DeviceFacts("D", "P", "1", (("recorded", Fact(1, "", "their archive")),))
@@ -70,9 +144,6 @@ def test_counts_are_read_once_also_with_other_facts(monkeypatch):
     assert [{"a": 1}] == read
 
 
-QUICKSTART = Path(__file__).parents[2] / "docs" / "data" / "quickstart"
-
-
 def timed(seconds, n=8, **changes):
     return measurement(samples_s=(9.0, 9.0, seconds), parameters={"n": n}, **changes)
 
@@ -101,14 +172,11 @@ def test_the_other_sizes_contradict_a_time_wherever_it_stands(place, factor):
     assert [place] == [*unsupported(rows, lambda row: float(row.parameters["n"]))]
 
 
-def test_work_tells_a_cubic_kernel_from_a_wrong_time():
+def test_work_tells_a_cubic_kernel_from_a_wrong_time_and_a_single_neighbour_says_nothing():
     rows = [timed(1e-6 * 8.0**k, n=2**k) for k in range(5)]
     assert {} == unsupported(rows, lambda row: row.parameters["n"] ** 3)
     assert {} == unsupported(rows, lambda row: math.nan)  # without counts a larger size may take any longer
     assert {} == unsupported([timed(1e-6 * 100.0**k, n=2**k) for k in range(5)], lambda row: row.parameters["n"] ** 6)
-
-
-def test_sizes_without_an_order_and_a_single_neighbour_say_nothing():
     rows = [measurement(samples_s=(9.0, 9.0, s), parameters=p) for s, p in (
         (1.0, {"n": 8, "m": 1}), (1e-6, {"n": 4, "m": 4}), (1.0, {"n": 1, "m": 8}),
     )]  # fmt: skip

@@ -26,7 +26,7 @@ from perfmodel.predicting.model import FittedModel, fit
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.tuning import ANCHOR, anchor, anchor_variants
 from perfmodel.tuning.anchoring import device_of, predict_anchored, smaller_sizes
-from tests.fitting.test_family_fits_weights import measurements
+from tests.fitting.test_weights_file import measurements
 from tests.machine import device, fake_device
 from tests.standins import Counts
 

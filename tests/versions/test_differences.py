@@ -18,7 +18,7 @@ from perfmodel.versions import Difference, assert_not_slower, difference
 from perfmodel.versions.differences import TimeChange, changed_share
 from perfmodel.versions.sides import Side, Version
 from perfmodel.versions.tables import document, junit, markdown, text
-from tests.fitting.test_family_fits_weights import measurements
+from tests.fitting.test_weights_file import measurements
 from tests.versions.test_formulas import unit
 
 OLD, MORE = "out[i, j] = a[i, j] + b[0]", "out[i, j] = a[i, j] + 1 + b[0]*b[1]"

@@ -36,10 +36,6 @@ def test_points_and_arrows():
         ((2, 9), (1, 9)),  # B_memlp ends at T_mem_min
     ]  # fmt: skip
     assert expected == [(pytest.approx(start), pytest.approx(end)) for start, end in arrows]
-
-
-def test_the_legend_names_every_time():
-    (axes,) = benefits_figure(benefits(1e-3), "a kernel").axes
     expected = [
         "$T_{fp}$ 3 ms", "$T_{mem\\_min}$ 1 ms", "A: 15 ms", "A': 11 ms", "$T_{overlap}$ 4 ms", "$B_{serial}$ 1 ms",
         "$B_{itilp}$ 2 ms", "$B_{fp}$ 3 ms", "$B_{memlp}$ 1 ms",

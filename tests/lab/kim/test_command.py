@@ -1,13 +1,16 @@
-"""``python -m scripts.lab.kim``: pictures, what is printed with them, and the search."""
+"""``python -m scripts.lab.kim``: pictures, what is printed with them, and the search for the best change."""
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from scripts.lab.kim import __main__ as command
-from scripts.lab.kim.stepwise import search
+from scripts.lab.kim.stepwise import next_step, search
+from scripts.lab.studies import fmm
 
 KERNEL = "from measurement_kernels import matmul_tiled\n\n\ndef kernel():\n    return matmul_tiled.KERNEL.build()\n"
 SIZES = [word for name in "lmn" for word in ("-p", f"{name}=64")]
@@ -68,3 +71,28 @@ def test_the_search_runs_one_change_after_the_other() -> None:
     found = search(space, names, lambda name: eval(name.replace(" ", "/")))
     assert ["400 32", "400 64", "1000 32", "16 32", "16 64"] == list(found)
     assert "16 64" == min(found, key=found.__getitem__)
+
+
+NAMES = "abcd"
+
+
+def walked(space, times):
+    """Return the places that the search runs, in their order."""
+    ran: dict[int, float | None] = {}
+    while (place := next_step(space, ran)) is not None:
+        assert place not in ran
+        ran[place] = times[place]
+    return list(ran)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_its_way_is_that_of_section_3_5_2(seed):
+    """Of four optimisations: the baseline, then 4, 3, 2 and 1 codes, each stage on top of the best of the last one."""
+    space = [dict(zip(NAMES, values, strict=True)) for values in product((False, True), repeat=4)]
+    seconds = np.random.default_rng(seed).random(len(space)).tolist()
+    taken = [frozenset(name for name, value in one.items() if value) for one in space]
+    path = fmm.search(dict(zip(taken, seconds, strict=True)))
+    ran = walked(space, seconds)
+    assert 1 + 4 + 3 + 2 + 1 == len(ran)
+    assert {taken.index(step) for step in path} <= set(ran)
+    assert [0, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4] == [len(taken[place]) for place in ran]

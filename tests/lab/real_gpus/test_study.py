@@ -1,9 +1,8 @@
-"""Recorded rows by hand: how a trait correlates with errors."""
+"""Recorded rows by hand: how a trait correlates with errors; and the committed page."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import loopy as lp
 import numpy as np
@@ -11,11 +10,12 @@ import pytest
 
 from perfmodel.compare import Comparison, Comparisons
 from perfmodel.counts import count
-from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
+from scripts.lab.real_gpus.page import CLAIMS, COMMAND, PARTS
 from scripts.lab.real_gpus.study import Recorded, key_of, missed, study, traits_of
+from tests.machine import ROOT
+from tests.standins import made_up
 
-ROOT = Path(__file__).resolve().parents[3]
 SIZES = (1, 2, 3, 4, 5, 6)
 # Of the space "tile: a" each row takes as many seconds as its variant says; the model says 1 for all.
 ROWS = Comparisons(
@@ -47,10 +47,10 @@ def test_traits_of_a_launch():
         lang_version=(2018, 2),
     )  # fmt: skip
     counts = count(lp.tag_inames(unit, {"i": "l.0", "j": "g.0"}), subgroup_size=32)
-    values = {"compute_units": 8, "max_groups_per_unit": 16, "max_items_per_unit": 1024, "banks": 32,
-              "global_transaction_bytes": 32}  # fmt: skip
-    known = {name: Fact(value, "", "made up") for name, value in values.items()}
-    found = traits_of(Case(counts, {}, DeviceFacts.from_mapping("GPU", "P", "1", known), "mwp_cwp"))
+    known = made_up(
+        compute_units=8, max_groups_per_unit=16, max_items_per_unit=1024, banks=32, global_transaction_bytes=32
+    )
+    found = traits_of(Case(counts, {}, known, "mwp_cwp"))
     assert (48.0, 0.25) == (found["work-items in a group"], found["idle lanes"])
     assert 480 / (8 * 16) == found["rounds of groups"]
     assert 2 * 16 == found["warps held"]
@@ -73,3 +73,11 @@ def test_families_are_judged_in_processes(tmp_path):
     assert isinstance(found, Recorded)
     assert ("groups", "kernels", "variants") == found.judged[0].protocols
     assert {key_of(row) for row in found.judged[0].by("groups").rows} == set(found.traits)
+
+
+def test_the_committed_page_has_every_part_and_what_the_papers_claim_names_families():
+    page = (ROOT / "docs" / "lab" / "real-gpus.md").read_text()
+    assert all(f"<!-- {name}: drawn by {COMMAND} -->" in page for name in PARTS)
+    from perfmodel.models import families
+
+    assert {claim.family for claim in CLAIMS} <= set(families())

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.facts import DeviceFacts, Fact
 from scripts.lab.scoreboard import board as module
 from scripts.lab.scoreboard.board import Board, score_folders
 from scripts.lab.scoreboard.goals import hold
@@ -15,7 +14,9 @@ from scripts.lab.scoreboard.ideas import every_idea, read_ideas, with_measured_t
 from scripts.lab.scoreboard.log import read_log, read_scoreboard, scoreboard_csv
 from scripts.lab.scoreboard.page import floor_of
 from scripts.lab.scoreboard.scoring import SCORED
+from scripts.scoreboard import ROOT
 from tests.lab.scoreboard.scored import IDEA, STAMP, device, scoring
+from tests.standins import made_up
 
 
 @pytest.fixture
@@ -79,15 +80,12 @@ def test_the_error_may_be_half_as_large_again_as_what_oracle_factors_leave():
 
 
 def test_the_committed_ideas_can_be_read():
-    from scripts.scoreboard import ROOT
-
     assert read_ideas(ROOT / "docs" / "data" / "ideas.json")
 
 
 def test_an_idea_with_a_weight_that_was_measured_has_a_twin():
     own = device()
-    facts = {"launch_s": Fact(1e-6, "s", "measured")}
-    known = own.plain.with_facts(DeviceFacts.from_mapping("stand-in", "", "", facts))
+    known = own.plain.with_facts(made_up("stand-in", launch_s=1e-6))
     ideas = every_idea(seen_by_trees=["gpuperf"])
     names = [one.name for one in with_measured_twins(ideas, own.plain, known)]
     assert "gpuperf (measured)" == names[names.index("gpuperf") + 1]  # its w_launch is the fact launch_s
@@ -106,13 +104,6 @@ def test_rows_come_back_with_six_digits(tmp_path):
     assert (0.123457, math.inf, True, 'no, it says "no"') == (first.error, first.factor, first.simulated, first.problem)
     assert math.isnan(second.regret)
     assert ("mine", 20, 0.9, False) == (second.model, second.cases, second.tau, second.simulated)
-
-
-def groups(**changed):
-    return scoring(
-        protocol="groups", kernels="measured", cases=500, choices=0, regret=math.nan, top1=math.nan, top1_tied=math.nan,
-        tau=math.nan, **changed,
-    )  # fmt: skip
 
 
 def test_the_floor_is_what_the_best_scaling_model_leaves_and_no_black_box():

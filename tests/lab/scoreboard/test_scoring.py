@@ -1,4 +1,4 @@
-"""Rows of the scoreboard on planted times: which kernels they see, and their figures by hand."""
+"""Rows of the scoreboard on planted times: which kernels they see, their figures by hand, and noise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from scripts.lab.scoreboard.ideas import Idea
 from scripts.lab.scoreboard.oracle import oracle_error
 from scripts.lab.scoreboard.scored_device import ALL, MEASURED, PAPER, TESTS
 from scripts.lab.scoreboard.scoring import SCORED, score
+from scripts.lab.scoreboard.top_choices import noise_of, top1_within_noise
 from tests.lab.scoreboard.scored import IDEA, STAMP, device
+from tests.standins import Row, Rows
 
 NEEDY = Family(
     "needy", "by hand", quantities=lambda case: {"speed": case.fact("unheard_of")}, units={"speed": ""},
@@ -67,13 +69,10 @@ def test_a_model_that_cannot_be_fitted_has_its_problem():
     assert ("needy", "", True) == (only.model, only.protocol, math.isnan(only.error))
 
 
-def test_a_factor_mends_the_price_and_not_the_scaling():
+def test_a_factor_mends_the_price_of_each_variant_and_not_the_scaling():
     # t/p is 1 and 4: the factor is their geometric mean, 2. Then 2 instead of 1 errs by 1, and 2 instead of 4 by 1/2.
     rows = [Comparison("a", {"n": 1}, 1.0, 1.0), Comparison("a", {"n": 2}, 4.0, 1.0)]
     assert pytest.approx(math.sqrt(1 * 0.5)) == oracle_error(rows)
-
-
-def test_each_variant_has_its_own_factor():
     rows = [
         Comparison("a", {"n": n}, factor * n, float(n), variant={"tile": tile})
         for tile, factor in ((8, 3.0), (16, 0.2))
@@ -89,3 +88,34 @@ def test_what_has_no_factor_is_left_out():
     pair = [Comparison("a", {"n": 1}, 1.0, 1.0), Comparison("a", {"n": 2}, 4.0, 1.0)]
     assert oracle_error(pair) == oracle_error([*pair, single, withheld, below])
     assert math.isnan(oracle_error([single, withheld, below]))
+
+
+def variants_of(*pairs: tuple[float, float]) -> list[Comparison]:
+    return [
+        Comparison("a", {"n": 1}, measured, predicted, variant={"v": place})
+        for place, (measured, predicted) in enumerate(pairs)
+    ]
+
+
+def noise(*shares: float) -> dict[tuple[str, str, str], float]:
+    return {("a", f"v={place}", "n=1"): share for place, share in enumerate(shares)}
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [((0.0, 0.0), 0.0), ((0.04, 0.0), 0.0), ((0.05, 0.0), 1.0), ((0.0, 0.05), 1.0)],
+)
+def test_the_chosen_one_may_be_slower_by_the_larger_noise(shares, expected):
+    # the second one is chosen, and takes 4.5 % longer
+    assert expected == top1_within_noise(variants_of((1.0, 2.0), (1.045, 1.0)), noise(*shares))
+
+
+def test_noise_is_at_least_the_usual_disagreement_of_visits():
+    shares = (0.01, 0.02, 0.09, math.nan)
+    measured = Rows(
+        tuple(Row("a", {"n": 1}, 1.0, "", {"v": i}, disagreement=share) for i, share in enumerate(shares)), {}
+    )
+    # the median of 0.01, 0.02 and 0.09 is 0.02
+    assert noise(0.02, 0.02, 0.09, 0.02) == noise_of(measured)
+    once = Rows((Row("a", {"n": 1}, 1.0, "", {"v": 0}),), {})
+    assert noise(0.0) == noise_of(once)

@@ -31,30 +31,42 @@ def counted(tile, depth, group):
 
 
 @cache
-def stored():
+def model(family):
+    return load(INTEL / f"{family}.json")
+
+
+@cache
+def recorded():
     """The recorded device's facts, and one record."""
     found = read(INTEL)
     return found.known_facts, found.current[0]
 
 
-@cache
-def model(family):
-    return load(INTEL / f"{family}.json")
+def study_of(rows, group, folder=INTEL, models=None) -> StudyData:
+    """Return a study of rows (kernel, variant, sizes, counts, seconds) on a recorded device, as if measured there.
+
+    Its families are those that `folder` has weights of.
+    """
+    facts, some = recorded()
+    made = [
+        some.model_copy(update={
+            "kernel": kernel, "group": group, "variant": variant, "visits": (), "parameters": sizes, "dropped": 0,
+            "kernel_hash": counts.hash, "counts_hash": counts.hash, "status": "ok", "flags": (),
+            "samples_s": (seconds,) * 2, "device_samples_s": (),
+        })
+        for kernel, variant, sizes, counts, seconds in rows
+    ]  # fmt: skip
+    documents = {counts.hash: counts.to_json() for *_, counts, _ in rows}
+    measured = Measurements(tuple(made), documents).with_facts(facts)
+    return StudyData(facts, measured, (), folder, "bottleneck", models or {})
 
 
 def products(seconds: Callable[..., float], variants=VARIANTS) -> StudyData:
     """Return the study with times ``seconds(tile, depth, group, k)`` [s] of the variants at n = m = 384."""
-    facts, some = stored()
     rows = [
-        some.model_copy(update={
-            "kernel": "gemm", "variant": {"tile": tile, "depth": depth, "group": list(group)}, "visits": (),
-            "parameters": {"n": SIDE, "m": SIDE, "k": k}, "kernel_hash": f"{tile} {depth} {group}",
-            "counts_hash": counted(tile, depth, group).hash, "dropped": 0, "status": "ok", "flags": (),
-            "samples_s": (seconds(tile, depth, group, k),) * 2, "device_samples_s": (),
-        })
+        ("gemm", {"tile": tile, "depth": depth, "group": list(group)}, {"n": SIDE, "m": SIDE, "k": k},
+         counted(tile, depth, group), seconds(tile, depth, group, k))
         for tile, depth, group in variants
         for k in LENGTHS
     ]  # fmt: skip
-    documents = {one.hash: one.to_json() for one in (counted(*variant) for variant in variants)}
-    models = {family: model(family) for family in ("bottleneck", SPT)}
-    return StudyData(facts, Measurements(tuple(rows), documents).with_facts(facts), (), INTEL, "bottleneck", models)
+    return study_of(rows, "matmul", models={family: model(family) for family in ("bottleneck", SPT)})

@@ -4,16 +4,41 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from perfmodel.counts import count
+from perfmodel.kernels import discover
+from perfmodel.measuring.subject import Subject
 from scripts.lab.experiments.search import STUDY
+from scripts.lab.studies import StudyData
 from scripts.lab.studies.claim import UNSHOWN
 from scripts.lab.studies.karsin import SPT, gpu
 from scripts.lab.studies.search_claims import counted_claims
 from scripts.lab.studies.search_points import block_records, conflict_records, platform_records
-from tests.lab.studies.searches import searches
+from tests.lab.studies.products import study_of
+from tests.machine import ROOT
 from tests.recorded import INTEL
+
+FORMS = (
+    {"layout": "sorted"}, {"layout": "bst"}, {"layout": "btree"},
+    *({"form": form, "levels": 8} for form in ("naive", "free", "limited")),
+)  # fmt: skip
+
+
+def searches(seconds: Callable[[dict[str, Any], dict[str, int]], float], folder) -> StudyData:
+    """Return the study with times ``seconds(variant, sizes)`` [s] of :data:`FORMS` at their smallest rung."""
+    kernels, rows = {kernel.name: kernel for kernel in discover(ROOT / "test_kernels" / "papers")}, []
+    for variant in FORMS:
+        kernel = kernels["search_local" if "form" in variant else "search_global"]
+        subject = Subject(kernel, variant)
+        counts = count(subject.generated.t_unit, subgroup_size=16, statistics=subject.statistics)
+        for sizes in kernel.sizes.at(kernel.sizes.start):
+            rows.append((kernel.name, variant, sizes, counts, seconds(variant, sizes)))
+    return study_of(rows, "search", folder)
+
 
 pytestmark = pytest.mark.nightly  # research code, and long
 

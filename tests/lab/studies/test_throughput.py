@@ -81,12 +81,9 @@ def test_table_4_2_has_the_products_of_the_text():
     assert "8.1 (g), 20.0 (s), 6.0 (r)" in claim.found
 
 
-def test_a_device_as_the_chapter_describes_it():
+def test_a_device_as_the_chapter_describes_it_and_one_that_hides_nothing():
     figures = ("4.1", "4.2", "4.3", "4.4", "4.5", "4.6")
     assert dict.fromkeys((f"Figure {one}" for one in figures), True) == verdicts(device())
-
-
-def test_where_nothing_is_hidden_only_chains_and_launches_decide():
     found = verdicts(device(), hides=False)
     assert [None, None, True, None, True, True] == list(found.values())
 

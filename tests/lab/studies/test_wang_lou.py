@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from scripts.lab.studies.wang_lou import (
-    LATENCIES,
-    MOST,
-    STRIDES,
-    Multiprocessors,
-    cache_effects,
-    card_records,
-    issue_where_computing_exceeds,
-    readings_apart,
-    saxpy_cycles,
-    titan_x,
-)  # fmt: skip
+from scripts.lab.studies import wang_lou
+from scripts.lab.studies.wang_lou import LATENCIES, MOST, STRIDES, Multiprocessors, cache_effects, saxpy_cycles
 from tests.models.test_mwp_cwp import printed
 
 ONE, FOUR, HUNDRED = (Multiprocessors(400.0, issue, 336.5, 24) for issue in (1.0, 4.0, 100.0))
@@ -49,14 +39,15 @@ def test_by_hand(card, warps, expected):
 
 
 def test_the_paper_s_card():
-    assert Multiprocessors(500.0, 2.0, pytest.approx(336.5), 24, 0.1, pytest.approx(1.0)) == titan_x(500.0, 2.0)
-    assert 80 == issue_where_computing_exceeds(400)
+    expected = Multiprocessors(500.0, 2.0, pytest.approx(336.5), 24, 0.1, pytest.approx(1.0))
+    assert expected == wang_lou.titan_x(500.0, 2.0)
+    assert 80 == wang_lou.issue_where_computing_exceeds(400)
 
 
 def test_what_the_paper_s_numbers_decide():
     """With 1 cycle to issue both readings are alike; with more Eq. 2 leaves the cache without effect."""
-    assert 1 == readings_apart((1.0,))
-    assert readings_apart((4.0,)) > 1.5
+    assert 1 == wang_lou.readings_apart((1.0,))
+    assert wang_lou.readings_apart((4.0,)) > 1.5
     few, most = cache_effects((1.0,), 4), cache_effects((1.0,), MOST)
     assert len(few) == len(LATENCIES) * len(STRIDES)
     assert max(few) < 1.05 < min(most)
@@ -66,7 +57,7 @@ def test_what_the_paper_s_numbers_decide():
 
 def test_records_vary_the_warps_by_the_work_group():
     """32 work-items to a warp: one group up to 1024 of them, then two."""
-    own = [one for one in card_records() if one["issue_cycles"] == 1.0]
+    own = [one for one in wang_lou.card_records() if one["issue_cycles"] == 1.0]
     assert all(one["warps"] == one["work_group"] / 32 * (1 if one["warps"] <= 32 else 2) for one in own)
     assert max(one["work_group"] for one in own) == 1024
     for stride in STRIDES:

@@ -1,12 +1,18 @@
-"""Cards of kernels, from values by hand."""
+"""Cards of kernels and the figures of the first tab, from values by hand."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
+from perfmodel.analyses.descriptions import FactLine
 from perfmodel.analyses.report_data import KernelTerms, Share
+from perfmodel.analyses.report_models import FamilyLine
+from perfmodel.compare import Comparison, Comparisons, Figures
 from perfmodel.models import Family, families
+from perfmodel.report.html import cards
 from perfmodel.report.html.cards import MOST_CARDS, REST, kernel_card, legend, term_keys, worst_kernels
+from tests.report.html.reported import reported
 
 ISSUE, FAR, SMALL = Share("issue_time", 0.9, 0.9), Share("far_time", -0.2, -0.2), Share("near_time", 1e-4, 1e-4)
 KERNEL = KernelTerms("k", "form=a", "n=8", 1.0, 0.8, (ISSUE, FAR, SMALL), False, ("free",))
@@ -30,15 +36,12 @@ def test_terms_have_words_and_bars():
     assert "its largest term is issuing instructions, 90.0 %" in found.bounds[0]
     assert found.advice[0].startswith("Issue fewer instructions")
     assert ("free",) == found.warnings
-
-
-def test_bars_fit_where_a_term_is_larger_than_the_time():
-    """A saving makes another term larger than the whole: 2.0 of a time of 1."""
+    # A saving makes another term larger than the whole: 2.0 of a time of 1
     found = card(replace(KERNEL, terms=(Share("issue_time", 2.0, 2.0), Share("far_time", -1.0, -1.0)), adds_up=True))
     assert [100.0, 50.0] == [bar.length for bar in found.terms]
 
 
-def test_a_term_has_one_colour_on_all_cards_and_the_smallest_share_one():
+def test_a_term_has_one_colour_on_all_cards_and_of_many_kernels_the_worst_have_cards():
     many = [replace(KERNEL, terms=tuple(Share(f"part_{i}", 1.0 / i, 1.0 / i) for i in range(1, 9)))]
     keys = term_keys(Family("mine", "nowhere"), many)
     assert ["part 1", "part 7"] == [keys["part_1"].label, keys["part_7"].label]
@@ -46,8 +49,25 @@ def test_a_term_has_one_colour_on_all_cards_and_the_smallest_share_one():
     assert REST == keys["part_8"].colour
     assert "smaller terms" == legend(keys)[-1].label
     assert 8 == len(legend(keys))
-
-
-def test_of_many_kernels_the_worst_have_cards():
     many = [replace(KERNEL, kernel=str(place), seconds=0.8 + 0.01 * place) for place in range(MOST_CARDS + 5)]
     assert [str(place) for place in range(5, MOST_CARDS + 5)] == [one.kernel for one in worst_kernels(many)]
+
+
+def test_figures_and_facts_that_are_known():
+    figures = Figures(20, 2, error=0.12, p90=0.4, choices=5, regret=1.02, inside=0.88, width=4.0)
+    found = [value for value, _ in cards.figure_stats(replace(reported(), figures=figures))]
+    assert ["12.0 %", "18 of 20", "40.0 %", "2.0 %", "88.0 %", "4 times"] == found
+    bare = Figures(3, 3, error=math.nan)
+    assert ["-", "0 of 3"] == [value for value, _ in cards.figure_stats(replace(reported(), figures=bare))]
+    data = replace(reported(), facts=(FactLine("compute_units", "15", "", ""), FactLine("other", "1", "", "")))
+    assert [("15", "compute units")] == cards.fact_stats(data)
+
+
+def test_times_roofs_and_models_in_words():
+    cases = Comparisons(Comparison("k", {"n": 1}, time, 1.0) for time in (2e-3, 3.0))
+    assert "2 ms to 3 s" == cards.times_text(replace(reported(), comparisons=cases))
+    assert "float32 peak 2 Gop/s" == cards.roofs_text(replace(reported(), roofs={"peak_flops_float32": 2e9}))
+    families = (FamilyLine("work_depth", figures=Figures(9, 0, error=0.5)),)
+    expected = "Typical errors of these models on this device: work depth 50.0 %."
+    assert expected == cards.advisers_text(replace(reported(), families=families))
+    assert "" == cards.advisers_text(replace(reported(), families=()))

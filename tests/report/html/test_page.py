@@ -1,4 +1,4 @@
-"""The report's page: well formed, self-contained, small, readable by a screen reader, and nothing in it runs."""
+"""The report's page: well formed, self-contained, small, readable by a screen reader; nothing in it runs."""
 
 from __future__ import annotations
 
@@ -10,11 +10,16 @@ import sys
 from dataclasses import replace
 from itertools import pairwise
 
+import plotly.graph_objects as go
 import pytest
 
+from perfmodel.analyses.report_data import FITTED, TESTS
 from perfmodel.errors import MissingExtraError
 from perfmodel.predicting.ranking import Ranking
-from perfmodel.report.html.page import check_extra, policy, report_page
+from perfmodel.report.html.cards import MOST_CARDS
+from perfmodel.report.html.figures import Plot
+from perfmodel.report.html.page import check_extra, contents, policy, report_page
+from perfmodel.report.pictures import MOST_VARIANTS
 from tests.report.html.reported import HOSTILE, MADE, Tree, page, reported, tree
 
 NAMES = ("own", "overview", "accuracy", "kernels", "costs", "families", "device", "made")
@@ -24,7 +29,7 @@ def by_role(role: str) -> list:
     return [one for one in tree().every() if one.attributes.get("role") == role]
 
 
-def test_it_has_a_language_a_title_landmarks_and_headings_in_steps():
+def test_it_has_a_language_a_title_landmarks_headings_in_steps_and_unique_names():
     root = tree()
     assert ["en"] == [one.attributes["lang"] for one in root.every("html")]
     assert "perfmodel report: GTX480 (simulated)" == root.every("title")[0].text
@@ -32,9 +37,11 @@ def test_it_has_a_language_a_title_landmarks_and_headings_in_steps():
     levels = [int(one.tag[1]) for one in root.every("h1", "h2", "h3", "h4")]
     assert (1, len(NAMES)) == (levels.count(1), levels.count(2))
     assert all(after <= before + 1 for before, after in pairwise(levels))
+    names = [one.attributes["id"] for one in tree().every() if "id" in one.attributes]
+    assert sorted(set(names)) == sorted(names)
 
 
-def test_tabs_follow_the_aria_pattern():
+def test_tabs_follow_the_aria_pattern_and_only_a_users_kernels_have_one():
     (tabs,) = by_role("tablist")
     assert tabs.attributes["aria-label"]
     assert NAMES == tuple(one.attributes["aria-controls"] for one in by_role("tab"))
@@ -42,16 +49,8 @@ def test_tabs_follow_the_aria_pattern():
     for tab in by_role("tab"):
         section = sections[tab.attributes["aria-controls"] or ""]
         assert ("button", section.attributes["data-tab"]) == (tab.tag, tab.attributes["id"])
-
-
-def test_without_a_users_kernels_there_is_no_tab_for_them():
     plain = Tree(report_page(replace(reported(), ranking=Ranking(), own=(), own_points=(), withheld={}), MADE)).root
     assert "own" not in {one.attributes.get("id") for one in plain.every("section")}
-
-
-def test_names_in_the_page_are_unique():
-    names = [one.attributes["id"] for one in tree().every() if "id" in one.attributes]
-    assert sorted(set(names)) == sorted(names)
 
 
 def test_every_plot_has_words_and_a_table():
@@ -81,7 +80,7 @@ def test_every_table_has_a_caption_and_headings_and_every_choice_a_label():
     assert labelled == {one.attributes["id"] for one in tree().every("select")}
 
 
-def test_it_asks_no_server():
+def test_it_asks_no_server_and_only_its_own_scripts_may_run():
     loads = {"src", "href", "srcset", "data", "action", "poster", "background", "xlink:href"}
     asked = [value for one in tree().every() for name, value in one.attributes.items() if name in loads]
     assert ["#content"] == asked
@@ -91,13 +90,9 @@ def test_it_asks_no_server():
     rules = tree().every("meta")[1].attributes["content"]
     assert rules.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe-inline" not in rules.split("style-src")[0]
-
-
-def test_only_its_own_scripts_may_run():
     own = [one for one in tree().every("script") if "type" not in one.attributes]
     assert 3 == len(own)
     hashes = [base64.b64encode(hashlib.sha256("".join(one.texts).encode()).digest()).decode() for one in own]
-    rules = tree().every("meta")[1].attributes["content"]
     assert hashes == re.findall(r"'sha256-([^']+)'", rules)
     assert "script-src 'sha256-" in policy(("a",))
 
@@ -131,3 +126,47 @@ def test_a_missing_library_is_named_with_its_extra(library, monkeypatch):
     monkeypatch.setitem(sys.modules, "plotly.offline" if library == "plotly" else library, None)
     with pytest.raises(MissingExtraError, match=rf"needs {library}.*perfmodel\[report\]"):
         check_extra()
+
+
+def test_everything_is_shown_and_which_kernels_the_model_is_judged_on():
+    data = reported()
+    shown = contents(data, MADE)
+    assert len(data.comparisons) == len(shown.comparisons.rows)
+    assert len(data.kernels) == len(shown.cards)
+    assert len(data.weights) == len(shown.weights.rows)
+    assert len(data.facts) == sum(len(table.rows) for table in shown.fact_tables)
+    assert len(data.families) == len(shown.families_table.rows)
+    assert sorted(HOSTILE) == sorted(card.title for card in shown.own_cards)
+    assert ["<i>broken</i>"] == [row[0].text for row in shown.withheld.rows]
+    assert len(MADE) + len(data.made) == len(shown.made.rows)
+    data = reported()
+    assert f"The kernels are {TESTS}." in report_page(data, MADE)
+    assert f"The kernels are {FITTED}." in report_page(replace(data, judged_on=FITTED), MADE)
+
+
+def test_of_many_variants_the_fastest_are_drawn_and_all_are_in_the_table():
+    data = reported()
+    many = replace(data, ranking=Ranking(data.ranking * 50), own=data.own * 50)
+    shown = contents(many, MADE)
+    assert 50 * len(data.ranking) == len(shown.ranking_table.rows)
+    assert MOST_VARIANTS == sum(len(trace["x"]) for trace in shown.ranking.specification["data"])
+    assert MOST_CARDS == len(shown.own_cards)
+    assert f"{50 * len(data.own) - MOST_CARDS} slower variants" in shown.own_note
+
+
+def test_cards_say_what_bounds_kernels_by_all_three_models():
+    cards = contents(reported(), MADE).cards
+    for beginning, number in (("By this model: ", all), ("Below the roofs: ", all), ("By work and depth: ", any)):
+        assert number(any(line.startswith(beginning) for line in card.bounds) for card in cards)
+    assert all(card.advice for card in cards)
+    assert any("by the model gpuperf" in line for card in cards for line in card.advice)
+
+
+def test_plotly_accepts_every_plot():
+    shown = contents(reported(), MADE)
+    plots = [value for value in vars(shown).values() if isinstance(value, Plot)]
+    assert 5 == len(plots)
+    for plot in plots:
+        figure = go.Figure(plot.specification)
+        assert len(plot.specification["data"]) == len(figure.data)
+        assert plot.alternative

@@ -22,13 +22,10 @@ def case(name: str, predicted: float | None) -> Comparison:
     return Comparison(name, {"n": 8}, 1.0, predicted, interval=None if predicted is None else (0.5, 2.0))
 
 
-def test_cases():
+def test_cases_of_which_the_worst_are_kept_in_their_order():
     found = tables.comparisons_table([case("a", 0.75), case("b", None)], "cases")
     assert [["a", "1 s", "750 ms", "25.0 %", "500 ms to 2 s"], ["b", "1 s", "withheld", "-", "-"]] == texts(found)
     assert "n=8" == found.rows[0][0].small
-
-
-def test_of_many_cases_the_worst_are_kept_in_their_order():
     cases = [case("a", 1.1), case("b", 1.5), case("c", None), case("d", 1.2)]
     assert ["b", "c"] == [row.kernel for row in tables.worst(cases, [one.relative_error for one in cases], 2)]
     assert "2 cases with smaller errors are left out, which keeps this file small." == tables.left_out(2, "cases")
@@ -81,13 +78,10 @@ def test_places_below_roofs():
     assert "moves no data" in texts(tables.roofline_table([replace(point, bytes=0.0)], predicted=True))[0]
 
 
-def test_unmeasured_features_in_words_with_the_kernels():
+def test_unmeasured_features_in_words_and_names_of_variants_as_they_are():
     data = replace(reported(), unmeasured={"op_float32_special": ("a", "b")})
     found = tables.unmeasured_table(data)
     assert [["a function (such as sqrt) of float32", "a, b"]] == texts(found)
-
-
-def test_names_of_variants_stay_as_they_are():
     found = tables.withheld_table(replace(reported(), withheld={"lower case": "why"}))
     assert [["lower case", "why"]] == texts(found)
     assert [["Data", "x"], ["Note", "y"]] == texts(tables.made_table([("data", "x"), ("note", "y")]))

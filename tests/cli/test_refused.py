@@ -1,15 +1,17 @@
-"""What the system refuses in the middle of a command: a disk, memory, the current folder, docstrings."""
+"""What commands say about damaged files, and about what the system refuses."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
-from tests.cli.program import RUN
+from tests.cli.program import RUN, invoke, refused
 from tests.fuzz.workspace import pristine
+from tests.recorded import QUICKSTART
 from tests.shadow import ROOT
 
 FIT = ("fit", "--from", "store", "-o", "new/out.json", "--family", "expr:w_a*launches+w_b*global_load_32_stride1")
@@ -45,15 +47,44 @@ def test_a_full_disk_names_the_file_and_leaves_no_half_one(folder, arguments):
                   and path.is_file()]  # fmt: skip
 
 
-def test_memory_that_ends_elsewhere_is_one_line(capsys, monkeypatch):
-    from typer.testing import CliRunner
-
-    from perfmodel.cli import application
-
+def test_memory_that_ends_elsewhere_is_one_line(monkeypatch):
     def large(*arguments, **options):
         raise MemoryError
 
     monkeypatch.setattr("perfmodel.store.read", large)
-    done = CliRunner().invoke(application(), ["data", "export", "x", "-o", "-"])
-    assert 2 == done.exit_code
-    assert done.stderr.startswith("perfmodel: error: out of memory; give less at once")
+    done = refused(invoke("data", "export", "x", "-o", "-"))
+    assert done.startswith("perfmodel: error: out of memory; give less at once")
+
+
+@pytest.fixture
+def store(tmp_path):
+    shutil.copytree(QUICKSTART, tmp_path / "store")
+    return tmp_path / "store"
+
+
+def fit(store):
+    found = invoke("fit", "--from", store, "-o", store / "out.json")
+    assert isinstance(found.exception, SystemExit | None), found.exception
+    return found
+
+
+def test_a_changed_operation_name_does_not_change_weights_in_silence(store):
+    counts = store / "counts.jsonl"
+    assert '"kind": "mul"' in counts.read_text()
+    counts.write_text(counts.read_text().replace('"kind": "mul"', '"kind": "add"', 1))
+    found = fit(store)
+    note, error = found.stderr.splitlines()
+    assert "was changed: its hash is" in note
+    assert note.startswith("perfmodel: note: ")
+    assert "are not in the store" in error
+    assert (2, False) == (found.exit_code, (store / "out.json").exists())
+
+
+def test_a_torn_last_line_is_printed_once_and_the_fit_is_made(store):
+    rows = store / "measurements.jsonl"
+    number = len(rows.read_text().splitlines())
+    rows.write_text(rows.read_text()[:-40])
+    found = fit(store)
+    (note,) = found.stderr.splitlines()
+    assert f"line {number} is torn" in note
+    assert (0, True) == (found.exit_code, (store / "out.json").exists())

@@ -1,4 +1,4 @@
-"""Families of a folder's weights, side by side."""
+"""What bounds a kernel, and families side by side, with the weights of a device's folder."""
 
 from __future__ import annotations
 
@@ -9,11 +9,47 @@ from pathlib import Path
 import pytest
 
 from perfmodel import store
-from perfmodel.analyses.report_models import family_lines
+from perfmodel.analyses.balance import judge_balance
+from perfmodel.analyses.benefits import potential_benefits
+from perfmodel.analyses.report_models import KernelBounds, bound_models, family_lines
 from perfmodel.compare import compare, summarise
 from perfmodel.fitting.device_folder import measured_folder
 from perfmodel.predicting.model import load
-from tests.recorded import SIMULATED
+from tests.recorded import POCL, SIMULATED
+
+DEVICE = "GTX480 (simulated)"
+
+
+@pytest.fixture(scope="module")
+def case():
+    tests = store.read(SIMULATED / "test.jsonl")
+    row = next(row for row in tests if row.kernel == "nbody")
+    return tests.counts[row.counts_hash], row.parameters
+
+
+def test_both_models_judge_but_that_of_gpus_on_no_cpu(case):
+    models = bound_models(SIMULATED, DEVICE)
+    assert () == models.problems
+    found = models.bounds(*case)
+    assert judge_balance(load(SIMULATED / "work_depth.json"), *case) == found.balance
+    assert potential_benefits(load(SIMULATED / "gpuperf.json"), *case) == found.benefits
+    device = load(POCL / "work_depth.json").device
+    found = bound_models(POCL, device)
+    assert found.balance is not None
+    assert found.benefits is None
+    assert ("gpuperf assumes that work-items hide each other's latency, as on GPUs; this is a CPU",) == found.problems
+
+
+def test_weights_that_are_missing_damaged_or_of_another_device_are_named(case, tmp_path):
+    shutil.copy(SIMULATED / "work_depth.json", tmp_path)
+    found = bound_models(tmp_path, "another")
+    assert ("the weights of work_depth are of GTX480 (simulated)",
+            "the folder has no weights of gpuperf") == found.problems  # fmt: skip
+    assert KernelBounds() == found.bounds(*case)
+    (tmp_path / "work_depth.json").write_text("{}")
+    first, _ = bound_models(tmp_path, DEVICE).problems
+    assert "work_depth.json" in first
+
 
 FEW = ("stevens_kloeckner_2016", "roofline", "work_depth")
 
