@@ -10,6 +10,8 @@ Counts are of the generated code. Quantities use the operations that remain by t
   function that squares in a loop, and the compiler knows the loop's trips. For another integer
   exponent the loop remains: an ``intpow``, and the products of an exponent from 4 to 7, since data decide their number.
 - A vector function is its operations: ``dot`` of two float4 is four products and three sums.
+- A complex function is the real functions that it calls: ``exp`` of a complex number is an exponential, and a sine and
+  a cosine together.
 - Equal values are computed once in a nest, unless the first computation is behind a test that the later ones are not
   behind: ``a/b if a/b > c else c`` divides once.
 - A value that a loop does not change is computed before the loop. Copies of an unrolled loop share such values.
@@ -40,6 +42,14 @@ MADE_OF: Mapping[str, Amounts] = {
 ACROSS: Mapping[str, Amounts] = {
     "dot": (), "length": (("sqrt", 1),), "distance": (("sqrt", 1),), "normalize": (("rsqrt", 1),),
 }  # fmt: skip
+#: real operations of complex functions, without sums and products, as PyOpenCL's header computes them
+OF_COMPLEX: Mapping[str, tuple[str, ...]] = {
+    "abs": ("hypot",), "sqrt": ("hypot", "sqrt", "div"), "exp": ("exp", "sincos"), "log": ("log", "hypot", "atan2"),
+    "pow": ("log", "hypot", "atan2", "exp", "sincos"),
+    **dict.fromkeys(("sin", "cos", "sinh", "cosh"), ("sincos", "sinh", "cosh")),
+    **dict.fromkeys(("tan", "tanh"), ("sin", "cos", "sinh", "cosh")),
+}  # fmt: skip
+REAL = {"complex64": "float32", "complex128": "float64"}
 COMMUTATIVE = ("add", "mul")
 AMBIGUOUS = ("minmax", "shift", "bitwise")  # kinds that comprise several operations, so that two of one kind may differ
 NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -59,8 +69,9 @@ def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
         return (() if whole and power_of_two else (("mul", lanes),)) + ((("shift", lanes),) if whole else ())
     if literal is not None and ((kind == "mul" and abs(literal) == 1) or (kind == "add" and whole and literal == 0)):
         return ()
-    real = not operation.dtype.startswith("complex")
-    if kind == "pow" and real and last is not None and WHOLE.fullmatch(str(operation.operands[-1])):
+    if operation.dtype in REAL and kind in OF_COMPLEX:
+        return tuple((part, 1) for part in OF_COMPLEX[kind])
+    if kind == "pow" and last is not None and WHOLE.fullmatch(str(operation.operands[-1])):
         exponent = int(last)
         products = exponent.bit_length() + exponent.bit_count() - 2 if exponent else 0
         return ((("mul", products * lanes),) if products else ()) + ((("div", lanes),) if exponent < 0 else ())
@@ -189,7 +200,8 @@ class Values:
                 literals[number] = CONSTANT
             elif not any(covers(known, domain) for known in self._known[value]):
                 self._known[value].append(domain)
-                yield LeftOperation(operation.dtype, made_of(operation, constants), domain, needed)
+                dtype = operation.dtype if operation.kind not in OF_COMPLEX else REAL.get(operation.dtype, operation.dtype)
+                yield LeftOperation(dtype, made_of(operation, constants), domain, needed)
 
     def _version(self, text: str) -> object:
         """Return a key of an expression's current value. Each write to one of its variables changes the key."""

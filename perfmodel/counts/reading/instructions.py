@@ -15,6 +15,7 @@ import pymbolic.primitives as p
 from loopy.codegen import UnvectorizableError
 from loopy.expression import VectorizabilityChecker
 from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, VectorizeTag
+from loopy.library.reduction import ArgExtOp
 
 from perfmodel.counts.program.program import DECISIONS, SHARED, Cell, Index, OpKind, Read, Step, Write
 from perfmodel.counts.reading import sets, values
@@ -69,6 +70,13 @@ class PathWalk(Walk):
         for kind in path:  # above the values in its index
             self.extend(start, kind)
         self.leaves.append((array, cell, path))
+        return dtype
+
+    def map_call(self, expr: p.Call, scope: Scope) -> Type[Any]:
+        start = len(self.leaves)
+        dtype = super().map_call(expr, scope)
+        if isinstance(self.function_name(expr), ArgExtOp):  # its next comparison waits for its result
+            self.extend(start, (self.operations[-1].dtype, "minmax"))
         return dtype
 
     def join_products(self, terms: Sequence[Any], before: int, scope: Scope) -> bool:

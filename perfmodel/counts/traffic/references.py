@@ -22,7 +22,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property, reduce
-from itertools import pairwise, starmap
+from itertools import pairwise
 from math import prod
 from typing import Generic
 
@@ -222,7 +222,12 @@ def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box
     address = affine or AddressByDigits.of(access, domain)
     if address is None:
         return _Box(access, frame, None, None, NO_BYTES, exact=False, rows=_rows(access, domain, frame))
-    steps = tuple(starmap(address.step, zip(frame.loops_of(domain), frame.widths, strict=True)))
+    names = tuple(dict.fromkeys(name for name in frame.names if name))
+    strides = dict(zip(names, frames.strides(domain, names), strict=True))
+    steps = tuple(
+        strides.get(name, 1) * address.step(moved_by, width)
+        for name, moved_by, width in zip(frame.names, frame.loops_of(domain), frame.widths, strict=True)
+    )
     exact = domain.exact and domain.factor == 1 and affine is not None
     return _Box(access, frame, steps, frames.coupled(domain, frame, steps), address.start, exact)
 
@@ -298,6 +303,7 @@ class _Frames:
         values = place_values(cardinalities.program, factors=False)
         self.digits = {name: numbers for (number, name), numbers in values.items() if number == launch}
         self.of, self.is_box, self._coupled_in = cache(self._of), cache(self._is_box), cache(self._coupled_in_order)
+        self.strides = cache(self._strides)
         self._iterations_by: dict[tuple[Domain, frozenset[str], int], tuple[Cardinality, Count]] = {}
 
     def _of(self, domain: Domain, path: Path) -> _Frame:
@@ -379,18 +385,41 @@ class _Frames:
     def _coupled(
         self, domain: Domain, frame: _Frame, order: Sequence[int], depth: int
     ) -> tuple[CoupledLoop[Count], ...]:
-        inside = [*self._host_names_of(domain), *dict.fromkeys(name for name in frame.names[:depth] if name)]
-        scale = prod(frame.scales[:depth], start=Fraction(1))
-        outside, loops = scale * self._iterations(domain, inside, UNIT), []
+        names = dict.fromkeys(name for name in frame.names if name)
+        own = dict(zip(names, self.strides(domain, tuple(names)), strict=True))
+        inside = list(dict.fromkeys(name for name in frame.names[:depth] if name))
+        around, scale = self._host_names_of(domain), prod(frame.scales[:depth], start=Fraction(1))
+
+        def values() -> Count:  # with those that a guard leaves out at regular distances
+            left_out = prod(self.strides(domain, tuple(inside)))
+            return scale * left_out * self._iterations(domain, [*around, *inside], UNIT)
+
+        outside, loops = values(), []
         for k in order:
             if k >= depth:
                 scale *= frame.scales[k]
-                if frame.names.index(frame.names[k]) == k:  # else it is the loop of a smaller digit
-                    inside.append(frame.names[k])
-                iterations = scale * self._iterations(domain, inside, UNIT)
-                loops.append(CoupledLoop(k, outside, iterations))
+                name, stride = frame.names[k], 1
+                if frame.names.index(name) == k:  # else it is the loop of a smaller digit
+                    inside.append(name)
+                    stride = own[name]
+                iterations = values()
+                loops.append(CoupledLoop(k, outside, Fraction(1, stride) * iterations if stride > 1 else iterations))
                 outside = iterations
         return tuple(loops)
+
+    def _strides(self, domain: Domain, names: tuple[str, ...]) -> tuple[int, ...]:
+        """Return the distances between the values of inames, each while those before it do not change.
+
+        If a guard executes the cells of one colour of a chessboard, they are 1 for the rows and 2 for the columns.
+        """
+        pieces = domain.points.get_basic_sets()
+        if not any(piece.dim(isl.dim_type.div) for piece in pieces):
+            return (1,) * len(names)
+        strides = []
+        for number, name in enumerate(names, 1):
+            points = domain.points.project_out_except([*self._host_names_of(domain), *names[:number]], [SET])
+            strides.append(points.get_stride(points.find_dim_by_name(SET, name)).to_python())
+        return tuple(strides)
 
     def _is_box(self, domain: Domain) -> bool:
         box = isl.Set("{ [] }")

@@ -141,3 +141,33 @@ def test_operations_on_vectors_of_four(kind: str, expected: dict[str, int]) -> N
     for part, amount in made_of(Computed(0, "float32", kind, 4, ("x[i]", "y[i]")), (None, None)):
         numbers[part] = numbers.get(part, 0) + amount
     assert expected == numbers
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("exp", {"exp": 1, "sincos": 1}),
+        ("sqrt", {"hypot": 1, "sqrt": 1, "div": 1}),
+        ("abs", {"hypot": 1}),
+        ("pow", {"log": 1, "hypot": 1, "atan2": 1, "exp": 1, "sincos": 1}),
+        ("add", {"add": 1}),
+    ],
+)
+def test_complex_functions(kind: str, expected: dict[str, int]) -> None:
+    assert expected == dict(made_of(Computed(0, "complex64", kind, 1, ("x[i]", "y[i]")), (None, None)))
+
+
+def test_functions_of_complex_arrays_are_real_functions() -> None:
+    unit = lp.make_kernel(
+        "{ [i]: 0 <= i < n }", "out[i] = exp(x[i])*sqrt(y[i])",
+        [lp.GlobalArg("x, out", np.complex64, shape="n"), lp.GlobalArg("y", np.complex128, shape="n"), ...],
+        target=lp.PyOpenCLTarget(), lang_version=(2018, 2),
+    )  # fmt: skip
+    counts = count(unit, cache=False)
+    table = {(row.dtype, row.kind): int(row.count(n=N)) for row in counts.compiled.operation_table}
+    functions = {key: number for key, number in table.items() if key[1] not in ("add", "mul")}
+    assert functions == {
+        ("float32", "exp"): N, ("float32", "sincos"): N, ("float64", "hypot"): N, ("float64", "sqrt"): N,
+        ("float64", "div"): N,
+    }  # fmt: skip
+    assert int(counts.operations(dtype="complex64", kind="exp")(n=N)) == N

@@ -77,5 +77,8 @@ def test_a_search_for_the_largest_compares_at_each_step() -> None:
         assumptions="n >= 1", lang_version=(2018, 2),
     )  # fmt: skip
     expected = {("float32", "compare"): 8 * N}
-    assert expected == decisions(count(unit, cache=False))
+    counts = count(unit, cache=False)
+    assert expected == decisions(counts)
+    chains = [(kind, number) for each in counts.flow.recurrences for (kind, _), number in each.terms]
+    assert chains == [(("float32", "minmax"), 1)] * 2  # of the value and its index
     assert expected == dict(oracle.execute(unit, {"n": N}, 32).operations)

@@ -56,6 +56,25 @@ def test_guards_that_make_several_references(capacity: int) -> None:
     assert 1 / 1.1 < ratio < 1.1
 
 
+@pytest.mark.parametrize("capacity", [2, 8, 64])  # KiB
+@pytest.mark.parametrize(
+    ("guard", "group"),
+    [
+        ("(i + k) % 2 == 0", 16), ("k % 2 == 1", 16), ("i % 2 == 0", 16), ("(i + 2*k) % 4 == 1", 32),
+        ("k % 32 == 0", 32), ("i % 3 == k % 3", 24), ("(i + k) % 2 == 0 and k > i", 16),
+    ],
+)  # fmt: skip
+def test_guards_at_regular_distances(guard: str, group: int, capacity: int) -> None:
+    """One colour of a chessboard is in as many lines as all cells, but one row of two is in half of them."""
+    unit = lp.make_kernel(
+        "{ [i, k]: 1 <= i, k < n - 1 }", f"if {guard}\no[i, k] = u[i - 1, k] + u[i + 1, k] + u[i, k - 1] + u[i, k + 1]\nend",
+        [lp.GlobalArg("u, o", np.float32, shape="n, n"), ...], assumptions="n > 2", lang_version=(2018, 2),
+    )  # fmt: skip
+    unit = lp.split_iname(lp.tag_inames(unit, {"i": "g.1"}), "k", group, outer_tag="g.0", inner_tag="l.0")
+    (ratio,) = ratios(unit, 98, (capacity,))
+    assert 1 / 1.25 < ratio < 1.25
+
+
 def wide(found: list[float]) -> Iterator[tuple[int, int]]:
     """Yield ranges of capacities, twice as large at the end as at the beginning, in which all are wrong."""
     wrong = [max(ratio, 1 / ratio) > WRONG for ratio in found]
