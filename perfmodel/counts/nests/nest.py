@@ -76,6 +76,7 @@ class NestAccess:
     unmasked: Count  # executions if no test depended on data
     guarded: bool  # whether a test decides which neighbouring lanes execute it
     widened: bool  # as in Access
+    is_complex: bool
 
     def step(self, loop: str) -> Count | None:
         """Return the bytes between two iterations of a loop. 0 means that the access stays. None means unknown."""
@@ -203,7 +204,7 @@ class Nest(FrozenValue):
             moving_address_of(access, domain), access.lane_stride, copies_of(domain, self.loops.names),
             self.kernel.cardinalities.count(self._without_chance(domain)),
             FIRST_LANES in self._guarded_axes(domain) or domain.chance != 1 or not domain.exact,
-            access.widened,
+            access.widened, access.dtype.startswith("complex"),
         )  # fmt: skip
 
     @cached_property

@@ -69,6 +69,7 @@ class CompiledAccess(Generic[Amount]):
     steps: tuple[Amount, ...]  # bytes by which each iname moves it
     sized: bool = True  # whether a size parameter is in the address, or data are
     widened: bool = False  # whether a 64-bit size is added before the lane
+    parts: int = 1  # 2 for a complex number
 
 
 @dataclass(frozen=True)
@@ -328,7 +329,7 @@ def _access(
         new_address=new, fills_stride=fills, start=None if address is None else address.start,
         steps=() if address is None else tuple(address.steps.values()),
         sized=address is None or any(count.parameters for count in (address.start, *address.steps.values())),
-        widened=access.widened,
+        widened=access.widened, parts=1 + access.is_complex,
     )  # fmt: skip
 
 

@@ -296,7 +296,7 @@ class NestWork:
         stride = max((abs(stride) for stride in access.lane_strides), default=inf)
         uniform = self.in_vectors and stride == 0 and not self.items_innermost
         if not uniform and not self._is_contiguous(access, stride):
-            self._add(element, amount)
+            self._add(element, amount * access.parts)
             return amount
         if access.guarded and not access.load and not self.device.masks_stores:
             self._add(element, amount)
@@ -311,6 +311,8 @@ class NestWork:
         if self.along_loop:
             return access.contiguous
         hidden = (access.odd_pitch and not self.device.odd_pitches) or (access.widened and self.device.loses_neighbours)
+        # a vector holds real or imaginary parts
+        hidden = hidden or (access.parts > 1 and (self.lockstep or access.guarded))
         near = (access.fills_stride and not self.lockstep) or stride <= 1
         return near and not self.serial_region and not hidden
 
