@@ -200,8 +200,9 @@ class Values:
                 literals[number] = CONSTANT
             elif not any(covers(known, domain) for known in self._known[value]):
                 self._known[value].append(domain)
-                dtype = operation.dtype if operation.kind not in OF_COMPLEX else REAL.get(operation.dtype, operation.dtype)
-                yield LeftOperation(dtype, made_of(operation, constants), domain, needed)
+                dtype = operation.dtype
+                computed = REAL.get(dtype, dtype) if operation.kind in OF_COMPLEX else dtype
+                yield LeftOperation(computed, made_of(operation, constants), domain, needed)
 
     def _version(self, text: str) -> object:
         """Return a key of an expression's current value. Each write to one of its variables changes the key."""

@@ -66,8 +66,9 @@ def test_guards_that_make_several_references(capacity: int) -> None:
 )  # fmt: skip
 def test_guards_at_regular_distances(guard: str, group: int, capacity: int) -> None:
     """One colour of a chessboard is in as many lines as all cells, but one row of two is in half of them."""
+    sums = "u[i - 1, k] + u[i + 1, k] + u[i, k - 1] + u[i, k + 1]"
     unit = lp.make_kernel(
-        "{ [i, k]: 1 <= i, k < n - 1 }", f"if {guard}\no[i, k] = u[i - 1, k] + u[i + 1, k] + u[i, k - 1] + u[i, k + 1]\nend",
+        "{ [i, k]: 1 <= i, k < n - 1 }", f"if {guard}\no[i, k] = {sums}\nend",
         [lp.GlobalArg("u, o", np.float32, shape="n, n"), ...], assumptions="n > 2", lang_version=(2018, 2),
     )  # fmt: skip
     unit = lp.split_iname(lp.tag_inames(unit, {"i": "g.1"}), "k", group, outer_tag="g.0", inner_tag="l.0")

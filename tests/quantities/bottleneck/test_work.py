@@ -33,13 +33,15 @@ def test_a_copy_is_a_vector_for_each_eight_items(order: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("guarded", "order", "gathered"), [(True, "serial", 2), (True, "lockstep", 2), (False, "lockstep", 2), (False, "serial", 0)],
+    ("guarded", "order", "gathered"),
+    [(True, "serial", 2), (True, "lockstep", 2), (False, "lockstep", 2), (False, "serial", 0)],
 )  # fmt: skip
 def test_a_vector_takes_the_parts_of_complex_numbers_one_by_one(guarded: bool, order: str, gathered: int) -> None:
     """PoCL 3.1 shuffles whole vectors only if no test decides the lanes (machine code)."""
     unit = lp.make_kernel(
         "{ [i]: 0 <= i < n }", "out[i] = a[i]*a[i]", [lp.GlobalArg("a, out", np.complex128, shape="n"), ...],
-        assumptions="n >= 1" if guarded else "n mod 64 = 0 and n >= 1", target=lp.PyOpenCLTarget(), lang_version=(2018, 2),
+        assumptions="n >= 1" if guarded else "n mod 64 = 0 and n >= 1", target=lp.PyOpenCLTarget(),
+        lang_version=(2018, 2),
     )  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     values = quantities(count(unit, cache=False), order, n=6400)
