@@ -46,6 +46,19 @@ def _flagged(parameters: Mapping[str, int]) -> Mapping[str, Fraction]:
     return {"flag[i_inner + i_outer*16] > 0": Fraction(int(_flags(parameters)["flag"].sum()), parameters["n"])}
 
 
+def csr_product(size: int = 16, assumes: str = "n>=1") -> lp.TranslationUnit:
+    """The product of a sparse matrix and a vector; a work-item has a row."""
+    return line(make(["{[i]: 0<=i<n}", "[first, last] -> {[j]: first<=j<last}"], """
+            for i
+                <> first = rows[i]
+                <> last = rows[i+1]
+                y[i] = sum(j, values[j]*x[columns[j]])
+            end
+        """, [lp.GlobalArg("values,x", F32, shape=None), lp.GlobalArg("y", F32, shape="n"),
+        lp.GlobalArg("rows", I32, shape="n+1"), lp.GlobalArg("columns", I32, shape=None), ...], assumes=assumes),
+        size=size)
+
+
 KERNELS = (
     CorpusKernel("gather", lambda: line(make("{[i]: 0<=i<n}", "c[i] = 2*a[ind[i]]", [lp.GlobalArg("a", F32, shape="n"),
         ...], assumes="n>=1", dtypes={"ind": I32})), at(n=(16, 21)), _indices),
@@ -59,15 +72,7 @@ KERNELS = (
     CorpusKernel("gather_of_rows", lambda: line(line(make("{[i,j]: 0<=i<n and 0<=j<8}", "c[i, j] = a[ind[i], j]",
         [lp.GlobalArg("a", F32, shape="n,8"), ...], assumes="n>=1", dtypes={"ind": I32}), "i", 4, 1), "j", 8, 0),
         at(n=(8, 11)), _indices),
-    CorpusKernel("csr_product", lambda: line(make(["{[i]: 0<=i<n}", "[first, last] -> {[j]: first<=j<last}"], """
-            for i
-                <> first = rows[i]
-                <> last = rows[i+1]
-                y[i] = sum(j, values[j]*x[columns[j]])
-            end
-        """, [lp.GlobalArg("values,x", F32, shape=None), lp.GlobalArg("y", F32, shape="n"),
-        lp.GlobalArg("rows", I32, shape="n+1"), lp.GlobalArg("columns", I32, shape=None), ...], assumes="n>=1")),
-        at(n=(20, 35)), _sparse, statistics=_mean_row("j")),
+    CorpusKernel("csr_product", csr_product, at(n=(20, 35)), _sparse, statistics=_mean_row("j")),
     # What is outside of j is in its domain: the generated code tests that j runs at all.
     CorpusKernel("only_where_the_loop_runs", lambda: line(make(["{[i]: 0<=i<n}",
         "[first, last] -> {[j, k]: first<=j<last and 0<=k<2}"], """

@@ -14,7 +14,7 @@ def _product(assumes: str = "n>=1", dtype: type = F32) -> lp.TranslationUnit:
     return make(CUBE, PRODUCT, assumes=assumes, dtypes={"a,b": dtype})
 
 
-def _tiled(assumes: str, size: int) -> lp.TranslationUnit:
+def tiled(assumes: str, size: int) -> lp.TranslationUnit:
     unit = plane(_product(assumes), size=(size, size))
     unit = lp.split_iname(unit, "k", size)
     outer = "i_outer,j_outer,k_outer"
@@ -42,9 +42,9 @@ KERNELS = (
     # l.0 on the row: both matrices of that axis are read with stride n.
     CorpusKernel("matmul_naive_rows_fast", lambda: plane(_product(), slow="j", fast="i"), at(n=(8, 11))),
     CorpusKernel("matmul_naive_float64", lambda: plane(_product(dtype=F64), size=(4, 16)), at(n=(16, 9))),
-    CorpusKernel("matmul_tiled", lambda: _tiled("n>=8 and n mod 8 = 0", 8), at(n=(8, 16, 24)), realistic=True),
-    CorpusKernel("matmul_tiled_remainder", lambda: _tiled("n>=1", 8), at(n=(8, 13, 3)), realistic=True),
-    CorpusKernel("matmul_tiled_16", lambda: _tiled("n>=16 and n mod 16 = 0", 16), at(n=(16, 32))),
+    CorpusKernel("matmul_tiled", lambda: tiled("n>=8 and n mod 8 = 0", 8), at(n=(8, 16, 24)), realistic=True),
+    CorpusKernel("matmul_tiled_remainder", lambda: tiled("n>=1", 8), at(n=(8, 13, 3)), realistic=True),
+    CorpusKernel("matmul_tiled_16", lambda: tiled("n>=16 and n mod 16 = 0", 16), at(n=(16, 32))),
     CorpusKernel("matmul_split_unprefetched", lambda: lp.split_iname(plane(_product()), "k", 5), at(n=(5, 12))),
     # Only a row panel of a is prefetched, along the loop.
     CorpusKernel("matmul_one_prefetch", lambda: lp.add_prefetch(lp.split_iname(

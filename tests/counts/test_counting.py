@@ -19,6 +19,7 @@ from perfmodel.errors import (
     StatisticsNeededError,
 )
 from perfmodel.features import evaluate
+from tests.corpus.kernel import make
 from tests.oracle import execute
 
 LANGUAGE = (2018, 2)
@@ -29,10 +30,8 @@ pytestmark = [
 
 
 def saxpy(width: int = 64) -> lp.TranslationUnit:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "y[i] = 3*x[2*i] + y[i]", [lp.GlobalArg("x", np.float32, shape="2*n"), ...],
-        lang_version=(2018, 2), assumptions="n >= 1",
-    )  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", "y[i] = 3*x[2*i] + y[i]", [lp.GlobalArg("x", np.float32, shape="2*n"), ...],
+                assumes="n >= 1")  # fmt: skip
     return lp.split_iname(lp.add_dtypes(unit, {"y": np.float32}), "i", width, outer_tag="g.0", inner_tag="l.0")
 
 
@@ -69,7 +68,7 @@ def test_what_is_counted_beside_the_default() -> None:
 
 @pytest.mark.parametrize("size", [0, -1, 1025, 10**400, 2.5, "32", None])
 def test_a_sub_group_of_no_device_is_refused(size: Any) -> None:
-    t_unit = lp.make_kernel("{[i]: 0 <= i < 8}", "out[i] = 1", lang_version=LANGUAGE)
+    t_unit = make("{[i]: 0 <= i < 8}", "out[i] = 1")
     with pytest.raises(OptionError, match=r"give an integer from 1 to 1024"):
         count(t_unit, subgroup_size=size)
 
@@ -90,7 +89,7 @@ def test_statistics_that_are_no_natural_share(value: object) -> None:
 
 @pytest.mark.parametrize("value", [0, 0.5, -3, float("nan"), "wide"])
 def test_spans_below_an_index(value: object) -> None:
-    gathered = lp.make_kernel("{[i]: 0 <= i < 8}", "out[i] = x[index[i]]", lang_version=LANGUAGE)
+    gathered = make("{[i]: 0 <= i < 8}", "out[i] = x[index[i]]")
     gathered = lp.add_dtypes(gathered, {"x": np.float32, "index": np.int32})
     with pytest.raises(ArgumentError, match=r"statistics\['x:span'\] is .*; give "):
         count(gathered, statistics={"x:span": value}, cache=False)
@@ -102,11 +101,8 @@ def message(error: pytest.ExceptionInfo[Exception]) -> str:
     return text
 
 
-# {{{ types that are known when the kernel is called
-
-
 def untyped() -> lp.TranslationUnit:
-    return lp.make_kernel("{[i]: 0 <= i < n}", "c[i] = alpha*a[i] + b[i]", lang_version=LANGUAGE, assumptions="n >= 1")
+    return make("{[i]: 0 <= i < n}", "c[i] = alpha*a[i] + b[i]", assumes="n >= 1")
 
 
 def test_types_at_call_time() -> None:
@@ -137,13 +133,8 @@ def test_types_that_do_not_fit(dtypes: dict[str, Any], expected: str) -> None:
         count(t_unit, dtypes=dtypes)
 
 
-# }}}
-
-# {{{ statistics
-
-
 def two_ragged_loops() -> lp.TranslationUnit:
-    return lp.make_kernel(
+    return make(
         ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < first}", "{[k]: 0 <= k < second}"],
         """
         for i
@@ -153,11 +144,8 @@ def two_ragged_loops() -> lp.TranslationUnit:
             c[i] = sum(k, 2*a[k]) if a[i] > 1 else 0
         end
         """,
-        [
-            lp.GlobalArg("a", np.float32, shape=1000), lp.GlobalArg("b, c", np.float32, shape="n"),
-            lp.GlobalArg("lengths, more", np.int32, shape="n"), lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n >= 1", lang_version=LANGUAGE,
+        [lp.GlobalArg("a", np.float32, shape=1000), lp.GlobalArg("b, c", np.float32, shape="n"),
+         lp.GlobalArg("lengths, more", np.int32, shape="n"), lp.ValueArg("n", np.int32)], assumes="n >= 1",
     )
 
 
@@ -171,31 +159,20 @@ def test_all_missing_statistics_in_one_error() -> None:
 
 
 def test_a_probability_is_at_most_one() -> None:
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}", "c[i] = a[i] if flag[i] > 0 else 0",
-        [lp.GlobalArg("a, c", np.float32, shape="n"), lp.GlobalArg("flag", np.int32, shape="n"), ...],
-        assumptions="n >= 1", lang_version=LANGUAGE,
-    )
+    t_unit = make("{[i]: 0 <= i < n}", "c[i] = a[i] if flag[i] > 0 else 0",
+                  [lp.GlobalArg("a, c", np.float32, shape="n"), lp.GlobalArg("flag", np.int32, shape="n"), ...],
+                  assumes="n >= 1")  # fmt: skip
     assert 8 == count(t_unit, statistics={"flag[i] > 0": 1}).accesses(array="a")(n=8)
     with pytest.raises(ArgumentError, match=r"is 1\.5; give the probability of a test, from 0 to 1") as error:
         count(t_unit, statistics={"flag[i] > 0": 1.5})
     message(error)
 
 
-# }}}
-
-# {{{ parameters
-
-
 def test_a_stride_on_which_only_lines_depend_is_a_parameter() -> None:
-    t_unit = lp.make_kernel(
-        "{[i, j]: 0 <= i < n and 0 <= j < 8}", "c[i, j] = 2*a[i, j]",
-        [
-            lp.GlobalArg("a", np.float32, shape=("n", 8), dim_tags="stride:pitch, stride:1"),
-            lp.GlobalArg("c", np.float32, shape=("n", 8)), lp.ValueArg("n, pitch", np.int32),
-        ],
-        assumptions="n >= 1", lang_version=LANGUAGE,
-    )
+    t_unit = make("{[i, j]: 0 <= i < n and 0 <= j < 8}", "c[i, j] = 2*a[i, j]",
+                  [lp.GlobalArg("a", np.float32, shape=("n", 8), dim_tags="stride:pitch, stride:1"),
+                   lp.GlobalArg("c", np.float32, shape=("n", 8)), lp.ValueArg("n, pitch", np.int32)],
+                  assumes="n >= 1")  # fmt: skip
     counts = count(t_unit)
     assert ("n", "pitch") == counts.parameters
     # three rows of 8 floats (32 bytes), 40 floats (160 bytes) apart: at bytes 0, 160 and 320
@@ -203,24 +180,16 @@ def test_a_stride_on_which_only_lines_depend_is_a_parameter() -> None:
     assert ("n", "pitch") == type(counts).from_json(counts.to_json()).parameters
 
 
-# }}}
-
-# {{{ parts of a kernel
-
-
 def three_steps() -> lp.TranslationUnit:
-    t_unit = lp.make_kernel(
+    t_unit = make(
         "{[i, k]: 0 <= i < n and 0 <= k < 5}",
         """
         <> t = 3*a$left[i] + a$right[n-1-i] {id=compute_first, tags=early}
         out[i] = t*t*t {id=compute_second, dep=compute_first}
         s[i] = sum(k, a[k]*w[k]) {id=total, dep=compute_second}
         """,
-        [
-            lp.GlobalArg("a, out, s", np.float32, shape="n"), lp.GlobalArg("w", np.float32, shape=5),
-            lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n >= 8 and n mod 8 = 0", lang_version=LANGUAGE,
+        [lp.GlobalArg("a, out, s", np.float32, shape="n"), lp.GlobalArg("w", np.float32, shape=5),
+         lp.ValueArg("n", np.int32)], assumes="n >= 8 and n mod 8 = 0",
     )
     return lp.split_iname(t_unit, "i", 8, outer_tag="g.0", inner_tag="l.0")
 
@@ -244,7 +213,7 @@ def test_a_part_of_a_kernel(within: str, mul: int, add: int, loads: int, stores:
 
 
 def guarded() -> lp.TranslationUnit:
-    t_unit = lp.make_kernel(
+    t_unit = make(
         "{[i]: 0 <= i < n}",
         """
         b[i] = a[i] + 1 {id=free}
@@ -253,8 +222,7 @@ def guarded() -> lp.TranslationUnit:
             d[i] = 3*a[i] {id=inner_two, dep=inner_one}
         end
         """,
-        [lp.GlobalArg("a, b, c, d, f, g", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1", lang_version=LANGUAGE,
+        [lp.GlobalArg("a, b, c, d, f, g", np.float32, shape="n"), lp.ValueArg("n", np.int32)], assumes="n >= 1",
     )
     return t_unit
 
@@ -286,11 +254,6 @@ def test_an_access_tag_that_is_not_there() -> None:
     message(error)
 
 
-# }}}
-
-# {{{ errors name their cause
-
-
 def test_two_entry_points() -> None:
     one, two = (
         lp.make_kernel("{[i]: 0 <= i < 16}", f"{name}[i] = 1.0f", name=name, lang_version=LANGUAGE) for name in "pq"
@@ -301,31 +264,19 @@ def test_two_entry_points() -> None:
 
 
 def test_a_segmented_sum_by_its_name() -> None:
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < 16}", "out, flag = reduce(segmented(sum), i, (a[i], segment[i]))",
-        [
-            lp.GlobalArg("a", np.float32, shape=16), lp.GlobalArg("segment", np.int32, shape=16),
-            lp.GlobalArg("out", np.float32, shape=()), lp.GlobalArg("flag", np.int32, shape=()),
-        ], lang_version=LANGUAGE,
-    )
+    t_unit = make("{[i]: 0 <= i < 16}", "out, flag = reduce(segmented(sum), i, (a[i], segment[i]))",
+                  [lp.GlobalArg("a", np.float32, shape=16), lp.GlobalArg("segment", np.int32, shape=16),
+                   lp.GlobalArg("out", np.float32, shape=()), lp.GlobalArg("flag", np.int32, shape=())])  # fmt: skip
     with pytest.raises(CountError, match=r"^the operations in a step of the reduction segmented\(sum\)") as error:
         count(t_unit)
     assert "ResolvedFunction" not in message(error)
 
 
-# }}}
-
-
-# {{{ slabs
-
-
 def in_slabs(increments: tuple[int, int]) -> lp.TranslationUnit:
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}",
-        ["<> t[i] = 2*a[i] {id=first}", "... lbarrier {id=wait, dep=first}", "out[i] = t[i] + 1 {dep=wait}"],
-        [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1", lang_version=LANGUAGE, seq_dependencies=True,
-    )
+    t_unit = make("{[i]: 0 <= i < n}",
+                  ["<> t[i] = 2*a[i] {id=first}", "... lbarrier {id=wait, dep=first}", "out[i] = t[i] + 1 {dep=wait}"],
+                  [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)], assumes="n >= 1",
+                  seq_dependencies=True)  # fmt: skip
     t_unit = lp.set_temporary_address_space(t_unit, "t", "local")
     return lp.split_iname(t_unit, "i", 8, outer_tag="g.0", inner_tag="l.0", slabs=increments)
 
@@ -336,19 +287,11 @@ def test_every_slab_of_a_hardware_axis_has_a_barrier(increments: tuple[int, int]
     executed = execute(in_slabs(increments), {"n": 40})
     assert 40 * copies == executed.barriers == count(in_slabs(increments)).barriers()(n=40)
 
-
-# }}}
-
-
 def test_constant_memory_is_a_space_with_the_features_of_global_memory() -> None:
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < 8 }", "out[i] = sum(j, weights[j]*a[i + j])",
-        [
-            lp.ConstantArg("weights", np.float32, shape=8), lp.GlobalArg("a", np.float32, shape="n + 8"),
-            lp.GlobalArg("out", np.float32, shape="n"), lp.ValueArg("n", np.int32),
-        ],
-        lang_version=LANGUAGE, assumptions="n >= 1 and n mod 32 = 0",
-    )  # fmt: skip
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < 8 }", "out[i] = sum(j, weights[j]*a[i + j])",
+                [lp.ConstantArg("weights", np.float32, shape=8), lp.GlobalArg("a", np.float32, shape="n + 8"),
+                 lp.GlobalArg("out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+                assumes="n >= 1 and n mod 32 = 0")  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 32, outer_tag="g.0", inner_tag="l.0"))
     assert [8 * 64, 8 * 64] == [counts.accesses(space, "load")(n=64) for space in ("constant", "global")]
     assert 8 * 64 == counts.accesses(array="weights")(n=64)

@@ -14,6 +14,7 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import ArgumentError, CountError, DocumentError, KernelError, UnknownNameError
 from perfmodel.facts import DeviceFacts, Fact
+from tests.corpus.kernel import make
 
 GROUP = 16
 
@@ -21,7 +22,7 @@ GROUP = 16
 def kernel(
     domain: str, code: str, group: int = GROUP, assumptions: str = "n >= 1", **dtypes: type
 ) -> lp.TranslationUnit:
-    t_unit = lp.make_kernel(domain, code, assumptions=assumptions, lang_version=(2018, 2), name="made_up")
+    t_unit = make(domain, code, assumes=assumptions, name="made_up")
     t_unit = lp.add_dtypes(t_unit, dtypes)
     return lp.split_iname(t_unit, "i", group, outer_tag="g.0", inner_tag="l.0")
 
@@ -49,10 +50,8 @@ def test_axpy_by_hand() -> None:
 
 def skewed_tiles() -> lp.TranslationUnit:
     """A time-skewed stencil, tiled in both directions of space."""
-    t_unit = lp.make_kernel(
-        "{[t, i, j]: 0 <= t < steps and t <= i < n + t and t <= j < m + t and i + j <= 2*n}",
-        "z[t, i, j] = 0.5*(u[t, i, j] + u[t, i+1, j])", assumptions="steps, n, m >= 1", lang_version=(2018, 2),
-    )
+    t_unit = make("{[t, i, j]: 0 <= t < steps and t <= i < n + t and t <= j < m + t and i + j <= 2*n}",
+                  "z[t, i, j] = 0.5*(u[t, i, j] + u[t, i+1, j])", assumes="steps, n, m >= 1")  # fmt: skip
     t_unit = lp.split_iname(lp.add_dtypes(t_unit, {"u": np.float32}), "i", 32, outer_tag="g.1", inner_tag="l.1")
     return lp.split_iname(t_unit, "j", 32, outer_tag="g.0", inner_tag="l.0")
 
@@ -101,11 +100,6 @@ def test_a_part_that_counts_cannot_have_is_named(place, value, said) -> None:
         KernelCounts.from_json(document)
 
 
-# {{{ data-dependent kernels
-
-
-# }}}
-
 # {{{ what is refused
 
 
@@ -126,17 +120,10 @@ def test_granularities_do_not_mix() -> None:
     with pytest.raises(ArgumentError, match="wavefront"):
         counts.lines("a", per="wavefront")
 
-
-# }}}
-
-
 def test_an_offset_is_no_size_and_zero_unless_given() -> None:
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}", "c[i] = a[i]",
-        [lp.GlobalArg("a, c", np.float32, shape="n", offset=lp.auto), lp.ValueArg("n", np.int32),
-         lp.ValueArg("scale", np.float64)],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
+    t_unit = make("{[i]: 0 <= i < n}", "c[i] = a[i]",
+                  [lp.GlobalArg("a, c", np.float32, shape="n", offset=lp.auto), lp.ValueArg("n", np.int32),
+                   lp.ValueArg("scale", np.float64)], assumes="n >= 1")  # fmt: skip
     counts = count(t_unit)
     for found in (counts, KernelCounts.from_json(json.loads(json.dumps(counts.to_json())))):
         assert (("n",), ("a_offset", "c_offset")) == (found.parameters, found.offsets)

@@ -37,10 +37,6 @@ def counted(unit: lp.TranslationUnit, **options: Any) -> KernelCounts:
     return count(unit, cache=False, **options)
 
 
-def operations(counts: KernelCounts, **sizes: int) -> dict[str, Any]:
-    return {f"{row.dtype} {row.kind}": row.count(**sizes) for row in counts.operation_table}
-
-
 def atomic_lines_slow() -> Any:
     arguments = [
         lp.GlobalArg("out", np.int64, shape=lp.auto, for_atomic=True), lp.GlobalArg("a", np.int64, shape=lp.auto), ...,
@@ -51,45 +47,9 @@ def atomic_lines_slow() -> Any:
     return {array: [counts.lines(array)(n=700), counts.lines(array, n=700)()] for array in ("a", "out")}
 
 
-def float_of_inames() -> Any:
-    found = []
-    for body in ("2.0*i", "0.5*i", "(i+1)*a[i]", "10.0*(i-5.0)", "1.0*a[i] + 1.0*a[i]*a[i]"):
-        unit = make("{[i]: 0<=i<10}", f"out[i] = {body}")
-        types = {name: np.float32 for name in ("a", "out") if name in f"out{body}"}
-        found.append(operations(counted(lp.add_and_infer_dtypes(unit, types))))
-    return found
-
-
-def idle_lanes_shifted() -> Any:
-    body = "<>a[i] = i {id=w_a}\n<>b[j] = 2*a[j] {id=w_b,dep=w_a}"
-    unit = make(["{[i]: 1<=i<17}", "{[j]: 0<=j<16}"], body, seq_dependencies=True)
-    unit = lp.set_temporary_address_space(lp.tag_inames(unit, "i:l.0,j:l.0"), "a,b", "local")
-    idle = counted(unit).idle_lanes()
-    return [idle(), idle.exact]
-
-
 def modulo_footprint_hang() -> Any:
     footprint = counted(hard.remainders()).footprint("a")
     return [footprint(n=n) for n in (5, 12, 300)]
-
-
-def nonzero_lane_lower_bound() -> Any:
-    found = []
-    for domain, size in (("{[i]: 1<=i<33}", 32), ("{[i]: 3<=i<35}", 8)):
-        unit = make(domain, "out[i] = 2*a[i]", [lp.GlobalArg("a,out", np.float32, shape=(80,)), ...])
-        counts = counted(lp.tag_inames(unit, "i:l.0"), subgroup_size=size)
-        loads = counts.accesses(array="a", direction="load", granularity="subgroup")
-        found.append([loads(), counts.work_items()(), counts.idle_lanes()(), counts.sub_groups()()])
-    return found
-
-
-def reversed_flattened() -> Any:
-    found = []
-    for body in ("a[m*i+j]", "a[m*i+m-1-j]", "a[m*i+j] + a[m*i+m-1-j]"):
-        arguments = [lp.GlobalArg("a,out", np.float32, shape="n*m"), lp.ValueArg("n,m", np.int32)]
-        footprint = counted(make("{[i,j]: 0<=i<n and 0<=j<m}", f"out[m*i+j] = {body}", arguments)).footprint("a")
-        found.append([footprint(n=7, m=5), footprint.exact])
-    return found
 
 
 def sep_offset_auto() -> Any:
@@ -118,27 +78,6 @@ def _of_sub_groups(unit: lp.TranslationUnit) -> list[int]:
     return [counts.accesses(array="v")(**SIZES_3D), *found]
 
 
-def true_division_in_test() -> Any:
-    unit = make("{[k]: 0<=k<n}", "out[k] = if(k/2 < m, a[k]*2.0, a[k])")
-    counts = counted(lp.add_and_infer_dtypes(unit, {"a": np.float64, "m": np.int32}))
-    return operations(counts, n=10, m=3)
-
-
-def vector_types() -> Any:
-    import pyopencl.cltypes as ct
-
-    def of(dtype: Any, *names: str) -> lp.GlobalArg:
-        return lp.GlobalArg(",".join(names), dtype, shape="n")
-
-    point = np.dtype([("x", np.float32), ("y", np.float32)])
-    return [operations(counted(make("{[i]: 0<=i<n}", body, [*arguments, ...])), n=10) for body, arguments in (
-        ("out[i] = a[i]*b[i]+a[i]", [of(ct.float4, "a", "b", "out")]),
-        ("out[i] = s[i]*b[i]", [of(ct.float4, "b", "out"), of(np.float32, "s")]),
-        ("out[i] = a[i].s0*2.0f", [of(ct.float4, "a"), of(np.float32, "out")]),
-        ("out[i] = a[i].x*2", [of(point, "a"), of(np.float32, "out")]),
-    )]
-
-
 #: Work-items of the groups of 8 x 8 x 8 in 64^3 cells; of them the group has 512, its halo 1000.
 GROUPS_3D = 8**3
 INSIDE = [k + 10 * j + 100 * i for i, j, k in product(range(8), repeat=3)]
@@ -165,26 +104,13 @@ def fetching() -> set[tuple[tuple[int, ...], int]]:
 
 EXPECTED: dict[Callable[[], Any], Any] = {
     atomic_lines_slow: {"a": [lines_of_atomics(lambda i: i)] * 2, "out": [lines_of_atomics(lambda i: i % 20)] * 2},
-    # As the ten executions of the generated text: a factor is a product, also 1.0.
-    float_of_inames: [
-        {"float32 mul": 10}, {"float32 mul": 10}, {"float32 add": 10, "float32 mul": 10},
-        {"float32 add": 10, "float32 mul": 10}, {"float32 add": 10, "float32 mul": 30},
-    ],
-    # Of a sub-group of 32 slots 16 work-items do something; ranges of 32 lanes are one and four whole sub-groups.
-    idle_lanes_shifted: [16, True],
-    nonzero_lane_lower_bound: [[1, 32, 0, 1], [4, 32, 0, 4]],
     modulo_footprint_hang: [len({7 * i % 12 for i in range(n)}) for n in (5, 12, 300)],
-    reversed_flattened: [[7 * 5, True]] * 3,
     sep_offset_auto: [18, 9],  # two loads and a store for each of 9
     # A sub-group is a row of 32 lanes along j; four loads each.
     skew_subgroup_hang: [4 * len([*skewed_cells()]), 4 * len({(t, i, j // 32) for t, i, j in skewed_cells()})],
     # 8 x 8 x 8 of the 10 x 10 x 10 lanes store, all of them fetch.
     stencil3d_halo_group_hang: [64**3, GROUPS_3D * len({lane // 32 for lane in INSIDE}), GROUPS_3D * -(-1000 // 32)],
     stencil3d_subgroup_recursionerror: [64**3, GROUPS_3D * 512 // 32, GROUPS_3D * len(fetching())],
-    # k/2.0 is computed for each of ten k; the product for the six with k/2.0 < 3, bounded by all ten.
-    true_division_in_test: dict.fromkeys(["float64 div", "float64 compare", "float64 mul", "float64 select"], 10),
-    # Ten executions; four components but for a member.
-    vector_types: [{"float32 add": 40, "float32 mul": 40}, *({"float32 mul": times} for times in (40, 10, 10))],
 }  # fmt: skip
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from pymbolic import parse
 from pymbolic.primitives import Variable
 
-from perfmodel.expressions.functions import ARRAY_NAMES, SCALAR_NAMES, call
-from perfmodel.expressions.trees import Derivative, Writer, extent, function_of, variables
+from perfmodel.expressions.functions import call
+from perfmodel.expressions.trees import Derivative, Writer, extent
 
-X, Y, Z = map(Variable, "xyz")
-
-
-def test_variables_come_in_order_of_appearance_each_once():
-    assert ("z", "x", "y") == variables(call("max", Z, X * Y + Z))
+X = Variable("x")
 
 
 def test_a_shared_tree_counts_twice_and_is_walked_once():
@@ -54,10 +49,3 @@ def written(text):
 )
 def test_assignments(text, lines):
     assert (f"t{len(lines) - 1}", lines) == written(text)
-
-
-def test_several_trees_at_floats_and_at_arrays():
-    trees = [parse("x*w"), parse("x/w")]
-    assert (6.0, 1.5) == function_of(trees, ["x"], ["w"], SCALAR_NAMES)([3.0], [2.0])
-    products, quotients = function_of(trees, ["x"], ["w"], ARRAY_NAMES)([np.array([3.0, 4.0])], [2.0])
-    assert ([6, 8], [1.5, 2]) == (products.tolist(), quotients.tolist())

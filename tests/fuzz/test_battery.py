@@ -5,7 +5,6 @@ Seeds are fixed, so that a failure comes again: ``python -m tests.fuzz.battery 1
 
 from __future__ import annotations
 
-import resource
 import sys
 import warnings
 
@@ -14,7 +13,7 @@ import pytest
 from tests.fuzz import battery
 from tests.fuzz.cases import FILES, OPTIONS
 
-ORDINARY, NIGHTLY, PROCESSES = 20, 2000, 12
+ORDINARY, NIGHTLY = 20, 2000
 EVERY = 200  # trials that cover every case and command
 
 
@@ -51,10 +50,6 @@ def test_every_command_ends_well(folder, monkeypatch):
 def test_every_command_ends_well_many_times(folder, first):
     seeds = range(ORDINARY + first, ORDINARY + first + 500)
     assert {} == failures(folder, seeds)
-
-
-def limited():
-    resource.setrlimit(resource.RLIMIT_CPU, (int(battery.CPU_S), int(battery.CPU_S) + 1))
 
 
 @pytest.mark.nightly

@@ -50,8 +50,6 @@ class Messages(Silent):
         self.call()
 
 
-# {{{ the lock
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(lock, "gettempdir", lambda: str(tmp_path))
@@ -100,9 +98,6 @@ def test_the_lock_is_in_a_folder_of_the_user(folder):
         pass
     assert [] == list((folder / "elsewhere").iterdir())
 
-# }}}
-
-
 EVERY = {"POCL_AFFINITY": "1", "DPCPP_CPU_CU_AFFINITY": "close", "DPCPP_CPU_PLACES": "threads"}
 
 
@@ -118,8 +113,6 @@ def test_threads_are_pinned_on_all_cores_unless_a_variable_is_set(monkeypatch, c
     assert after == os.environ
     assert after == {name: text for name, text in versions.__wrapped__().items() if name in EVERY}
 
-
-# {{{ the load
 
 def test_idle_cores_waits_and_guests_are_not_busy(monkeypatch):
     times = {"user": 10.0, "nice": 1.0, "system": 2.0, "idle": 90.0, "iowait": 5.0, "steal": 0.5, "guest": 4.0}
@@ -215,5 +208,3 @@ def test_an_invalid_time_to_wait_is_refused(machine, monkeypatch, given):
     monkeypatch.setenv(lock.VARIABLE, given)
     with pytest.raises(OptionError, match=f"PERFMODEL_WAIT_S is '{given}'"):
         wait_until_quiet(pytest.fail)
-
-# }}}

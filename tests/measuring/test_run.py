@@ -59,7 +59,7 @@ def test_a_campaign_stopped_anywhere_ends_with_the_same_set(tmp_path):
     ("status", "changes", "said"),
     [
         ("compile", {"build": fails}, "on purpose"),
-        ("correctness", {"reference": lambda arguments, factor: {"out": 0}}, "Mismatched"),
+        ("correctness", {"reference": lambda arguments, factor: {"out": 3 * arguments["a"] + 1}}, "out Mismatched"),
         ("correctness", {"reference": fails}, "on purpose"),
         ("constraint", {"sizes": Ladder(lambda e: ({"n": 2**e},), start=3)}, "n"),
         ("constraint", {"scalars": lambda **_: {"s": 1.0}}, "scalar arguments"),
@@ -71,6 +71,6 @@ def test_a_failing_class_has_a_status_and_ends_nothing(tmp_path, status, changes
     assert 6 == len(found)
     failures = [row for row in found.rows if row.kernel == "bad"]
     assert {status} == {row.status for row in failures}
-    assert all(said in row.message for row in failures)
+    assert all(said in row.message and row.samples_s == () for row in failures)
     again = measured(tmp_path, bad, SCALE)
     assert found.rows == again.rows

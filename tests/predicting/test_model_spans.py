@@ -11,23 +11,12 @@ import perfmodel as pm
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.tables import with_own_functions
 from perfmodel.errors import PredictionError
+from tests.corpus.kernel import make
+from tests.counts.traffic.test_traffic_at_random import product_with_rows
 from tests.recorded import POCL
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 SIZES = {"n": 1 << 20, "k": 16}
-
-
-def ragged_rows(shape: str | None = "n", **statistics: float) -> KernelCounts:
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < k }", "y[i] = sum(j, a[i, j]*x[column[i, j]])",
-        [
-            lp.GlobalArg("a", np.float32, shape="n, k"), lp.GlobalArg("column", np.int32, shape="n, k"),
-            lp.GlobalArg("x", np.float32, shape=shape), lp.GlobalArg("y", np.float32, shape="n"),
-            lp.ValueArg("n, k", np.int32),
-        ],
-        assumptions="n >= 64 and n mod 64 = 0 and k >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
-    return count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), statistics=statistics)
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +28,8 @@ def model() -> pm.FittedModel:
 def test_without_a_span_the_time_is_the_geometric_mean_and_the_interval_holds_both_ends(
     model: pm.FittedModel, shape: str | None
 ) -> None:
-    local, anywhere = (model.predict(ragged_rows(shape, **{"x:span": span}), SIZES) for span in (1, SIZES["n"]))
-    made = model.predict(ragged_rows(shape), SIZES)
+    local, anywhere = (model.predict(product_with_rows(shape, **{"x:span": span}), SIZES) for span in (1, SIZES["n"]))
+    made = model.predict(product_with_rows(shape), SIZES)
     assert local.seconds < anywhere.seconds
     assert pytest.approx((local.seconds * anywhere.seconds) ** 0.5) == made.seconds
     assert (pytest.approx(local.interval[0]), pytest.approx(anywhere.interval[1])) == made.interval
@@ -50,20 +39,20 @@ def test_without_a_span_the_time_is_the_geometric_mean_and_the_interval_holds_bo
 
 
 def test_wider_spans_take_no_less_time(model: pm.FittedModel) -> None:
-    times = [model.predict(ragged_rows(**{"x:span": 4**step}), SIZES).seconds for step in range(11)]
+    times = [model.predict(product_with_rows(**{"x:span": 4**step}), SIZES).seconds for step in range(11)]
     assert times == sorted(times)
     assert times[0] < times[-1]
 
 
 def test_arrays_of_sizes_have_the_times_of_each_size(model: pm.FittedModel) -> None:
-    counts, sizes = ragged_rows(), np.array([1 << 16, 1 << 20])
+    counts, sizes = product_with_rows(), np.array([1 << 16, 1 << 20])
     made = model.predict(counts, n=sizes, k=16)
     assert pytest.approx([model.predict(counts, n=int(n), k=16).seconds for n in sizes]) == made.seconds
     assert [(2,), (2,)] == [np.shape(end) for end in made.interval]
 
 
 def test_a_span_larger_than_the_array_is_named(model: pm.FittedModel) -> None:
-    counts = ragged_rows(**{"x:span": 5000})
+    counts = product_with_rows(**{"x:span": 5000})
     expected = "statistics['x:span'] is 5000, but at most 4096 at these sizes; give a smaller number, or larger sizes"
     assert expected in model.predict(counts, n=4096, k=16).warnings
     assert not counts.outside({"n": 8192, "k": 16})
@@ -73,7 +62,7 @@ def test_a_span_larger_than_the_array_is_named(model: pm.FittedModel) -> None:
 def test_a_trip_count_larger_than_its_loop_or_array_is_named(bound: str, shape: str | None) -> None:
     """The loop ends at n whatever the data, or data alone end it and it goes along an array of n cells."""
     limit = "0 <= j and start <= j < n" if bound == "n" else "start <= j < stop"
-    unit = lp.make_kernel(
+    unit = make(
         ["{ [i]: 0 <= i < n }", f"{{ [j]: {limit} }}"],
         """
         for i
@@ -82,23 +71,17 @@ def test_a_trip_count_larger_than_its_loop_or_array_is_named(bound: str, shape: 
             y[i] = sum(j, a[j])
         end
         """,
-        [
-            lp.GlobalArg("row", np.int32, shape="n+1"), lp.GlobalArg("a", np.float32, shape=shape),
-            lp.GlobalArg("y", np.float32, shape="n"), lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n >= 1", lang_version=(2018, 2),
+        [lp.GlobalArg("row", np.int32, shape="n+1"), lp.GlobalArg("a", np.float32, shape=shape),
+         lp.GlobalArg("y", np.float32, shape="n"), lp.ValueArg("n", np.int32)], assumes="n >= 1",
     )  # fmt: skip
     counts = count(unit, statistics={"j": 12.5})
     assert ((("j", 12.5, 8.0),), ()) == (counts.outside({"n": 8}), counts.outside({"n": 13}))
 
 
 def masked(test: str = "mask[i] > 0", **statistics: float) -> KernelCounts:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", f"y[i] = log(x[i]) {{if={test}}}",
-        [lp.GlobalArg("x, y", np.float64, shape="n"), lp.GlobalArg("mask", np.int32, shape="n"),
-         lp.ValueArg("n", np.int32)],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", f"y[i] = log(x[i]) {{if={test}}}",
+                [lp.GlobalArg("x, y", np.float64, shape="n"), lp.GlobalArg("mask", np.int32, shape="n"),
+                 lp.ValueArg("n", np.int32)], assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     return count(unit, statistics={f"mask[i_inner + i_outer*64] {key}": value for key, value in statistics.items()})
 
@@ -143,11 +126,9 @@ class Own(lp.ScalarCallable):
 
 
 def called(function: str) -> KernelCounts:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", f"y[i] = {function}(x[i])",
-        [lp.GlobalArg("x, y", np.float64, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", f"y[i] = {function}(x[i])",
+                [lp.GlobalArg("x, y", np.float64, shape="n"), lp.ValueArg("n", np.int32)],
+                assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     if function == "own":
         unit = lp.register_callable(unit, "own", Own("own"))
     return count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"))

@@ -49,8 +49,6 @@ def _pid(kernel: object) -> int:
     return os.getpid()
 
 
-# {{{ with processes
-
 @pytest.mark.slow
 def test_killed_processes_lose_no_variant(tmp_path):
     ends = {2: "once", 3: "always"}
@@ -169,10 +167,6 @@ def test_an_interrupt_is_raised_after_processes_have_started():
         signal.signal(signal.SIGINT, before)
     assert ["True\n"] == outputs
 
-# }}}
-
-
-# {{{ with replaced processes
 
 class Replaced(Processes):
     """Finishes the oldest variant when the pool waits; all variants die together with one of the deadly ones."""
@@ -250,10 +244,6 @@ def test_a_lost_scheduler_is_an_error(replace, monkeypatch):
     with pytest.raises(SchedulerError, match="the connection to the Dask scheduler is lost"):
         dict(pool.Pool(2).stream(_pid, LETTERS, "asking"))
 
-# }}}
-
-
-# {{{ numbers of processes
 
 def cluster_of(workers, wait=lambda number, timeout: None):
     """Return a client of a cluster whose workers have these numbers of threads by address."""
@@ -290,6 +280,3 @@ def test_a_cluster_without_suitable_workers_is_refused(monkeypatch):
         pool.ClusterProcesses(cluster_of({"tcp://b:1": 1, "tcp://a:1": 2}), 9)
     with pytest.raises(SchedulerError, match=r"has no workers \(waited 10 s\); start some: dask worker tcp://host:1"):
         pool.ClusterProcesses(cluster_of({}, none), 9)
-
-
-# }}}

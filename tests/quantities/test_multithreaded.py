@@ -15,6 +15,7 @@ from perfmodel.quantities.multithreaded import (
     assumed_special_units,
     multithreaded_resources,
 )
+from tests.corpus.kernel import make
 from tests.models.test_threaded_manycore import GTX480, counted
 
 CACHES = {"banks": 32, "l1_bytes": 2**14, "l2_bytes": 3 * 2**18, "global_transaction_bytes": 32, "lanes_per_unit": 32}
@@ -43,8 +44,7 @@ def test_a_scaled_copy():
 @pytest.mark.parametrize(("dtype", "cycles"), [("int32", 20), ("uint32", 20), ("int64", 80), ("float32", 6)])
 def test_integers_are_divided_by_many_instructions(dtype, cycles):
     operator = "/" if dtype == "float32" else "//"
-    unit = lp.make_kernel("{[i]: 0 <= i < n}", f"out[i] = a[i] {operator} b[i]", assumptions="n mod 64 = 0 and n > 0",
-                          lang_version=(2018, 2))  # fmt: skip
+    unit = make("{[i]: 0 <= i < n}", f"out[i] = a[i] {operator} b[i]", assumes="n mod 64 = 0 and n > 0")
     unit = lp.add_dtypes(unit, dict.fromkeys(("a", "b"), np.dtype(dtype)))
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
     # 30 groups of two sub-groups on 15 units: four sub-groups on the busiest
@@ -53,11 +53,9 @@ def test_integers_are_divided_by_many_instructions(dtype, cycles):
 
 @pytest.mark.parametrize(("waits", "far"), [(0, 0), (1, 4)])
 def test_loads_behind_a_test_wait_where_the_compiler_does_not_move_them(waits, far):
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < 4 and j <= i }", "out[i] = sum(j, a[i, j])",
-        [lp.GlobalArg("a", np.float32, shape="n, 4"), lp.GlobalArg("out", np.float32, shape="n"), ...],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < 4 and j <= i }", "out[i] = sum(j, a[i, j])",
+                [lp.GlobalArg("a", np.float32, shape="n, 4"), lp.GlobalArg("out", np.float32, shape="n"), ...],
+                assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
     # 15 groups: each sub-group loads in one turn, which is written out, or waits for each of four loads
     found = resources(counts, device(**CACHES, guarded_loads_wait=waits), n=15 * 64)
@@ -66,8 +64,7 @@ def test_loads_behind_a_test_wait_where_the_compiler_does_not_move_them(waits, f
 
 def unit_of_each_cell(expression, dtype=np.float32):
     """Groups of 64 work-items that compute one cell each."""
-    unit = lp.make_kernel("{[i]: 0 <= i < n}", f"out[i] = {expression}", assumptions="n mod 64 = 0 and n > 0",
-                          lang_version=(2018, 2))  # fmt: skip
+    unit = make("{[i]: 0 <= i < n}", f"out[i] = {expression}", assumes="n mod 64 = 0 and n > 0")
     unit = lp.add_dtypes(unit, {name: np.dtype(dtype) for name in ("a", "b") if f"{name}[i]" in expression})
     return lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
 
@@ -104,7 +101,7 @@ def test_comparisons_and_selects_are_instructions():
     ("trips", "most", "accesses"), [(8, 255, 0), (9, 255, 1 + 3 * 9), (8, 40, 0), (8, 24, 1 + 3 * 8)]
 )
 def test_short_loops_around_barriers_are_unrolled_if_the_registers_hold_what_they_index(trips, most, accesses):
-    unit = lp.make_kernel(
+    unit = make(
         f"{{ [g, l, s, t, u]: 0 <= g < 15 and 0 <= l < 64 and 0 <= s, t, u < {trips} }}",
         """
         for g, l
@@ -116,12 +113,9 @@ def test_short_loops_around_barriers_are_unrolled_if_the_registers_hold_what_the
             out[u, 64*g + l] = own[u] {dep=add}
         end
         """,
-        [
-            lp.GlobalArg("a, out", np.float32, shape=(trips, 960)),
-            lp.TemporaryVariable("tile", np.float32, shape=64, address_space=lp.AddressSpace.LOCAL),
-            lp.TemporaryVariable("own", np.float32, shape=trips), ...,
-        ],
-        lang_version=(2018, 2),
+        [lp.GlobalArg("a, out", np.float32, shape=(trips, 960)),
+         lp.TemporaryVariable("tile", np.float32, shape=64, address_space=lp.AddressSpace.LOCAL),
+         lp.TemporaryVariable("own", np.float32, shape=trips), ...],
     )  # fmt: skip
     unit = lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "s": "unr", "u": "unr"})
     counts = count(unit, subgroup_size=32)
@@ -132,11 +126,9 @@ def test_short_loops_around_barriers_are_unrolled_if_the_registers_hold_what_the
 
 def row_sums(index):
     """Groups of 64 work-items that each sum four cells."""
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < 4 }", f"out[i] = sum(j, a[{index}])",
-        [lp.GlobalArg("a", np.float32, shape="65*n"), lp.GlobalArg("out", np.float32, shape="n"), ...],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < 4 }", f"out[i] = sum(j, a[{index}])",
+                [lp.GlobalArg("a", np.float32, shape="65*n"), lp.GlobalArg("out", np.float32, shape="n"), ...],
+                assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     return count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
 
 
@@ -171,7 +163,7 @@ def test_private_arrays_that_tests_index_lie_in_memory_where_the_compiler_moves_
 
 def through_a_tile(stride, dtype=np.float32):
     """Sub-groups that store one cell each to a tile, one every `stride` cells, and read it back."""
-    unit = lp.make_kernel(
+    unit = make(
         "{ [g, l]: 0 <= l < 32 and 0 <= 32*g + l < n }",
         f"""
         for g, l
@@ -179,11 +171,9 @@ def through_a_tile(stride, dtype=np.float32):
             out[32*g + l] = tile[{stride}*l] {{dep=put}}
         end
         """,
-        [
-            lp.GlobalArg("a, out", dtype, shape="n"),
-            lp.TemporaryVariable("tile", dtype, shape=32 * stride, address_space=lp.AddressSpace.LOCAL), ...,
-        ],
-        assumptions="n >= 1 and n mod 32 = 0", lang_version=(2018, 2),
+        [lp.GlobalArg("a, out", dtype, shape="n"),
+         lp.TemporaryVariable("tile", dtype, shape=32 * stride, address_space=lp.AddressSpace.LOCAL), ...],
+        assumes="n >= 1 and n mod 32 = 0",
     )  # fmt: skip
     return count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32)
 
@@ -197,10 +187,8 @@ def test_bank_conflicts_repeat_an_access(stride, each):
 
 def product():
     """Square tiles of 16*16 work-items, each of which sums a row times a column."""
-    unit = lp.make_kernel(
-        "{ [i, j, k]: 0 <= i, j, k < 256 }", "c[i, j] = sum(k, a[i, k]*b[k, j])",
-        [lp.GlobalArg("a, b, c", np.float32, shape=(256, 256)), ...], lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, j, k]: 0 <= i, j, k < 256 }", "c[i, j] = sum(k, a[i, k]*b[k, j])",
+                [lp.GlobalArg("a, b, c", np.float32, shape=(256, 256)), ...])  # fmt: skip
     unit = lp.split_iname(unit, "i", 16, outer_tag="g.1", inner_tag="l.1")
     return count(lp.split_iname(unit, "j", 16, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
 
@@ -213,11 +201,9 @@ def test_caches_fetch_what_they_cannot_hold():
 
 
 def test_a_written_out_tile_is_loaded_once_and_a_multiplication_with_an_addition_is_one():
-    unit = lp.make_kernel(
-        "{ [i, j, k]: 0 <= i < n and 0 <= j, k < 4 }", "out[i, j] = sum(k, a[i, k]*b[k, j])",
-        [lp.GlobalArg("a, out", np.float64, shape="n, 4"), lp.GlobalArg("b", np.float64, shape=(4, 4)), ...],
-        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, j, k]: 0 <= i < n and 0 <= j, k < 4 }", "out[i, j] = sum(k, a[i, k]*b[k, j])",
+                [lp.GlobalArg("a, out", np.float64, shape="n, 4"), lp.GlobalArg("b", np.float64, shape=(4, 4)), ...],
+                assumes="n >= 1 and n mod 64 = 0")  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
     facts = device(**CACHES, peak_flops_float64=15 * 16 * 2 * 1.4e9, clock_hz=1.4e9)
     found = resources(counts, facts, n=15 * 64)
@@ -257,7 +243,7 @@ def test_registers_limit_the_groups_that_a_unit_holds_and_then_spill():
 
 
 def test_a_tile_keeps_what_it_loads_once_in_registers():
-    unit = lp.make_kernel(
+    unit = make(
         "{ [i, k, x, y, s, t, u, v]: 0 <= i < n and 0 <= k < n and 0 <= x, s, u < 8 and 0 <= y, t, v < 4 }",
         """
         for i
@@ -272,12 +258,9 @@ def test_a_tile_keeps_what_it_loads_once_in_registers():
             end
         end
         """,
-        [
-            lp.GlobalArg("a", np.float64, shape="n, n, 8"), lp.GlobalArg("b", np.float64, shape="n, 4"),
-            lp.GlobalArg("out", np.float64, shape="n, 8, 4"), lp.TemporaryVariable("own", np.float64, shape=(8, 4)),
-            ...,
-        ],
-        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
+        [lp.GlobalArg("a", np.float64, shape="n, n, 8"), lp.GlobalArg("b", np.float64, shape="n, 4"),
+         lp.GlobalArg("out", np.float64, shape="n, 8, 4"), lp.TemporaryVariable("own", np.float64, shape=(8, 4)), ...],
+        assumes="n >= 1 and n mod 64 = 0",
     )  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     for loops in ("k,x,y", "s,t", "u,v"):
@@ -293,7 +276,7 @@ def test_a_tile_keeps_what_it_loads_once_in_registers():
 
 
 def test_private_data_in_memory_wait_and_more_so_beyond_the_first_level_cache():
-    unit = lp.make_kernel(
+    unit = make(
         "{ [i, o, j, m]: 0 <= i < n and 0 <= o < 2 and 0 <= j, m < 20000 }",
         """
         for i
@@ -306,11 +289,8 @@ def test_private_data_in_memory_wait_and_more_so_beyond_the_first_level_cache():
             out[i] = own[0]  {dep=add}
         end
         """,
-        [
-            lp.GlobalArg("out", np.float32, shape="n"),
-            lp.TemporaryVariable("own", np.float32, shape=20000), ...,
-        ],
-        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
+        [lp.GlobalArg("out", np.float32, shape="n"), lp.TemporaryVariable("own", np.float32, shape=20000), ...],
+        assumes="n >= 1 and n mod 64 = 0",
     )  # fmt: skip
     unit = lp.prioritize_loops(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), "o,j")
     found = resources(count(unit, subgroup_size=32), device(**CACHES), n=64)

@@ -24,6 +24,8 @@ from perfmodel.quantities.traffic import (
     subgroup_transactions,
     transfer_bytes,
 )
+from tests.corpus.kernel import make
+from tests.counts.traffic.simulation import fetched_lines
 from tests.models.test_roofline import ADD, case, counted
 from tests.models.test_threaded_manycore import GTX480, counted as counted_rows
 from tests.quantities.tiles import tile
@@ -41,16 +43,6 @@ from tests.quantities.tiles import tile
 def test_gaps_are_moved_as_far_as_a_line_spans_them(index, moved):
     counts = counted("{[i]: 0 <= i < n}", f"out[i] = a[{index}]", a=lp.auto)
     assert moved(1024) + 4 * 1024 == pytest.approx(global_bytes(case(counts, n=1024)), rel=2e-3)
-
-
-def gathered():
-    """A load of each work-item at a place that data give."""
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}", "out[i] = a[at[i]]",
-        [lp.GlobalArg("a", np.float32, shape="n"), lp.GlobalArg("at", np.int32, shape="n"), ...],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    return count(lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
 
 
 @pytest.mark.parametrize(
@@ -146,11 +138,8 @@ LINE = 128
 @cache
 def row_sums():
     """Each of the work-items of a group adds up a row of 64 cells, two lines."""
-    t_unit = lp.make_kernel(
-        "{[i, k]: 0 <= i < n and 0 <= k < 64}", "out[i] = sum(k, a[i, k])",
-        [lp.GlobalArg("a", np.float32, shape="n, 64"), ...], assumptions="n >= 64 and n mod 64 = 0",
-        lang_version=(2018, 2),
-    )  # fmt: skip
+    t_unit = make("{[i, k]: 0 <= i < n and 0 <= k < 64}", "out[i] = sum(k, a[i, k])",
+                  [lp.GlobalArg("a", np.float32, shape="n, 64"), ...], assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     return count(lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
 
 
@@ -169,13 +158,7 @@ def lines_of(n):
 
 def missed(lines, capacity):
     """How many of the lines, in their order, are not among the latest of a cache of so many."""
-    held, misses = {}, 0
-    for line in lines:
-        misses += held.pop(line, None) is None
-        held[line] = True
-        if len(held) > capacity:
-            del held[next(iter(held))]
-    return misses
+    return sum(1 for _ in fetched_lines(lines, capacity))
 
 
 @pytest.mark.parametrize("l1_bytes", [1024, 8192, 16384])

@@ -8,30 +8,7 @@ import pytest
 
 from perfmodel.counts import count
 from tests import oracle
-
-
-def tile(index: str, size: int, dtype: type = np.float32) -> lp.TranslationUnit:
-    """Groups of 32 lanes; lane i writes one cell of a tile."""
-    unit = lp.make_kernel(
-        "{ [g, i]: 0 <= g < n and 0 <= i < 32 }", f"tile[{index}] = a[g, i]",
-        [lp.TemporaryVariable("tile", dtype, shape=(size,), address_space=lp.AddressSpace.LOCAL), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
-    return lp.tag_inames(lp.add_dtypes(unit, {"a": dtype}), {"g": "g.0", "i": "l.0"})
-
-
-def in_local_memory(index: str, shape: tuple[int, ...], dtype: type, guard: str) -> lp.TranslationUnit:
-    """Lanes i, j of groups g write cells of a tile in each iteration of a loop k."""
-    lanes = ("i", "j")[:len(shape)]
-    extents = " and ".join(f"0 <= {lane} < {extent}" for lane, extent in zip(lanes, shape, strict=True))
-    unit = lp.make_kernel(
-        f"{{ [g, k, {', '.join(lanes)}]: 0 <= g < n and 0 <= k < 3 and {extents} }}",
-        f"if {guard}\n tile[{index}] = a[g, k, {', '.join(lanes)}]\n end",
-        [lp.TemporaryVariable("tile", dtype, shape=(4096,), address_space=lp.AddressSpace.LOCAL), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
-    tags = {lane: f"l.{axis}" for axis, lane in enumerate(lanes)}
-    return lp.tag_inames(lp.add_dtypes(unit, {"a": dtype}), {"g": "g.0", **tags})
+from tests.counts.test_lanes import copying
 
 
 @pytest.mark.parametrize(
@@ -61,7 +38,7 @@ def in_local_memory(index: str, shape: tuple[int, ...], dtype: type, guard: str)
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 def test_each_execution_has_its_own_words(index, shape, dtype, guard):
-    unit = in_local_memory(index, shape, dtype, guard)
+    unit = copying(shape, index, "g, i", guard, dtype)
     found = count(unit, subgroup_size=32, cache=False).bank_conflicts("tile")
     assert found.exact
     executed = [oracle.execute(unit.copy(target=lp.PyOpenCLTarget()), {"n": n}) for n in (1, 3)]
@@ -70,6 +47,6 @@ def test_each_execution_has_its_own_words(index, shape, dtype, guard):
 
 def test_a_bound_where_executions_are_of_too_many_kinds():
     index = "(i + k)//2 + (i + k)//3 + (i + k)//5 + (i + k)//7"
-    found = count(in_local_memory(index, (32,), np.float32, "True"), subgroup_size=32, cache=False, budget=0.01)
+    found = count(copying((32,), index, "g, i", "True", np.float32), subgroup_size=32, cache=False, budget=0.01)
     assert not found.bank_conflicts("tile").exact
     assert 32 * 3 * 2 == found.bank_conflicts("tile")(n=2)

@@ -12,14 +12,12 @@ from perfmodel.counts.counters.executions import Cardinalities, active_work_item
 from perfmodel.counts.points import set_counter
 from perfmodel.counts.points.cardinality import Cardinality
 from tests import oracle
+from tests.corpus.kernel import make
 
 
 def triangle() -> lp.TranslationUnit:
     """Group g, lane l of 32: row 32 g + l of a triangle, its diagonal left out."""
-    kernel = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < i }", "b[i, j] = 2*a[i, j]",
-        lang_version=(2018, 2), assumptions="n >= 1 and n mod 32 = 0",
-    )
+    kernel = make("{ [i, j]: 0 <= i < n and 0 <= j < i }", "b[i, j] = 2*a[i, j]", assumes="n >= 1 and n mod 32 = 0")
     kernel = lp.split_iname(lp.add_dtypes(kernel, {"a": np.float32}), "i", 32)
     return lp.tag_inames(kernel, {"i_outer": "g.0", "i_inner": "l.0"})
 
@@ -40,10 +38,7 @@ def test_equal_sets_are_counted_once(monkeypatch):
 @pytest.mark.parametrize("n", [1, 3, 4, 6, 21])
 def test_sub_groups_that_end_inside_a_row(n):
     """Groups of 10 by 4 lanes: the first sub-group of 32 holds three rows and a part of the last."""
-    kernel = lp.make_kernel(
-        "{ [e, i]: 0 <= e < n and 0 <= i < 10 }", "b[e, i] = 2*a[e, i]",
-        lang_version=(2018, 2), assumptions="n >= 1",
-    )
+    kernel = make("{ [e, i]: 0 <= e < n and 0 <= i < 10 }", "b[e, i] = 2*a[e, i]", assumes="n >= 1")
     kernel = lp.split_iname(lp.add_dtypes(kernel, {"a": np.float32}), "e", 4)
     kernel = lp.tag_inames(kernel, {"e_outer": "g.0", "e_inner": "l.1", "i": "l.0"})
     counts = count(kernel, subgroup_size=32, cache=False)
@@ -56,7 +51,7 @@ def test_sub_groups_that_end_inside_a_row(n):
 
 def test_the_many_sub_groups_of_a_guarded_group_are_counted_together(monkeypatch):
     """As a sum of 48 quasi-polynomials it took ten seconds; n lanes make ceil(n/8) sub-groups."""
-    kernel = lp.make_kernel("{ [i]: 0 <= i < n }", "b[i] = 2*a[i]", lang_version=(2018, 2), assumptions="n >= 1")
+    kernel = make("{ [i]: 0 <= i < n }", "b[i] = 2*a[i]", assumes="n >= 1")
     kernel = lp.split_iname(lp.add_dtypes(kernel, {"a": np.float32}), "i", 384)
     kernel = lp.tag_inames(kernel, {"i_outer": "g.0", "i_inner": "l.0"})
     counted = []
@@ -69,10 +64,8 @@ def test_the_many_sub_groups_of_a_guarded_group_are_counted_together(monkeypatch
 
 
 def counts_of(code: str) -> KernelCounts:
-    unit = lp.make_kernel(
-        "{ [g, i]: 0 <= g < n and 0 <= i < 16 }", code, [lp.GlobalArg("a, b", np.float32, shape="n, 16"), ...],
-        assumptions="n >= 1", lang_version=(2018, 2), seq_dependencies=True,
-    )
+    unit = make("{ [g, i]: 0 <= g < n and 0 <= i < 16 }", code, [lp.GlobalArg("a, b", np.float32, shape="n, 16"), ...],
+                assumes="n >= 1", seq_dependencies=True)  # fmt: skip
     return count(lp.tag_inames(unit, {"g": "g.0", "i": "l.0"}), subgroup_size=16, cache=False)
 
 
@@ -99,11 +92,9 @@ def test_a_work_item_counts_once(code, is_active, n):
 
 def in_host_loops(code: str, loops: tuple[str, ...]) -> lp.TranslationUnit:
     """Return a kernel with one work-item in a group, for each j; the host repeats the launch because of the barrier."""
-    unit = lp.make_kernel(
-        f"{{ [j, {', '.join(loops)}]: 0 <= j < n and 0 <= {' <= '.join(loops)} < m }}",
-        f"for {', '.join(loops)}\nfor j\n{code}\nend\n... gbarrier {{dep_query=writes:*}}\nend",
-        [lp.GlobalArg("u, v", np.float32, shape="n"), ...], assumptions="n >= 1 and m >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make(f"{{ [j, {', '.join(loops)}]: 0 <= j < n and 0 <= {' <= '.join(loops)} < m }}",
+                f"for {', '.join(loops)}\nfor j\n{code}\nend\n... gbarrier {{dep_query=writes:*}}\nend",
+                [lp.GlobalArg("u, v", np.float32, shape="n"), ...], assumes="n >= 1 and m >= 1")  # fmt: skip
     return lp.tag_inames(lp.prioritize_loops(unit, loops), {"j": "g.0"})
 
 

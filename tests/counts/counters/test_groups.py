@@ -8,18 +8,16 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.counters.groups import GroupWork
+from tests.corpus.kernel import make
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 
 
 def triangle(guarded: bool) -> KernelCounts:
     """Rows of a triangle in groups of 8 by 4 work-items; l.1 and g.1 repeat them."""
-    unit = lp.make_kernel(
-        "{ [i, k, j]: 0 <= i < n and 0 <= k < m and 0 <= j <= i }", "out[k, i] = sum(j, a[j])",
-        [lp.GlobalArg("a", np.float32, shape="n"), lp.GlobalArg("out", np.float32, shape="m, n"), ...],
-        assumptions="n >= 1 and m >= 1 and m mod 4 = 0" + ("" if guarded else " and n mod 8 = 0"),
-        lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, k, j]: 0 <= i < n and 0 <= k < m and 0 <= j <= i }", "out[k, i] = sum(j, a[j])",
+                [lp.GlobalArg("a", np.float32, shape="n"), lp.GlobalArg("out", np.float32, shape="m, n"), ...],
+                assumes="n >= 1 and m >= 1 and m mod 4 = 0" + ("" if guarded else " and n mod 8 = 0"))  # fmt: skip
     unit = lp.split_iname(unit, "i", 8, outer_tag="g.0", inner_tag="l.0")
     return count(lp.split_iname(unit, "k", 4, outer_tag="g.1", inner_tag="l.1"), cache=False)
 
@@ -47,9 +45,6 @@ def test_all_groups_together_execute_what_is_counted() -> None:
 
 
 def test_equal_groups_need_no_function() -> None:
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i, j < n }", "out[i] = sum(j, a[i, j])", assumptions="n mod 8 = 0 and n >= 8",
-        lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, j]: 0 <= i, j < n }", "out[i] = sum(j, a[i, j])", assumes="n mod 8 = 0 and n >= 8")
     unit = lp.split_iname(lp.add_dtypes(unit, {"a": np.float32}), "i", 8, outer_tag="g.0", inner_tag="l.0")
     assert (None,) == count(unit, cache=False).group_works

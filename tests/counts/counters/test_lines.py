@@ -12,6 +12,7 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.counters.lines import UNITS, divisible, most_lines
 from perfmodel.errors import SizeError
 from tests import oracle
+from tests.corpus.kernel import make
 
 GROUP, SUBGROUP, LINE = 32, 8, 16  # work-items, work-items, cells of 4 bytes
 
@@ -19,10 +20,8 @@ GROUP, SUBGROUP, LINE = 32, 8, 16  # work-items, work-items, cells of 4 bytes
 def counts_of(
     code: str, assumptions: str = "n >= 1", shape: str = "3*n + 8", sizes: str = "n"
 ) -> KernelCounts:
-    unit = lp.make_kernel(
-        f"[{sizes}] -> {{ [i]: 0 <= i < n }}", code, [lp.GlobalArg("a", np.float32, shape=shape), ...],
-        assumptions=assumptions, lang_version=(2018, 2),
-    )
+    unit = make(f"[{sizes}] -> {{ [i]: 0 <= i < n }}", code, [lp.GlobalArg("a", np.float32, shape=shape), ...],
+                assumes=assumptions)  # fmt: skip
     unit = lp.add_dtypes(unit, {"out": np.float32})
     unit = lp.split_iname(unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
     return count(unit, subgroup_size=SUBGROUP, cache=False)
@@ -57,10 +56,8 @@ def test_sizes_are_given_together():
 @pytest.mark.parametrize("n", [3, 16, 21])
 def test_rows_that_begin_inside_a_line(n):
     """Without sizes a bound of one more line for each row, with sizes what lies in memory."""
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i, j < n }", "out[i] = sum(j, a[i, j])",
-        [lp.GlobalArg("a", np.float32, shape="n, n"), ...], assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, j]: 0 <= i, j < n }", "out[i] = sum(j, a[i, j])",
+                [lp.GlobalArg("a", np.float32, shape="n, n"), ...], assumes="n >= 1")  # fmt: skip
     unit = lp.split_iname(lp.add_dtypes(unit, {"out": np.float32}), "i", 4, outer_tag="g.0", inner_tag="l.0")
     counts = count(unit, subgroup_size=4, cache=False)
     bound, exact = counts.lines("a", per="launch"), counts.lines("a", per="launch", n=n)
@@ -77,11 +74,8 @@ def executed_lines(unit: lp.TranslationUnit, array: str, sizes: dict[str, int]) 
 
 def matrix(rows: int | str, pitch: int) -> lp.TranslationUnit:
     """Return the sum of each row of a matrix, without its first column; a work-item has a row."""
-    unit = lp.make_kernel(
-        f"{{ [i, j]: 0 <= i < {rows} and 1 <= j < {pitch} }}", "out[i] = sum(j, a[i, j])",
-        [lp.GlobalArg("a", np.float32, shape=f"{rows}, {pitch}"), ...], assumptions=f"{rows} >= 1",
-        lang_version=(2018, 2),
-    )
+    unit = make(f"{{ [i, j]: 0 <= i < {rows} and 1 <= j < {pitch} }}", "out[i] = sum(j, a[i, j])",
+                [lp.GlobalArg("a", np.float32, shape=f"{rows}, {pitch}"), ...], assumes=f"{rows} >= 1")  # fmt: skip
     return lp.split_iname(lp.add_dtypes(unit, {"out": np.float32}), "i", 16, outer_tag="g.0", inner_tag="l.0")
 
 
@@ -97,11 +91,8 @@ def test_fixed_sizes_need_no_sizes(rows: int, pitch: int) -> None:
 @pytest.mark.parametrize("cells", [2, 4])
 def test_pieces_of_a_row_that_begins_inside_a_line(cells: int) -> None:
     """Each sub-group reads a piece of a row for each of its cells, and each piece may touch one line more."""
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = a[1, i]",
-        [lp.GlobalArg("a", np.float32, shape="2, n + 2"), ...],
-        assumptions=f"n >= 1 and n mod {128 * cells} = 0", lang_version=(2018, 2),
-    )
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[1, i]", [lp.GlobalArg("a", np.float32, shape="2, n + 2"), ...],
+                assumes=f"n >= 1 and n mod {128 * cells} = 0")  # fmt: skip
     unit = lp.add_dtypes(unit, {"out": np.float32})
     unit = lp.split_iname(unit, "i", 128 * cells, inner_iname="cell", outer_tag="g.0")
     unit = lp.split_iname(unit, "cell", 128, inner_tag="l.0", outer_tag="unr")
@@ -116,11 +107,9 @@ def test_pieces_of_a_row_that_begins_inside_a_line(cells: int) -> None:
 
 
 def vectors(width: int, dtype: type, order: str) -> lp.TranslationUnit:
-    unit = lp.make_kernel(
-        f"{{ [i, k, j]: 0 <= i < n and 0 <= k < m and 0 <= j < {width} }}", "out[i, k, j] = a[i, k, j]",
-        [lp.GlobalArg("a, out", dtype, shape=f"n, m, {width}"), lp.ValueArg("n, m", np.int32)],
-        assumptions=f"n >= 1 and m >= 1 and n mod {GROUP} = 0", lang_version=(2018, 2),
-    )
+    unit = make(f"{{ [i, k, j]: 0 <= i < n and 0 <= k < m and 0 <= j < {width} }}", "out[i, k, j] = a[i, k, j]",
+                [lp.GlobalArg("a, out", dtype, shape=f"n, m, {width}"), lp.ValueArg("n, m", np.int32)],
+                assumes=f"n >= 1 and m >= 1 and n mod {GROUP} = 0")  # fmt: skip
     unit = lp.tag_array_axes(unit, "a, out", "N1, N0, vec" if order == "C" else "N0, N1, vec")
     return lp.split_iname(lp.tag_inames(unit, {"j": "vec"}), "i", GROUP, outer_tag="g.0", inner_tag="l.0")
 

@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from perfmodel.counts.flow.execution import (
-    ACCESSED,
-    FENCE,
-    LATEST,
-    Arc,
-    Arcs,
-    CellValue,
-    Position,
-    Rules,
-    State,
-    execute,
-    execute_barrier,
-)
-from perfmodel.counts.flow.paths import Path
+from perfmodel.counts.flow.execution import LATEST, Arcs, CellValue, Position, Rules, State, execute
 from perfmodel.counts.program.program import OpKind, Read, Step, Write
 
 LOAD: OpKind = ("global", "load")
@@ -47,19 +34,6 @@ def run(*steps: Step, rules: Rules = RULES) -> tuple[State, Arcs]:
     return state, arcs
 
 
-def test_a_result_waits_for_the_costliest_value() -> None:
-    state, arcs = run(FIRST)
-    assert {LOAD: 1, MUL: 1, ADD: 1} == operations(state, LATEST)
-    assert {LOAD: 1} == operations(state, ACCESSED)
-    assert {} == arcs  # nothing was stored before
-
-
-def test_a_reader_goes_on_where_the_writer_ended() -> None:
-    state, arcs = run(FIRST, SECOND)
-    assert {LOAD: 1, MUL: 1, ADD: 2, STORE: 1} == operations(state, LATEST)
-    assert [Arc("first", "second", "t", "", (ADD,))] == list(arcs.values())
-
-
 def test_a_guarded_store_may_leave_the_old_value() -> None:
     # the short guarded step is not the end of the chain: t may still be what the first step stored
     short = Step("short", (Read("d", (), ()),), FIRST.writes, (), guarded=True)
@@ -70,37 +44,6 @@ def test_a_guarded_store_may_leave_the_old_value() -> None:
     certain, _ = run(FIRST, replace(short, guarded=False), SECOND)
     (value,) = certain.read("tile", ())
     assert 2 == value.path.cost
-
-
-def test_a_barrier_waits_for_accesses_and_not_for_operations() -> None:
-    # the path to the store is longer than that to the load, and the barrier waits for the store
-    state, _ = run(FIRST)
-    execute_barrier("local", RULES, state)
-    assert {LOAD: 1, BARRIER: 1} == operations(state, FENCE)
-    assert {LOAD: 1, MUL: 1, ADD: 1} == operations(state, LATEST)  # still the longest: 3 operations over 2
-    fenced, _ = run(FIRST, rules=Rules(RULES.cost, fenced=True))
-    execute_barrier("local", Rules(RULES.cost, fenced=True), fenced)
-    assert {LOAD: 1, MUL: 1, ADD: 1, BARRIER: 1} == operations(fenced, FENCE)
-
-
-def test_an_arc_names_the_outermost_loop_between_writer_and_reader() -> None:
-    state: State = State()
-    arcs: Arcs = {}
-    outer = Position().iteration("j", (True, 0), 1)
-    carry = Step("carry", (Read("s", (), (ADD,)),), (Write("s", (), "private"),), ((*ADD, 1),))
-    execute(carry, outer.iteration("k", (True, 0), 1), RULES, state, arcs)
-    state.cap_store_times(["s"], 3)  # an iteration of k, the second loop, has ended
-    execute(carry, outer.iteration("k", (True, 1), 1), RULES, state, arcs)
-    state.cap_store_times(["s"], 2)  # k has ended
-    state.cap_store_times(["s"], 1)  # an iteration of j has ended
-    execute(carry, Position().iteration("j", (True, 1), 1).iteration("k", (True, 0), 1), RULES, state, arcs)
-    assert ["k", "j"] == [arc.carried for arc in arcs.values()]
-    (value,) = state.read("s", ())
-    assert 3 == value.path.cost
-
-
-I0, I1 = (0, (("i", 1),)), (1, (("i", 1),))
-ONE, TWO = Path({}, 1.0), Path({}, 2.0)
 
 
 def test_a_read_finds_each_stored_cell_that_may_be_the_same() -> None:

@@ -29,7 +29,6 @@ from tests.counts.flow.small_kernels import (
     kernel,
 )
 
-# {{{ one statement
 
 def test_saxpy() -> None:
     flow = flow_of(in_lanes(kernel("{[i]: 0 <= i < n}", "y[i] = 3*x[i] + y[i]")))
@@ -46,11 +45,6 @@ def test_an_indirect_load_waits_for_its_index() -> None:
     )))
     assert {LOAD: 2, STORE: 1} == at(flow.depth, n=64)
     assert 1 == flow.memory_parallelism(n=64)  # two loads in two rounds
-
-# }}}
-
-
-# {{{ reductions and recurrences
 
 
 def test_tiled_matmul() -> None:
@@ -84,14 +78,6 @@ def test_accumulators_side_by_side(kind: str, form: str, operation: tuple[str, s
     assert [("acc", (((operation, ()), 16 // chains),), chains)] == [(r.variable, r.terms, r.chains) for r in steps]
 
 
-# }}}
-
-
-# {{{ costs
-
-# }}}
-
-
 # {{{ guards
 
 def test_a_guard_is_waited_for() -> None:
@@ -103,11 +89,6 @@ def test_a_guard_is_waited_for() -> None:
     """))
     assert {LOAD: 1, MUL: 1, STORE: 1} == at(flow_of(unit).depth, n=32)
 
-
-# }}}
-
-
-# {{{ the corpus
 
 @pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -123,13 +104,6 @@ def test_bounds_on_every_kernel(subject: CorpusKernel) -> None:
     assert counts.operations()(**sizes) <= flow.work.operations()(**sizes) * counts.work_items()(**sizes)
     assert flow.instruction_parallelism(**sizes) >= 1
     assert flow.memory_parallelism(**sizes) >= 1
-
-# }}}
-
-
-# {{{ stored counts
-
-# }}}
 
 
 def test_a_private_temporary_passes_its_value_on() -> None:
@@ -192,18 +166,3 @@ def test_short_nests_are_multiplied_out_and_long_ones_keep_their_loops() -> None
     """))
     runs = 4 * 3 + 4 * 1000
     assert {LOAD: 4 + 2 * 4 * 3 + 4 * 1000, ADD: runs, STORE: 4 * 3 + 4} == at(flow.work, n=1000)
-
-
-def test_launches_and_barriers_are_summed() -> None:
-    unit = lp.make_kernel(
-        "{[i, j]: 0 <= i, j < n}",
-        """
-        mid[i] = 2*a[i] {id=first}
-        ... gbarrier {id=wait, dep=first}
-        out[j] = mid[n - 1 - j] + 1 {dep=wait}
-        """,
-        [lp.GlobalArg("a, mid, out", FLOAT, shape="n"), ...], assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
-    for iname in "ij":
-        unit = lp.split_iname(unit, iname, 16, outer_tag="g.0", inner_tag="l.0")
-    assert {LOAD: 2, MUL: 1, ADD: 1, STORE: 2} == at(flow_of(unit).work, n=64)

@@ -53,4 +53,4 @@ def test_launches_follow_one_another() -> None:
     for iname in "ij":
         unit = lp.split_iname(unit, iname, 16, outer_tag="g.0", inner_tag="l.0")
     flow = flow_of(unit)
-    assert {LOAD: 2, RSQRT: 1, ADD: 1, STORE: 2} == at(flow.depth, n=64)
+    assert {LOAD: 2, RSQRT: 1, ADD: 1, STORE: 2} == at(flow.depth, n=64) == at(flow.work, n=64)

@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
+from tests.corpus.kernel import make
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
 
 def doubled(index: str = "i", width: int = 64) -> KernelCounts:
     """Count work-items that double a cell each, all but those behind the end of the array."""
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", f"out[i] = 2*a[{index}]",
-        [lp.GlobalArg("a", np.float32, shape="4*n + 64"), lp.GlobalArg("out", np.float32, shape="n"), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", f"out[i] = 2*a[{index}]",
+                [lp.GlobalArg("a", np.float32, shape="4*n + 64"), lp.GlobalArg("out", np.float32, shape="n"), ...],
+                assumes="n >= 1")  # fmt: skip
     return count(lp.split_iname(unit, "i", width, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32, cache=False)
 
 
@@ -43,7 +42,7 @@ def test_how_far_addresses_move() -> None:
 
 def tiled(width: int, bound: str, unrolled: bool = False) -> KernelCounts:
     """Count work-items that add a row of `width` cells, all but those behind `bound`, to cells of their own."""
-    unit = lp.make_kernel(
+    unit = make(
         f"{{ [i, j, k, m]: 0 <= i < 64 and 0 <= j, m < {width} and 0 <= k < 16 and 0 <= j < {bound} }}",
         """
         for i
@@ -56,11 +55,8 @@ def tiled(width: int, bound: str, unrolled: bool = False) -> KernelCounts:
             out[i] = own[0]  {dep=add}
         end
         """,
-        [
-            lp.GlobalArg("a", np.float32, shape=16), lp.GlobalArg("b", np.float32, shape=width),
-            lp.GlobalArg("out", np.float32, shape=64), lp.TemporaryVariable("own", np.float32, shape=width), ...,
-        ],
-        lang_version=(2018, 2),
+        [lp.GlobalArg("a", np.float32, shape=16), lp.GlobalArg("b", np.float32, shape=width),
+         lp.GlobalArg("out", np.float32, shape=64), lp.TemporaryVariable("own", np.float32, shape=width), ...],
     )  # fmt: skip
     unit = lp.prioritize_loops(lp.tag_inames(unit, {"i": "l.0", **({"j": "unr"} if unrolled else {})}), "k,j")
     return count(unit, subgroup_size=32, cache=False)
@@ -86,11 +82,9 @@ def test_a_loop_of_many_varying_trips_stays_and_puts_what_it_indexes_into_memory
 
 
 def test_a_group_number_that_the_code_takes_apart() -> None:
-    unit = lp.make_kernel(
-        "{ [g, l]: 0 <= g < 24 and 0 <= l < 32 }", "out[g, l] = a[g // 6, l, g % 6]",
-        [lp.GlobalArg("a", np.float32, shape=(4, 32, 6)), lp.GlobalArg("out", np.float32, shape=(24, 32)), ...],
-        lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [g, l]: 0 <= g < 24 and 0 <= l < 32 }", "out[g, l] = a[g // 6, l, g % 6]",
+                [lp.GlobalArg("a", np.float32, shape=(4, 32, 6)), lp.GlobalArg("out", np.float32, shape=(24, 32)),
+                 ...])  # fmt: skip
     counts = count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32, cache=False)
     moves = {
         access.array: [(move.name, move.step(), move.values()) for move in access.moves]
@@ -107,11 +101,10 @@ def test_lanes_that_the_code_arranges_anew(width: int) -> None:
         row, column = f"(x // {width} + {8 // width}*y)", f"(x % {width})"
     else:
         row, column = f"(y // {width // 8})", f"(x + 8*(y % {width // 8}))"
-    unit = lp.make_kernel(
-        "{ [g, x, y]: 0 <= x < 8 and 0 <= y < 4 and 0 <= g < 5 }", f"out[32*g + 8*y + x] = a[g, {row}, {column}]",
-        [lp.GlobalArg("a", np.float32, shape=(5, 32, 48)), lp.GlobalArg("out", np.float32, shape=160), ...],
-        lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [g, x, y]: 0 <= x < 8 and 0 <= y < 4 and 0 <= g < 5 }",
+                f"out[32*g + 8*y + x] = a[g, {row}, {column}]",
+                [lp.GlobalArg("a", np.float32, shape=(5, 32, 48)), lp.GlobalArg("out", np.float32, shape=160),
+                 ...])  # fmt: skip
     counts = count(lp.tag_inames(unit, {"g": "g.0", "x": "l.0", "y": "l.1"}), subgroup_size=32, cache=False)
     load = next(one for issue in counts.issues for one in issue.accesses if one.direction == "load")
     assert load.addressed

@@ -13,7 +13,9 @@ from perfmodel.counts.nests.loops import Intervals
 from perfmodel.counts.nests.nest import Nest
 from perfmodel.counts.program.program import DECISIONS, Loop, Run, Wait
 from tests.corpus import CorpusKernel, kernels
+from tests.corpus.kernel import make
 from tests.corpus.made import counted
+from tests.corpus.matrix import tiled
 from tests.counts.enumerated import enumerate_points, fixed
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
@@ -21,16 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning",
 
 def matmul(tile: int = 16) -> KernelCounts:
     """Count a product in which tiles of both factors are in local memory."""
-    unit = lp.make_kernel(
-        "{ [i, j, k]: 0 <= i, j, k < n }", "c[i, j] = sum(k, a[i, k]*b[k, j])",
-        [lp.GlobalArg("a, b, c", np.float32, shape="n, n"), lp.ValueArg("n", np.int32)],
-        assumptions=f"n >= 1 and n mod {tile} = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    unit = lp.split_iname(unit, "i", tile, outer_tag="g.1", inner_tag="l.1")
-    unit = lp.split_iname(unit, "j", tile, outer_tag="g.0", inner_tag="l.0")
-    unit = lp.split_iname(unit, "k", tile)
-    unit = lp.add_prefetch(unit, "a", ["i_inner", "k_inner"], default_tag="l.auto")
-    return count(lp.add_prefetch(unit, "b", ["k_inner", "j_inner"], default_tag="l.auto"), cache=False)
+    return count(tiled(f"n >= 1 and n mod {tile} = 0", tile), cache=False)
 
 
 def operations(nest: Nest, **sizes: int) -> dict[tuple[str, str], int]:
@@ -55,10 +48,8 @@ def test_the_three_nests_of_a_tiled_product() -> None:
     ("x[i] > 0", {"x[i] > 0": 0}, {}), ("x[i] > 0", {"x[i] > 0": 0.5}, {}),
 ])
 def test_a_test_of_one_instruction_leaves_all_iterations(test: str, statistics: dict, sizes: dict) -> None:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", f"for i\nif {test}\n  a[i] = x[i] {{id=w}}\nend\nb[i] = a[i] + 1 {{dep=w}}\nend",
-        [lp.GlobalArg("a, b, x", np.float32, shape="n"), lp.ValueArg("n, t", np.int32)], lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", f"for i\nif {test}\n  a[i] = x[i] {{id=w}}\nend\nb[i] = a[i] + 1 {{dep=w}}\nend",
+                [lp.GlobalArg("a, b, x", np.float32, shape="n"), lp.ValueArg("n, t", np.int32)])  # fmt: skip
     counts = count(unit, statistics=statistics, cache=False)
     (nest,) = [nest for nest in counts.nests if nest.loops.inner and nest.accesses]
     assert (10, 10) == (nest.iterations(n=10, **sizes), nest.box(n=10, **sizes))
@@ -67,10 +58,8 @@ def test_a_test_of_one_instruction_leaves_all_iterations(test: str, statistics: 
 def test_trips_are_known_where_they_are_one_number() -> None:
     fetch, update, store = [nest for nest in matmul(8).nests if nest.accesses]
     assert (None, 8, None) == (fetch.trips, update.trips, store.trips)
-    rows = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i] = sum(j, a[i, j])",
-        [lp.GlobalArg("a, out", np.float32, shape=lp.auto), lp.ValueArg("n, m", np.int32)], lang_version=(2018, 2),
-    )  # fmt: skip
+    rows = make("{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i] = sum(j, a[i, j])",
+                [lp.GlobalArg("a, out", np.float32, shape=lp.auto), lp.ValueArg("n, m", np.int32)])  # fmt: skip
     counts = count(lp.tag_inames(rows, "i:g.0"), cache=False)
     assert [None] * len(counts.nests) == [nest.trips for nest in counts.nests]
 
@@ -81,12 +70,9 @@ def test_the_sum_that_a_loop_carries() -> None:
 
 
 def test_unrolled_loops_are_copies_with_chains_side_by_side() -> None:
-    unit = lp.make_kernel(
-        "{ [i, k, u]: 0 <= i, k < n and 0 <= u < 4 }", "c[i, u] = sum(k, a[i, k]*b[k, u])",
-        [lp.GlobalArg("a", np.float32, shape="n, n"), lp.GlobalArg("b", np.float32, shape="n, 4"),
-         lp.GlobalArg("c", np.float32, shape="n, 4"), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, k, u]: 0 <= i, k < n and 0 <= u < 4 }", "c[i, u] = sum(k, a[i, k]*b[k, u])",
+                [lp.GlobalArg("a", np.float32, shape="n, n"), lp.GlobalArg("b", np.float32, shape="n, 4"),
+                 lp.GlobalArg("c", np.float32, shape="n, 4"), ...], assumes="n >= 1")  # fmt: skip
     unit = lp.tag_inames(unit, {"i": "g.0", "u": "ilp.unr"})
     (nest,) = [nest for nest in count(unit, cache=False).nests if nest.operations]
     assert ((("k",), ()), (100, 10)) == (
@@ -98,11 +84,9 @@ def test_unrolled_loops_are_copies_with_chains_side_by_side() -> None:
 
 def test_an_unrolled_loop_around_a_loop_makes_that_many_loops() -> None:
     """Loopy writes four loops, one after another: each adds a quarter of the row to the same sum."""
-    unit = lp.make_kernel(
-        "{ [i, k]: 0 <= i < n and 0 <= k < 4*m }", "c[i] = sum(k, a[i, k])",
-        [lp.GlobalArg("a", np.float32, shape="n, 4*m"), lp.GlobalArg("c", np.float32, shape="n"), ...],
-        assumptions="n >= 1 and m >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, k]: 0 <= i < n and 0 <= k < 4*m }", "c[i] = sum(k, a[i, k])",
+                [lp.GlobalArg("a", np.float32, shape="n, 4*m"), lp.GlobalArg("c", np.float32, shape="n"), ...],
+                assumes="n >= 1 and m >= 1")  # fmt: skip
     unit = lp.split_iname(lp.tag_inames(unit, {"i": "g.0"}), "k", 4, inner_tag="unr")
     unit = lp.prioritize_loops(unit, "k_inner, k_outer")
     assert 4 == lp.generate_code_v2(unit).device_code().count("for (")
@@ -115,19 +99,15 @@ def test_an_unrolled_loop_around_a_loop_makes_that_many_loops() -> None:
 
 
 def test_a_triangle_fills_half_of_its_box() -> None:
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j <= i }", "y[i] = sum(j, a[i, j])",
-        [lp.GlobalArg("a", np.float32, shape="n, n"), ...], assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j <= i }", "y[i] = sum(j, a[i, j])",
+                [lp.GlobalArg("a", np.float32, shape="n, n"), ...], assumes="n >= 1")  # fmt: skip
     nest = next(nest for nest in count(unit, cache=False).nests if "j" in nest.loops.inner)
     assert (55, 100, 10) == (nest.iterations(n=10), nest.box(n=10), nest.entries(n=10))
 
 
 def test_an_iname_with_one_value_for_each_work_item_does_not_widen_the_box() -> None:
-    unit = lp.make_kernel(
-        ["{ [i, j]: 0 <= i, j < n }", "{ [k]: k = i + 5 and k < n }"], "b[k, j] = 2*a[i, j]",
-        [lp.GlobalArg("a, b", np.float32, shape="n, n"), ...], assumptions="n >= 6", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make(["{ [i, j]: 0 <= i, j < n }", "{ [k]: k = i + 5 and k < n }"], "b[k, j] = 2*a[i, j]",
+                [lp.GlobalArg("a, b", np.float32, shape="n, n"), ...], assumes="n >= 6")  # fmt: skip
     unit = lp.split_iname(lp.split_iname(unit, "i", 8, outer_tag="g.0", inner_tag="l.0"), "j", 8, outer_tag="g.1")
     (nest,) = count(unit, cache=False).nests
     # j: 8 iterations of each of n - 5 rows in 8*ceil(n/8) work-items, for n/8 groups along j
@@ -187,10 +167,9 @@ def test_a_loop_with_barriers_is_around_its_intervals() -> None:
 def test_guarded_axes_are_those_along_which_some_group_is_not_whole(
     domain: str, code: str, assumptions: str, expected: set[str]
 ) -> None:
-    unit = lp.make_kernel(
-        f"{{ [i, j]: {domain} }}", code, [lp.GlobalArg("a", np.float32, shape="n, m"), lp.ValueArg("n, m", np.int32)],
-        assumptions=assumptions, lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make(f"{{ [i, j]: {domain} }}", code,
+                [lp.GlobalArg("a", np.float32, shape="n, m"), lp.ValueArg("n, m", np.int32)],
+                assumes=assumptions)  # fmt: skip
     unit = lp.split_iname(unit, "i", 4, outer_tag="g.1", inner_tag="l.1")
     nest = only(count(lp.split_iname(unit, "j", 8, outer_tag="g.0", inner_tag="l.0"), cache=False).nests)
     assert expected == nest.guarded_axes
@@ -212,11 +191,9 @@ def only(nests: tuple[Nest, ...]) -> Nest:
 
 
 def test_vectors_compute_what_a_test_of_data_leaves_out() -> None:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = exp(a[i]) {if=mask[i] > 0}",
-        [lp.GlobalArg("a, out", np.float32, shape="n"), lp.GlobalArg("mask", np.int32, shape="n"), ...],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = exp(a[i]) {if=mask[i] > 0}",
+                [lp.GlobalArg("a, out", np.float32, shape="n"), lp.GlobalArg("mask", np.int32, shape="n"), ...],
+                assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     nest = only(count(unit, statistics={"mask[i_inner + i_outer*64] > 0": 0.25}, cache=False).nests)
     assert {("float32", "exp"): 64} == operations(nest, n=256)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
+from tests.corpus.kernel import make
 
 N, M = 64, 256
 ROWS = "for r\n<> m = f[r] {{id=m}}\n{} {{id=b, dep=m}}\nend"
@@ -14,14 +15,9 @@ RAGGED = "for r\n<> lo = f[r] {{id=lo}}\n<> hi = f[r+1] {{id=hi}}\n{} {{id=b, de
 
 
 def made(domains: list[str], text: str, lanes: int = 0) -> KernelCounts:
-    unit = lp.make_kernel(
-        domains, text,
-        [
-            lp.GlobalArg("f", np.int32, shape=f"{N}+1"), lp.GlobalArg("a, b", np.float32, shape=f"{N}, {M}"),
-            lp.GlobalArg("v, w", np.float32, shape=f"{N}*{M} + 2"),
-        ],
-        lang_version=(2018, 2),
-    )
+    unit = make(domains, text,
+                [lp.GlobalArg("f", np.int32, shape=f"{N}+1"), lp.GlobalArg("a, b", np.float32, shape=f"{N}, {M}"),
+                 lp.GlobalArg("v, w", np.float32, shape=f"{N}*{M} + 2")])  # fmt: skip
     unit = (
         lp.split_iname(unit, "r", lanes, outer_tag="g.0", inner_tag="l.0")
         if lanes else lp.prioritize_loops(unit, "r, j")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
-from perfmodel.counts.points.polytopes import AffineForm, NamedFloor, Polytope, polytope_of, reduced
+from perfmodel.counts.points.polytopes import NamedFloor, Polytope, polytope_of, reduced
 from tests.counts.points.forms import form, points_of
-
-TRIANGLE = Polytope(("i", "j"), (), (form(j=1), form(i=1, j=-1), form(-1, n=1, i=-1)))
 
 
 def test_reduction():
@@ -34,23 +32,3 @@ def test_floors_of_parameters_become_parameters():
     assert (("i",), (NamedFloor("_e0", form(n=1), 4),)) == (polytope.variables, derived)
     assert {(i,) for i in range(5)} == points_of(polytope, n=6, _e0=1)
     assert {(0,)} == points_of(polytope, n=3, _e0=0)
-
-
-def test_operators():
-    f, g = form(4, i=3, n=-2), form(1, n=2)
-    assert form(5, i=3) == f + g  # n is gone, not kept with a zero
-    assert form(3, i=3, n=-4) == f - g
-    assert form(-8, i=-6, n=4) == -2 * f == f * -2
-    assert form(-4, i=-3, n=2) == -f
-    assert (form(7, i=3, n=-2), form(1, i=3, n=-2)) == (f + 3, f - 3)
-    assert AffineForm({}) == 0 * f == f - f
-    assert not f - f
-    assert form(1)
-
-
-def test_substitution():
-    # 3*i + n + 4 with i = 2*j - n + 1 is 6*j - 2*n + 7
-    assert form(7, j=6, n=-2) == form(4, i=3, n=1).substituted("i", form(1, j=2, n=-1))
-    assert form(4, n=1) == form(4, i=3, n=1).without("i")
-    assert form(4, n=1) == form(4, n=1).substituted("i", form(1, j=2))
-    assert form(4, x=3, n=1) == form(4, i=3, n=1).renamed({"i": "x"})

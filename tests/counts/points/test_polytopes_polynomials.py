@@ -12,9 +12,6 @@ from perfmodel.counts.points.polytopes import FloorAtom, Polynomial, faulhaber, 
 from tests.counts.points.forms import form
 
 I, N = Polynomial.atom("i"), Polynomial.atom("n")  # noqa: E741
-ONE = Polynomial.constant(1)
-
-
 def value(polynomial: Polynomial, **values: int) -> Fraction:
     """Evaluate a polynomial in plain Python."""
 

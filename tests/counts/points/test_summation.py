@@ -13,6 +13,7 @@ from perfmodel.counts.points import summation
 from perfmodel.counts.points.polytopes import Polynomial, Polytope
 from perfmodel.counts.points.set_counter import sum_of_points
 from perfmodel.counts.points.summation import PartialSum, TooHardError, joined, total_of, values_of
+from perfmodel.counts.quasipoly.arguments import at_sizes
 from perfmodel.counts.quasipoly.evaluation import vanishes
 from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 from perfmodel.errors import CountError
@@ -21,19 +22,7 @@ from tests.counts.points.forms import form
 
 def brute_force(points: isl.Set, **sizes: int) -> int:
     """Count the points of a bounded set by enumeration."""
-    for name, value in sizes.items():
-        index = points.find_dim_by_name(isl.dim_type.param, name)
-        if index >= 0:
-            points = points.fix_val(isl.dim_type.param, index, isl.Val(value))
-    points = points.project_out(isl.dim_type.param, 0, points.dim(isl.dim_type.param))
-    found = 0
-
-    def one_more(_: isl.Point) -> None:
-        nonlocal found
-        found += 1
-
-    points.foreach_point(one_more)
-    return found
+    return at_sizes(points, sizes).count_val().to_python()
 
 
 @pytest.mark.parametrize(

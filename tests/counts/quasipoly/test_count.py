@@ -51,9 +51,6 @@ def test_refused_sizes():
         TRIANGLE(n=1.5)
     with pytest.raises(AssumptionError, match="n > 0"):
         TRIANGLE(n=0)
-    with pytest.raises(AssumptionError) as caught:
-        TRIANGLE.evaluate({"n": [3, 0, 2, 0]})
-    assert (1, 3) == caught.value.indices
     assert 6 == TRIANGLE(n=np.int64(3)) == TRIANGLE(n=3.0)
 
 
@@ -96,3 +93,21 @@ def test_an_infinite_count_is_an_error(ask):
     with pytest.raises(CountError, match="infinitely many points; give each") as caught:
         ask(count)
     assert str(count.polynomial) in str(caught.value)
+
+
+SQUARE = Count.from_text("[n] -> { n*n }", "[m, n] -> { : n >= 4 and m >= 1 }")
+
+
+def test_parameters_of_assumptions_are_needed_too():
+    for ask in (lambda sizes: SQUARE(**sizes), SQUARE.evaluate):
+        with pytest.raises(SizeError, match=r"m.*left out"):
+            ask({"n": 5})
+
+
+def test_the_first_sizes_that_break_an_assumption():
+    with pytest.raises(AssumptionError) as caught:
+        SQUARE.evaluate({"n": [5, 3, 9, 2], "m": 1})
+    assert (1, 3) == caught.value.indices
+    assert {"n": 3, "m": 1} == caught.value.values
+    with pytest.raises(AssumptionError):
+        SQUARE(n=5, m=0)

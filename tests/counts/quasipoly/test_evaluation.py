@@ -8,30 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import Count
-from perfmodel.counts.points.polytopes import NamedFloor, Polynomial, Polytope
-from perfmodel.counts.quasipoly.evaluation import Piece, QuasiPolynomial, together
-from tests.counts.points.forms import form
-
-AT_LEAST_5 = Polytope((), (), (form(-5, n=1),))
-AT_2 = Polytope((), (form(-2, n=1),), ())
-HALF = NamedFloor("half", form(1, n=1), 2)  # floor((n + 1)/2)
-N = Polynomial.atom("n")
-#: n^2/3 + floor((n + 1)/2) where n >= 5, and 7 where n = 2
-SUBJECT = QuasiPolynomial(
-    ("n",), (HALF,),
-    (
-        Piece((AT_LEAST_5,), N * N * Fraction(1, 3) + Polynomial.atom("half")),
-        Piece((AT_2,), Polynomial.constant(7)),
-    ),
-)
-
-
-def test_exact_values():
-    assert [0, 7, 0] == [SUBJECT.exact(n) for n in (1, 2, 3)]
-    assert Fraction(25, 3) + 3 == SUBJECT.exact(5)
-    assert 12 + 3 == SUBJECT.exact(6)
-    assert type(SUBJECT.exact(6)) is int
-
+from perfmodel.counts.quasipoly.evaluation import together
 
 TEXTS = (
     "[n] -> { floor(n/2) + n : n >= 5; 7 : n = 2 }",  # two pieces, zero between them

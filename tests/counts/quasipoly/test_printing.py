@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import islpy as isl
 import pytest
 
 from perfmodel.counts import Count
-from perfmodel.counts.points.polytopes import NamedFloor, Polynomial, Polytope
-from perfmodel.counts.quasipoly.evaluation import IntegerSum, Piece
 from perfmodel.counts.quasipoly.printing import indicator_of, quasi_polynomial_of
-from tests.counts.points.forms import form
 
 
 @pytest.mark.parametrize(
@@ -41,16 +36,6 @@ def test_upper_bounds_have_brackets_where_needed():
     assert "<= n" == str(Count.from_text("[n] -> { n }", exact=False))
     pieces = Count.from_text("[n] -> { n^2 : n >= 17; n : n <= 16 }", exact=False)
     assert str(pieces) in ("<= (n^2 if n >= 17; n if n <= 16)", "<= (n if n <= 16; n^2 if n >= 17)")
-
-
-def test_parts_of_a_function():
-    found = quasi_polynomial_of(isl.PwQPolynomial("[m, n] -> { 1/2*n*floor((n + 7)/8) : n >= 3 }"))
-    assert ("n",) == found.parameters
-    name = "floor((1*n + 7)/8)"
-    assert (NamedFloor(name, form(7, n=1), 8),) == found.floors
-    value = Polynomial.atom("n") * Polynomial.atom(name) * Fraction(1, 2)
-    assert (Piece((Polytope((), (), (form(-3, n=1),)),), value),) == found.pieces
-    assert (IntegerSum(((1, (("n", 1), (name, 1))),), 2),) == found.sums
 
 
 def test_pieces_of_equal_value_are_one():

@@ -2,72 +2,26 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
 import pytest
 from loopy.diagnostic import ExpressionToAffineConversionError
-from loopy.symbolic import parse
 
 from perfmodel.counts import count
-from perfmodel.counts.reading.domains import Domains, affine_form, condition_to_set, pw_aff
+from perfmodel.counts.reading.domains import Domains, affine_form, pw_aff
 from perfmodel.errors import StatisticsNeededError
 from tests import oracle
+from tests.corpus.kernel import make
 from tests.oracle.compare import compare
 
 ROW, N = p.Variable("i"), p.Variable("n")
-SQUARE = "{ [i, j]: 0 <= i < n and 0 <= j <= i }", "out[i, j] = a[i, j]"
-
-
-def test_points_are_the_loop_domain_under_the_assumptions(scheduled) -> None:
-    domains = Domains(scheduled(*SQUARE), {})
-    found = domains.domain(0, {"i", "j"})
-    assert ("i", "j") == found.names
-    assert ("", "") == found.axes
-    assert found.points.is_equal(isl.Set("[n] -> { [i, j] : n >= 1 and 0 <= i < n and 0 <= j <= i }"))
-    assert (True, None, 1) == (found.exact, found.trips, found.chance)
-
-
-def test_a_test_of_data_has_a_probability(scheduled) -> None:
-    test = p.Comparison(p.Subscript(p.Variable("a"), (ROW, 0)), ">", 0)
-    domains = Domains(scheduled(*SQUARE), {"a[i, 0] > 0": Fraction(1, 4)})
-    assert (Fraction(1, 4), True) == (
-        domains.domain(0, {"i"}, ((test, True),)).chance, domains.domain(0, {"i"}, ((test, True),)).exact
-    )
-    assert Fraction(3, 4) == domains.domain(0, {"i"}, ((test, False),)).chance
-    unknown = Domains(scheduled(*SQUARE), {}).domain(0, {"i"}, ((test, True),))
-    assert (1, False) == (unknown.chance, unknown.exact)  # an upper bound
-
-
-def test_a_loop_that_data_bound_needs_its_mean_trips(scheduled) -> None:
-    code = """
-    for i
-        <> length = lengths[i]
-        out[i] = sum(k, a[k])
-    end
-    """
-    loops = ["{ [i]: 0 <= i < n }", "{ [k]: 0 <= k < length }"]
-    kernel = scheduled(loops, code, lp.GlobalArg("lengths", np.int32, shape=("n",)), lp.GlobalArg("a", np.float32))
-    unknown = Domains(kernel, {})
-    unknown.refuse_unknown()
-    assert ("i",) == unknown.domain(0, {"i", "k"}).names
-    with pytest.raises(StatisticsNeededError, match="loop 'k'"):
-        unknown.refuse_unknown()
-    known = Domains(kernel, {"k": Fraction(5, 2)}).domain(0, {"i", "k"})
-    assert ("i",) == known.names
-    assert Fraction(5, 2) == known.trips == known.factor
-
-
 @pytest.mark.parametrize("test", ["0.5*i < 1", "i/2 < 1", "i < 3 and 0.5*i < 1", "i < 2.5"])
 def test_a_fraction_in_a_test_makes_a_bound(test: str) -> None:
     """Against the execution: Loopy's own set of 0.5*i < 1 is that of 0*i < 1."""
     arguments = [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)]
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", f"out[i] = a[i] if {test} else 2*a[i]", arguments, lang_version=(2018, 2),
-    )
+    unit = make("{ [i]: 0 <= i < n }", f"out[i] = a[i] if {test} else 2*a[i]", arguments)
     counts = count(unit, cache=False)
     assert [] == compare(oracle.execute(unit, {"n": 21}), counts, {"n": 21})
     assert not counts.operations("float32", "mul").exact
@@ -76,16 +30,13 @@ def test_a_fraction_in_a_test_makes_a_bound(test: str) -> None:
 def test_an_offset_that_nothing_else_names_is_in_no_set() -> None:
     """Each argument's offset is in no set; one that an index, a test, a shape or a stride names too stays."""
     names = "abcdef"
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = a[i] + b[i + b_at] + (c[i] if i < c_at else d[i]) + e[i] + f[i, 0]",
-        [
-            *(lp.GlobalArg(name, np.float32, shape=None, strides=(1,), offset=f"{name}_at") for name in "abcd"),
-            lp.GlobalArg("e", np.float32, shape=(lp.symbolic.parse("n + e_at"),), offset="e_at"),
-            lp.GlobalArg("f", np.float32, strides=(lp.symbolic.parse("f_at"), 1), shape=None, offset="f_at"),
-            lp.GlobalArg("out", np.float32, shape=("n",)), lp.ValueArg("n", np.int32),
-            *(lp.ValueArg(f"{name}_at", np.int32) for name in names),
-        ], assumptions=isl.BasicSet("[n, d_at] -> { : n >= 1 and d_at >= 2 }"), lang_version=(2018, 2),
-    )
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[i] + b[i + b_at] + (c[i] if i < c_at else d[i]) + e[i] + f[i, 0]",
+                [*(lp.GlobalArg(name, np.float32, shape=None, strides=(1,), offset=f"{name}_at") for name in "abcd"),
+                 lp.GlobalArg("e", np.float32, shape=(lp.symbolic.parse("n + e_at"),), offset="e_at"),
+                 lp.GlobalArg("f", np.float32, strides=(lp.symbolic.parse("f_at"), 1), shape=None, offset="f_at"),
+                 lp.GlobalArg("out", np.float32, shape=("n",)), lp.ValueArg("n", np.int32),
+                 *(lp.ValueArg(f"{name}_at", np.int32) for name in names)],
+                assumes=isl.BasicSet("[n, d_at] -> { : n >= 1 and d_at >= 2 }"))  # fmt: skip
     domains = Domains(lp.linearize(lp.preprocess_program(unit)).default_entrypoint, {})
     kept = ["b_at", "c_at", "d_at", "e_at", "f_at", "n"]
     assert kept == domains.domain(0, ["i"]).points.get_var_names(isl.dim_type.param)
@@ -96,7 +47,7 @@ def test_an_offset_that_nothing_else_names_is_in_no_set() -> None:
 def test_a_loop_whose_bound_stands_anywhere_before_it_is_counted(order) -> None:
     """Where another domain stands between, Loopy does not find that of the loop that bounds a loop."""
     domains = ["{[i]: 0 <= i < n}", "{[s]: 0 <= s < 5}", "{[q]: 0 <= q < 3}", "[s] -> {[t]: 0 <= t <= s}"]
-    unit = lp.make_kernel(
+    unit = make(
         [domains[k] for k in order],
         """
         for i
@@ -110,8 +61,7 @@ def test_a_loop_whose_bound_stands_anywhere_before_it_is_counted(order) -> None:
             out[i] = x
         end
         """,
-        [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
-        assumptions="n >= 1", seq_dependencies=True, lang_version=(2018, 2),
+        [lp.GlobalArg("a, out", np.float32, shape="n"), ...], assumes="n >= 1", seq_dependencies=True,
     )
     counts = count(unit, cache=False)
     assert (15 * 7, 3 * 7) == tuple(counts.operations("float32", kind)(n=7) for kind in ("add", "mul"))
@@ -119,16 +69,13 @@ def test_a_loop_whose_bound_stands_anywhere_before_it_is_counted(order) -> None:
 
 def bounded_by_scalars(low: object, high: object, types: str = "int64", more: str = "") -> lp.TranslationUnit:
     """A reduction whose loop's bounds are scalars that instructions write, as Pytato writes them."""
-    unit = lp.make_kernel(
-        ["{ [i] : 0 <= i < n }", "[low, high] -> { [j] : low <= j < high }"],
-        [f"low = {low} {{id=bound1, inames=i}}", f"high = {high} {{id=bound2, inames=i{more}}}",
-         "out[i] = sum(j, a[i, j]) {id=sum, dep=bound*, inames=i}"],
-        [
-            lp.GlobalArg("out", "float32", shape="n"), lp.GlobalArg("a", "float32", shape="n, 8"),
-            lp.GlobalArg("size", "int32", shape="n"), lp.ValueArg("n", "int32"),
-            *(lp.TemporaryVariable(name, types, shape=()) for name in ("low", "high")),
-        ], assumptions="n >= 1", lang_version=(2018, 2), seq_dependencies=True,
-    )  # fmt: skip
+    unit = make(["{ [i] : 0 <= i < n }", "[low, high] -> { [j] : low <= j < high }"],
+                [f"low = {low} {{id=bound1, inames=i}}", f"high = {high} {{id=bound2, inames=i{more}}}",
+                 "out[i] = sum(j, a[i, j]) {id=sum, dep=bound*, inames=i}"],
+                [lp.GlobalArg("out", "float32", shape="n"), lp.GlobalArg("a", "float32", shape="n, 8"),
+                 lp.GlobalArg("size", "int32", shape="n"), lp.ValueArg("n", "int32"),
+                 *(lp.TemporaryVariable(name, types, shape=()) for name in ("low", "high"))], assumes="n >= 1",
+                seq_dependencies=True)  # fmt: skip
     return lp.split_iname(unit, "i", 4, outer_tag="g.0", inner_tag="l.0")
 
 
@@ -166,13 +113,3 @@ def test_what_is_not_affine_with_integers_has_no_form(expr: object) -> None:
 def test_a_product_of_inames_is_refused() -> None:
     with pytest.raises(ExpressionToAffineConversionError):
         pw_aff(SPACE, ROW * J)
-
-
-@pytest.mark.parametrize(("left", "operator", "right"), [
-    ("i", "<", "j"), ("i", "<=", "n - 1"), ("2*i", ">", "j + n"), ("i", ">=", "3"), ("i % 4", "==", "1"),
-    ("i // 2", "!=", "j"),
-])
-def test_comparisons_are_sets(left: str, operator: str, right: str) -> None:
-    found = condition_to_set(SPACE, p.Comparison(parse(left), operator, parse(right)))
-    text = f"{left} {operator} {right}".replace("i // 2", "floor(i/2)").replace("==", "=").replace("i % 4", "(i mod 4)")
-    assert isl.Set(f"[n] -> {{ [i, j] : {text} }}").is_equal(found)

@@ -9,6 +9,7 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.program.program import DECISIONS
 from tests import oracle
+from tests.corpus.kernel import make
 
 N = 24
 POSITIVE = {"x": np.linspace(0.5, 1.5, N, dtype=np.float32)}
@@ -16,15 +17,11 @@ Expected = dict[tuple[str, str], int]
 
 
 def kernel(text: str) -> lp.TranslationUnit:
-    unit = lp.make_kernel(
-        "[n] -> {[i]: 0 <= i < n}", text,
-        [
-            lp.GlobalArg("x, out", np.float32, shape="n"), lp.GlobalArg("y", np.float64, shape="n"),
-            lp.GlobalArg("k", np.int32, shape="n"), lp.GlobalArg("c", np.int8, shape="n"),
-            lp.GlobalArg("u", np.int64, shape="n"), lp.ValueArg("n", np.int32), lp.ValueArg("p", np.float32), ...,
-        ],
-        assumptions="n >= 4 and n mod 4 = 0", lang_version=(2018, 2), seq_dependencies=True,
-    )  # fmt: skip
+    unit = make("[n] -> {[i]: 0 <= i < n}", text,
+                [lp.GlobalArg("x, out", np.float32, shape="n"), lp.GlobalArg("y", np.float64, shape="n"),
+                 lp.GlobalArg("k", np.int32, shape="n"), lp.GlobalArg("c", np.int8, shape="n"),
+                 lp.GlobalArg("u", np.int64, shape="n"), lp.ValueArg("n", np.int32), lp.ValueArg("p", np.float32), ...],
+                assumes="n >= 4 and n mod 4 = 0", seq_dependencies=True)  # fmt: skip
     return lp.split_iname(unit, "i", 4, outer_tag="g.0", inner_tag="l.0")
 
 
@@ -68,14 +65,9 @@ def test_decisions(text: str, expected: dict[tuple[str, str], float]) -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Loopy's own code
 def test_a_search_for_the_largest_compares_at_each_step() -> None:
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < 8 }", "out[i], at[i] = argmax(j, x[i, j], j)",
-        [
-            lp.GlobalArg("x", np.float32, shape="n, 8"), lp.GlobalArg("out", np.float32, shape="n"),
-            lp.GlobalArg("at", np.int32, shape="n"), ...,
-        ],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < 8 }", "out[i], at[i] = argmax(j, x[i, j], j)",
+                [lp.GlobalArg("x", np.float32, shape="n, 8"), lp.GlobalArg("out", np.float32, shape="n"),
+                 lp.GlobalArg("at", np.int32, shape="n"), ...], assumes="n >= 1")  # fmt: skip
     expected = {("float32", "compare"): 8 * N}
     counts = count(unit, cache=False)
     assert expected == decisions(counts)

@@ -24,21 +24,6 @@ def access_of(kernel, array, *indices, direction="load"):
     return Indexing(kernel, domains).access(AccessEvent(array, indices, direction, ()), domain, 1), domain
 
 
-def test_a_matrix_in_rows(scheduled) -> None:
-    access, domain = access_of(scheduled(*SQUARE), "a", ROW, J)
-    assert ("global", "load", "a", "float32", 32) == (
-        access.space, access.direction, access.array, access.dtype, access.bits
-    )
-    assert access.cells.intersect_domain(domain.points).is_equal(
-        isl.Map("[n] -> { [i, j] -> [i, j] : n >= 1 and 0 <= i < n and 0 <= j < n }")
-    )
-    assert ["[n] -> { n }", "{ 1 }"] == [str(stride) for stride in access.strides]
-    assert (1, True, "{ 0 }") == (access.unit_axis, access.cells_exact, str(access.offset))
-    rows, columns = access.shape
-    assert rows.is_equal(isl.Set("[n] -> { [x] : 0 <= x < n }"))
-    assert rows.is_equal(columns)
-
-
 def test_a_flat_index_is_two_axes_where_its_range_fits(scheduled) -> None:
     # a[n*i + j] with 0 <= j < n: row i, column j
     kernel = scheduled(
@@ -58,14 +43,6 @@ def test_a_flat_index_that_overlaps_the_next_row_is_not_exact(scheduled) -> None
         "{ [i, j]: 0 <= i, j < n }", "out[i, j] = a[n*i + 2*j]", lp.GlobalArg("a", np.float32, shape=("n*n + n",))
     )
     access, _ = access_of(kernel, "a", N * ROW + 2 * J)
-    assert not access.cells_exact
-
-
-def test_an_index_that_data_give_has_no_cells(scheduled) -> None:
-    kernel = scheduled(*SQUARE)
-    access, _ = access_of(kernel, "a", p.Subscript(p.Variable("a"), (ROW, J)), J)
-    assert access.cells is None
-    assert access.indirect
     assert not access.cells_exact
 
 
@@ -101,12 +78,3 @@ def test_separate_arrays_whose_offsets_the_caller_gives(scheduled) -> None:
     access, _ = access_of(kernel, "a", 1, ROW)
     assert ("float64", 1, "{ 0 }") == (access.dtype, access.unit_axis, str(access.offset))
     assert [f"{{ {2**40} }}", "{ 1 }"] == [str(stride) for stride in access.strides]  # no line holds cells of both
-
-
-ROW, J, K, N, M = (p.Variable(name) for name in "ijknm")
-
-
-def factors(expr: object) -> str:
-    if isinstance(expr, p.Product):
-        return "".join(sorted("".join(map(factors, expr.children))))
-    return "" if expr == 1 else str(expr)

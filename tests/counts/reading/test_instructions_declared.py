@@ -9,18 +9,16 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import CountError
 from tests import oracle
+from tests.corpus.kernel import make
 
 MUL = {("float32", "mul"): 1}
 ACCESSES = {"loads": {"a[i, 0]": 1, "a[i, 1]": 1}, "stores": {"out[i]": 1}}
 
 
 def kernel(statement: object) -> lp.TranslationUnit:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", [statement],
-        [lp.GlobalArg("a", np.float32, shape="n, 2"), lp.GlobalArg("out", np.float32, shape="n"),
-         lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
+    unit = make("{ [i]: 0 <= i < n }", [statement],
+                [lp.GlobalArg("a", np.float32, shape="n, 2"), lp.GlobalArg("out", np.float32, shape="n"),
+                 lp.ValueArg("n", np.int32)], assumes="n >= 1")  # fmt: skip
     return lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0")
 
 
@@ -52,11 +50,9 @@ def test_empty_code_counts_as_nothing(code: str, given: dict | None) -> None:
         (), code, read_variables=frozenset({"a", "out"}), within_inames=frozenset(), within_inames_is_final=True,
         id="idle", depends_on=frozenset({"work"}),
     )
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", ["out[i] = 2*a[i] {id=work}", idle],
-        [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
+    unit = make("{ [i]: 0 <= i < n }", ["out[i] = 2*a[i] {id=work}", idle],
+                [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+                assumes="n >= 1")  # fmt: skip
     counts = count(unit, declared=None if given is None else {"idle": given}, cache=False)
     assert [("n", True)] * 3 == [
         (str(found), found.exact)

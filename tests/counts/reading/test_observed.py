@@ -16,6 +16,7 @@ from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import least_bytes
 from tests.corpus import kernels
+from tests.corpus.kernel import make
 from tests.corpus.made import SUBGROUP_SIZE, executed, unit
 from tests.oracle.compare import compare
 from tests.sparse import spmv
@@ -69,19 +70,13 @@ def test_a_product_of_trips_is_the_mean_of_the_product() -> None:
     targets = (3 * around + RANDOM.integers(0, 3, boxes)).astype(np.int32)
     sources = (2 * around + 1).astype(np.int32)
     neighbours = np.argsort(around, kind="stable")[RANDOM.integers(0, boxes, (boxes, 6))].astype(np.int32)
-    kernel = lp.make_kernel(
-        [
-            "[boxes] -> { [box]: 0 <= box < boxes }", "[many] -> { [a]: 0 <= a < many }",
-            "[n_targets, sources] -> { [t, s]: 0 <= t < n_targets and 0 <= s < sources }",
-        ],
-        PAIRS,
-        [
-            lp.GlobalArg("around, targets, n_sources", np.int32, shape="boxes"),
-            lp.GlobalArg("neighbours", np.int32, shape="boxes, 6"), lp.GlobalArg("strengths", np.float32, shape="100"),
-            lp.GlobalArg("out", np.float32, shape="boxes, 100"), lp.ValueArg("boxes", np.int32),
-        ],
-        name="pairs", assumptions="boxes >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    kernel = make(["[boxes] -> { [box]: 0 <= box < boxes }", "[many] -> { [a]: 0 <= a < many }",
+                   "[n_targets, sources] -> { [t, s]: 0 <= t < n_targets and 0 <= s < sources }"], PAIRS,
+                  [lp.GlobalArg("around, targets, n_sources", np.int32, shape="boxes"),
+                   lp.GlobalArg("neighbours", np.int32, shape="boxes, 6"),
+                   lp.GlobalArg("strengths", np.float32, shape="100"),
+                   lp.GlobalArg("out", np.float32, shape="boxes, 100"), lp.ValueArg("boxes", np.int32)], name="pairs",
+                  assumes="boxes >= 1")  # fmt: skip
     executed = sum(
         int(targets[box]) * int(sources[neighbours[box, a]]) for box in range(boxes) for a in range(around[box])
     )
@@ -95,7 +90,7 @@ def test_a_product_of_trips_is_the_mean_of_the_product() -> None:
 
 
 def test_tests_of_data_have_the_share_of_points_where_they_are_true() -> None:
-    kernel = lp.make_kernel(
+    kernel = make(
         "[n] -> { [i]: 0 <= i < n }",
         """
         if mask[i] > 0 and i >= 10
@@ -105,11 +100,9 @@ def test_tests_of_data_have_the_share_of_points_where_they_are_true() -> None:
             out[i] = 3 + out[i] {dep=first}
         end
         """,
-        [
-            lp.GlobalArg("mask", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
-            lp.ValueArg("n", np.int32), lp.ValueArg("scale", np.float32), lp.ValueArg("limit", np.int8),
-        ],
-        name="masked", assumptions="n >= 11", lang_version=(2018, 2),
+        [lp.GlobalArg("mask", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
+         lp.ValueArg("n", np.int32), lp.ValueArg("scale", np.float32), lp.ValueArg("limit", np.int8)], name="masked",
+        assumes="n >= 11",
     )  # fmt: skip
     mask = RANDOM.integers(-2, 3, 4000).astype(np.int32)
     mask[:10] = 1  # the first ten differ from the rest, which the other half of the condition leaves out
@@ -148,11 +141,9 @@ def test_only_arguments_that_decide_something_are_needed() -> None:
 
 def test_nests_of_many_points_are_sampled_without_bias() -> None:
     """A triangular nest of 18 million points: the sampled probability is within four standard errors."""
-    kernel = lp.make_kernel(
-        "[n] -> { [i, j]: 0 <= i < n and 0 <= j <= i }", "out[i, j] = 2*a[i] if mask[j] > 0 else 0",
-        [lp.GlobalArg("mask", np.int32, shape="n"), lp.GlobalArg("a", np.float32, shape="n"), ...],
-        name="triangle", assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    kernel = make("[n] -> { [i, j]: 0 <= i < n and 0 <= j <= i }", "out[i, j] = 2*a[i] if mask[j] > 0 else 0",
+                  [lp.GlobalArg("mask", np.int32, shape="n"), lp.GlobalArg("a", np.float32, shape="n"), ...],
+                  name="triangle", assumes="n >= 1")  # fmt: skip
     n = 6000
     mask = (np.arange(n) < n // 3).astype(np.int32)
     scheduled = schedule(lp.add_dtypes(kernel, {"n": np.int32})).default_entrypoint
@@ -176,7 +167,7 @@ def test_counts_from_arrays_agree_with_an_execution(kernel) -> None:
 
 
 def some_rows() -> lp.TranslationUnit:
-    return lp.make_kernel(
+    return make(
         ["[n] -> { [i]: 0 <= i < n }", "[many] -> { [k]: 0 <= k < many }"],
         """
         for i
@@ -189,11 +180,8 @@ def some_rows() -> lp.TranslationUnit:
             end
         end
         """,
-        [
-            lp.GlobalArg("lengths", np.int32, shape="n"), lp.GlobalArg("around", np.int32, shape="4"),
-            lp.GlobalArg("x, y", np.float32, shape="n"), lp.ValueArg("n", np.int32),
-        ],
-        name="some_rows", assumptions="n >= 1", lang_version=(2018, 2),
+        [lp.GlobalArg("lengths", np.int32, shape="n"), lp.GlobalArg("around", np.int32, shape="4"),
+         lp.GlobalArg("x, y", np.float32, shape="n"), lp.ValueArg("n", np.int32)], name="some_rows", assumes="n >= 1",
     )  # fmt: skip
 
 
@@ -211,12 +199,10 @@ def test_a_refusal_says_why_the_arrays_do_not_give_a_trip_count() -> None:
 
 def test_scalars_that_use_each_other_many_times_are_evaluated_once() -> None:
     lines = "\n".join(f"<> s{n + 1} = s{n} + s{n} - s{n} {{id=a{n + 1}, dep=a{n}}}" for n in range(40))
-    kernel = lp.make_kernel(
-        ["[n] -> { [i]: 0 <= i < n }", "[s40] -> { [k]: 0 <= k < s40 }"],
-        f"for i\n<> s0 = lengths[i] {{id=a0}}\n{lines}\ny[i] = sum(k, 2*x[k])\nend",
-        [lp.GlobalArg("lengths", np.int32, shape="n"), lp.GlobalArg("x, y", np.float32, shape="n"), ...],
-        name="chain", assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    kernel = make(["[n] -> { [i]: 0 <= i < n }", "[s40] -> { [k]: 0 <= k < s40 }"],
+                  f"for i\n<> s0 = lengths[i] {{id=a0}}\n{lines}\ny[i] = sum(k, 2*x[k])\nend",
+                  [lp.GlobalArg("lengths", np.int32, shape="n"), lp.GlobalArg("x, y", np.float32, shape="n"), ...],
+                  name="chain", assumes="n >= 1")  # fmt: skip
     counts = count(kernel, arrays={"lengths": LENGTHS.astype(np.int32)})
     assert LENGTHS.sum() == pytest.approx(float(counts.operations(dtype="float32", kind="mul")(n=ROWS)), rel=1e-5)
 
@@ -228,14 +214,9 @@ def test_a_time_limit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def masked(statements: str) -> lp.TranslationUnit:
-    return lp.make_kernel(
-        ["{ [i]: 0 <= i < n }", *(["{ [k]: 0 <= k < 3 }"] if "for k" in statements else [])], statements,
-        [
-            lp.GlobalArg("mask, other", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
-            lp.ValueArg("n", np.int32), ...,
-        ],
-        name="masked", assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    return make(["{ [i]: 0 <= i < n }", *(["{ [k]: 0 <= k < 3 }"] if "for k" in statements else [])], statements,
+                [lp.GlobalArg("mask, other", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
+                 lp.ValueArg("n", np.int32), ...], name="masked", assumes="n >= 1")  # fmt: skip
 
 
 MASK, OTHER = RANDOM.integers(-2, 4, 3000).astype(np.int32), RANDOM.integers(0, 5, 3000).astype(np.int32)
@@ -304,14 +285,9 @@ def test_a_condition_that_one_of_two_branches_assigns() -> None:
 
 
 def test_a_trip_count_that_several_instructions_assign() -> None:
-    kernel = lp.make_kernel(
-        ["{ [i]: 0 <= i < n }", "[length] -> { [j]: 0 <= j < length }"], LENGTHS_IN_TURN,
-        [
-            lp.GlobalArg("mask, other", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
-            lp.ValueArg("n", np.int32), ...,
-        ],
-        name="lengths", assumptions="n >= 5", lang_version=(2018, 2),
-    )  # fmt: skip
+    kernel = make(["{ [i]: 0 <= i < n }", "[length] -> { [j]: 0 <= j < length }"], LENGTHS_IN_TURN,
+                  [lp.GlobalArg("mask, other", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
+                   lp.ValueArg("n", np.int32), ...], name="lengths", assumes="n >= 5")  # fmt: skip
     counts = count(kernel, arrays={"mask": MASK, "other": OTHER})
     executed = np.where(MASK < 0, 1, OTHER).sum()
     assert executed == pytest.approx(float(counts.operations(kind="mul")(n=3000)), rel=1e-5)

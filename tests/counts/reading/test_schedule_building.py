@@ -11,6 +11,7 @@ import pytest
 from perfmodel.counts import cache, count
 from perfmodel.counts.reading import schedule as scheduling
 from perfmodel.errors import KernelError
+from tests.corpus.kernel import make
 
 
 @pytest.fixture(autouse=True)
@@ -37,11 +38,9 @@ def built(monkeypatch):
 
 
 def double(index="i", **tags):
-    kernel = lp.make_kernel(
-        "{ [i, j]: 0 <= i, j < n }", ["<> t = 2*a[i] {id=w}", f"out[i, j] = t*a[{index}] {{dep=w}}"],
-        [lp.GlobalArg("a", np.float32, shape="n"), lp.GlobalArg("out", np.float32, shape="n, n"), ...],
-        lang_version=(2018, 2), assumptions="n >= 1",
-    )
+    kernel = make("{ [i, j]: 0 <= i, j < n }", ["<> t = 2*a[i] {id=w}", f"out[i, j] = t*a[{index}] {{dep=w}}"],
+                  [lp.GlobalArg("a", np.float32, shape="n"), lp.GlobalArg("out", np.float32, shape="n, n"), ...],
+                  assumes="n >= 1")  # fmt: skip
     return lp.tag_inames(kernel, tags)
 
 
@@ -87,12 +86,10 @@ def test_a_refusal_of_the_scheduler_is_remembered_too(monkeypatch):
 
 
 def named(argument="a", temporary="t", iname="j", kernel="sums", target=None):
-    return lp.make_kernel(
-        f"{{[i, {iname}]: 0 <= i < n and 0 <= {iname} < 4}}",
-        f"<float32> {temporary} = sum({iname}, {argument}[i, {iname}])\nout[i] = {temporary}",
-        [lp.GlobalArg(argument, np.float32, shape="n, 4"), lp.GlobalArg("out", np.float32, shape="n"), "..."],
-        name=kernel, lang_version=(2018, 2), target=target,
-    )  # fmt: skip
+    return make(f"{{[i, {iname}]: 0 <= i < n and 0 <= {iname} < 4}}",
+                f"<float32> {temporary} = sum({iname}, {argument}[i, {iname}])\nout[i] = {temporary}",
+                [lp.GlobalArg(argument, np.float32, shape="n, 4"), lp.GlobalArg("out", np.float32, shape="n"), "..."],
+                name=kernel, target=target)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -141,10 +138,8 @@ def test_a_condition_on_the_lanes_of_a_vector_is_refused():
 
 @pytest.mark.parametrize(("iname", "tag"), [("N", "l.0"), ("N", "unr"), ("gid", "l.0"), ("lid", "unr")])
 def test_names_of_macros_and_of_their_arguments_are_names_of_loops(iname, tag):
-    kernel = lp.make_kernel(
-        f"{{ [{iname}, k]: 0 <= {iname} < 16 and 0 <= k < n }}", f"c[k, {iname}] = 2*c[k, {iname}]",
-        [lp.GlobalArg("c", np.float32, shape="n, 16"), lp.ValueArg("n", np.int32)], lang_version=(2018, 2),
-    )  # fmt: skip
+    kernel = make(f"{{ [{iname}, k]: 0 <= {iname} < 16 and 0 <= k < n }}", f"c[k, {iname}] = 2*c[k, {iname}]",
+                  [lp.GlobalArg("c", np.float32, shape="n, 16"), lp.ValueArg("n", np.int32)])  # fmt: skip
     counts = count(lp.tag_inames(kernel, {iname: tag, "k": "g.0"}), check=True)
     assert 64 == counts.operations(kind="mul")(n=4)
 
@@ -157,7 +152,7 @@ def test_other_conditions_on_loop_variables_are_not(tag):
 @pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 @pytest.mark.parametrize("check", [True, False])
 def test_an_array_that_bounds_a_loop_is_refused(check):
-    unit = lp.make_kernel(
+    unit = make(
         ["{[i]: 0 <= i < n}", "{[j]: lo <= j < hi}"],
         """
         for i
@@ -167,8 +162,7 @@ def test_an_array_that_bounds_a_loop_is_refused(check):
         end
         """,
         [lp.GlobalArg("row", np.int32, shape="n+1"), lp.GlobalArg("v, y", np.float64, shape=None),
-         lp.ValueArg("n", np.int32)],
-        assumptions="n >= 2 and n mod 2 = 0", lang_version=(2018, 2),
+         lp.ValueArg("n", np.int32)], assumes="n >= 2 and n mod 2 = 0",
     )  # fmt: skip
     assert "4*n" == str(count(unit, statistics={"j": 4}, check=check).operations(kind="add"))
     with pytest.raises(KernelError, match=r"'(lo|hi)' bounds a loop over j and is an array"):

@@ -12,7 +12,7 @@ import pytest
 from perfmodel.counts import count
 from perfmodel.counts.reading import sets
 from perfmodel.libraries import MAIN, installed
-from tests.corpus.kernel import LANGUAGE
+from tests.corpus.kernel import make
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
 
@@ -46,10 +46,7 @@ def test_a_size_that_was_fixed_is_no_parameter_any_more(names, parameters):
 
 
 def test_a_fixed_size_counts_like_a_number():
-    unit = lp.make_kernel(
-        "{ [i, j] : 0 <= i < n and 0 <= j < m }", "out[i, j] = 2.0*a[i, j]", assumptions="n >= 1 and m >= 4",
-        lang_version=LANGUAGE,
-    )
+    unit = make("{ [i, j] : 0 <= i < n and 0 <= j < m }", "out[i, j] = 2.0*a[i, j]", assumes="n >= 1 and m >= 4")
     unit = lp.add_dtypes(unit, {"a": "float32"})
     unit = lp.split_iname(lp.fix_parameters(unit, m=12), "i", 16, outer_tag="g.0", inner_tag="l.0")
     counts = count(unit, subgroup_size=32)
@@ -66,11 +63,9 @@ def test_a_fixed_size_counts_like_a_number():
     ],
 )
 def test_a_loop_over_a_union(domain, points):
-    unit = lp.make_kernel(
-        f"[n] -> {{ [i] : {domain} }}", "out[i] = 2.0*a[i]",
-        [lp.GlobalArg("a, out", "float32", shape="3*n + 5"), lp.ValueArg("n", "int32")],
-        assumptions="n >= 1", lang_version=LANGUAGE,
-    )  # fmt: skip
+    unit = make(f"[n] -> {{ [i] : {domain} }}", "out[i] = 2.0*a[i]",
+                [lp.GlobalArg("a, out", "float32", shape="3*n + 5"), lp.ValueArg("n", "int32")],
+                assumes="n >= 1")  # fmt: skip
     operations = count(unit, subgroup_size=1).operations(kind="mul")
     for n in (1, 7, 31):
         assert points(n) == operations(n=n)

@@ -10,6 +10,7 @@ import pytest
 
 from perfmodel.counts.reading.schedule import schedule
 from perfmodel.counts.reading.values import array_bytes
+from tests.corpus.kernel import make
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 LOCAL, PRIVATE, GLOBAL = lp.AddressSpace.LOCAL, lp.AddressSpace.PRIVATE, lp.AddressSpace.GLOBAL
@@ -40,11 +41,9 @@ def stages(*temporaries: lp.TemporaryVariable) -> lp.TranslationUnit:
         dep = f", dep=r{k}"
     inames = ", ".join(f"{name}{k}" for k in range(len(temporaries)) for name in "ij")
     outputs = ", ".join(f"out{k}" for k in range(len(temporaries)))
-    unit = lp.make_kernel(
-        f"{{ [g, {inames}]: 0 <= g < n and 0 <= {inames} < 16 }}", code,
-        [lp.GlobalArg(f"a, {outputs}", np.float32, shape="n, 16"), lp.ValueArg("n", np.int32), *temporaries],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
+    unit = make(f"{{ [g, {inames}]: 0 <= g < n and 0 <= {inames} < 16 }}", code,
+                [lp.GlobalArg(f"a, {outputs}", np.float32, shape="n, 16"), lp.ValueArg("n", np.int32), *temporaries],
+                assumes="n >= 1")  # fmt: skip
     return lp.tag_inames(unit, dict.fromkeys(inames.split(", "), "l.0") | {"g": "g.0"}) if local else unit
 
 
@@ -90,12 +89,10 @@ def test_arrays_in_one_storage(space: object) -> None:
 @pytest.mark.parametrize("width", [2, 3, 4, 16])
 @pytest.mark.parametrize(("space", "dtype"), [(LOCAL, np.float32), (LOCAL, np.int8), (PRIVATE, np.float64)])
 def test_vectors(space: object, dtype: type, width: int, tag: str) -> None:
-    unit = lp.make_kernel(
-        f"{{ [g, i, j, k]: 0 <= g < n and 0 <= i < 16 and 0 <= j, k < {width} }}",
-        "t[i, j] = a[g, i, j] {id=w}\nout[g, i, k] = t[i, k] {dep=w}",
-        [lp.GlobalArg("a, out", dtype, shape=f"n, 16, {width}"), temporary("t", (16, width), space, dtype), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
+    unit = make(f"{{ [g, i, j, k]: 0 <= g < n and 0 <= i < 16 and 0 <= j, k < {width} }}",
+                "t[i, j] = a[g, i, j] {id=w}\nout[g, i, k] = t[i, k] {dep=w}",
+                [lp.GlobalArg("a, out", dtype, shape=f"n, 16, {width}"), temporary("t", (16, width), space, dtype),
+                 ...], assumes="n >= 1")  # fmt: skip
     unit = lp.tag_array_axes(lp.tag_array_axes(unit, "t", "c, vec"), "a, out", "N1, N0, vec")
     unit = lp.tag_inames(unit, {"g": "g.0", "j": tag, "k": tag, **({"i": "l.0"} if space == LOCAL else {})})
     expected = 16 * (4 if width == 3 else width) * np.dtype(dtype).itemsize
@@ -103,7 +100,7 @@ def test_vectors(space: object, dtype: type, width: int, tag: str) -> None:
 
 
 def test_of_several_launches_the_one_with_most_counts() -> None:
-    unit = lp.make_kernel(
+    unit = make(
         "{ [g, i, j, h, p, q]: 0 <= g, h < n and 0 <= i, j, p, q < 16 }",
         """
         t[i] = a[g, i] {id=w}
@@ -112,10 +109,7 @@ def test_of_several_launches_the_one_with_most_counts() -> None:
         u[p, 0] = b[n - 1 - h, p] {id=x, dep=all}
         out[h, q] = u[15 - q, 0] {dep=x}
         """,
-        [
-            lp.GlobalArg("a, b, out", np.float32, shape="n, 16"), lp.ValueArg("n", np.int32),
-            temporary("t", (50,), LOCAL), temporary("u", (16, 5), LOCAL),
-        ],
-        assumptions="n >= 1", lang_version=(2018, 2),
+        [lp.GlobalArg("a, b, out", np.float32, shape="n, 16"), lp.ValueArg("n", np.int32), temporary("t", (50,), LOCAL),
+         temporary("u", (16, 5), LOCAL)], assumes="n >= 1",
     )
     check(lp.tag_inames(unit, "g:g.0,h:g.0,i:l.0,j:l.0,p:l.0,q:l.0"), 4*80, 0)

@@ -10,6 +10,7 @@ from loopy.target.opencl import vec
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import CountError
 from tests import oracle
+from tests.corpus.kernel import make
 from tests.oracle.compare import compare
 
 # Loopy's persistent key takes all vector types and structures for one, and its own cache tells of it
@@ -19,11 +20,9 @@ PADDED = np.dtype({"names": ["x", "y"], "formats": [np.int32, np.float64], "offs
 
 
 def kernel(code: str, **types: object) -> lp.TranslationUnit:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", code,
-        [*(lp.GlobalArg(name, dtype, shape="n") for name, dtype in types.items()), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
+    unit = make("{ [i]: 0 <= i < n }", code,
+                [*(lp.GlobalArg(name, dtype, shape="n") for name, dtype in types.items()), lp.ValueArg("n", np.int32)],
+                assumes="n >= 1")  # fmt: skip
     return lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0")
 
 
@@ -70,6 +69,7 @@ def test_a_vector_is_one_access_of_its_size() -> None:
 def test_a_member_is_an_access_of_its_own_size(dtype) -> None:
     # a[i].y of 16 bytes: 4 bytes, 4 cells apart, one of 4 cells used
     counts = counted("out[i] = a[i].y*2", a=dtype, out=np.float32)
+    assert {("float32", "mul"): 37} == operations(counts)
     (load,) = [row for row in counts.access_table if row.direction == "load"]
     assert ("float32", 32, "4") == (load.dtype, load.bits, str(load.stride))
     # 37 cells; the last one has its three neighbours too
@@ -87,12 +87,9 @@ def test_members_of_several_sizes() -> None:
 
 
 def test_a_member_of_a_flattened_array() -> None:
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = 2*a[m*i + j].s1",
-        [lp.GlobalArg("a", vec.float2, shape="n*m"), lp.GlobalArg("out", np.float32, shape="n, m"),
-         lp.ValueArg("n, m", np.int32)],
-        lang_version=(2018, 2),
-    )
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = 2*a[m*i + j].s1",
+                [lp.GlobalArg("a", vec.float2, shape="n*m"), lp.GlobalArg("out", np.float32, shape="n, m"),
+                 lp.ValueArg("n, m", np.int32)])  # fmt: skip
     counts = count(lp.tag_inames(unit, {"i": "g.0"}), cache=False)
     assert ("m*n", True) == (str(counts.footprint("a")).partition(" if ")[0], counts.footprint("a").exact)
 
@@ -105,7 +102,7 @@ def test_a_member_that_is_not_aligned_is_refused() -> None:
 
 def test_random_numbers_are_vectors() -> None:
     """Of each call 4 results, by the function's name; real*real + imag is 4 products and 4 sums."""
-    unit = lp.make_kernel(
+    unit = make(
         "{ [i]: 0 <= i < n }",
         """for i
             <> key2 = make_uint2(i, 324830944) {id=k2}
@@ -115,8 +112,7 @@ def test_random_numbers_are_vectors() -> None:
             <> imag, ctr = threefry4x32_f32(ctr, key4) {id=imag, dep=real:k4}
             out[i] = real*real + imag {dep=imag}
         end""",
-        [lp.GlobalArg("out", vec.float4, shape="n"), lp.ValueArg("n", np.int32)],
-        lang_version=(2018, 2), seq_dependencies=False,
+        [lp.GlobalArg("out", vec.float4, shape="n"), lp.ValueArg("n", np.int32)], seq_dependencies=False,
     )
     counts = count(unit, cache=False)
     calls = {("float32", "philox4x32_f32"): 4 * 37, ("float32", "threefry4x32_f32"): 4 * 37}

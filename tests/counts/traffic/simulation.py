@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeVar
 
 import islpy as isl
 import numpy as np
@@ -19,6 +20,7 @@ from perfmodel.counts.traffic.order import Path, paths
 from tests.counts.enumerated import PAGE, SET, drawn_addresses, enumerate_points, fixed
 
 Ints = NDArray[np.int64]
+Line = TypeVar("Line", bound=Hashable)
 
 
 @dataclass
@@ -68,6 +70,18 @@ def _through(cache: Cache, requests: Requests, moved: dict[str, Moved]) -> None:
         if store and not lines[line]:
             lines[line] = True
             one.stored += requests.repeats
+
+
+def fetched_lines(accesses: Iterable[Line], capacity: int) -> Iterator[Line]:
+    """Yield the lines, of accesses in their order, that an LRU cache of so many lines fetches."""
+    held: OrderedDict[Line, None] = OrderedDict()
+    for line in accesses:
+        if line not in held:
+            yield line
+            if len(held) == capacity:
+                held.popitem(last=False)
+        held[line] = None
+        held.move_to_end(line)
 
 
 def requests_of(

@@ -12,6 +12,7 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.order import with_digit_loops
+from tests.corpus.kernel import make
 from tests.counts.traffic.simulation import simulated
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
@@ -20,11 +21,9 @@ CACHES = (Cache(16, 64, 0), Cache(64, 64, 0), Cache(4096, 64, 0))
 
 def row_sums(index: str, shape: str, bound: str = "m") -> KernelCounts:
     """Count sums over j of ``a[index]``, one for each of n work-items in groups of 32, vectors of 8 of which run."""
-    unit = lp.make_kernel(
-        f"[n, m] -> {{ [i, j]: 0 <= i < n and 0 <= j < {bound} }}", f"out[i] = sum(j, a[{index}])",
-        [lp.GlobalArg("a", np.float32, shape=shape), lp.GlobalArg("out", np.float32, shape="n"), ...],
-        assumptions="n mod 32 = 0 and n >= 32 and m mod 8 = 0 and m >= 8", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make(f"[n, m] -> {{ [i, j]: 0 <= i < n and 0 <= j < {bound} }}", f"out[i] = sum(j, a[{index}])",
+                [lp.GlobalArg("a", np.float32, shape=shape), lp.GlobalArg("out", np.float32, shape="n"), ...],
+                assumes="n mod 32 = 0 and n >= 32 and m mod 8 = 0 and m >= 8")  # fmt: skip
     unit = lp.split_iname(unit, "i", 32, outer_tag="g.0", inner_tag="l.0")
     return replace(count(unit, cache=False), subgroup_size=8)
 
@@ -49,10 +48,7 @@ def test_blocks_move_the_lines_that_a_cache_moves(blocks: str, order: str) -> No
 
 
 def test_an_index_that_sizes_take_apart_stays_a_bound() -> None:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = a[(n - i) // 8]",
-        [lp.GlobalArg("a, out", np.float32, shape="n"), ...], lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[(n - i) // 8]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...])
     counts = count(unit, cache=False)
     assert pytest.approx(4) == counts.traffic("a", 4096)(n=64).fetched  # all lines of the array: no more are touched
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import loopy as lp
-import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
+from tests.corpus.indirect import csr_product
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
@@ -16,26 +15,11 @@ ROWS, TRIPS = 65536, 16
 @pytest.fixture(scope="module")
 def spmv() -> KernelCounts:
     """Products of a sparse matrix of 65536 rows of 16 values and a vector of 256 KiB."""
-    unit = lp.make_kernel(
-        ["{[i]: 0 <= i < n}", "{[j]: start <= j < stop}"],
-        """
-        for i
-            <> start = row[i]
-            <> stop = row[i+1]
-            y[i] = sum(j, a[j]*x[column[j]])
-        end
-        """,
-        [
-            lp.GlobalArg("row, column", np.int32, shape=None), lp.GlobalArg("a", np.float32, shape=None),
-            lp.GlobalArg("x, y", np.float32, shape="n"), lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    return count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), statistics={"j": TRIPS}, cache=False)
+    return count(csr_product(64, "n >= 64 and n mod 64 = 0"), statistics={"j": TRIPS}, cache=False)
 
 
 @pytest.mark.parametrize("order", ["serial", "lockstep"])
-@pytest.mark.parametrize("array", ["a", "column"])
+@pytest.mark.parametrize("array", ["values", "columns"])
 def test_a_row_is_one_stream(spmv: KernelCounts, array: str, order: str) -> None:
     """16 values of 4 bytes are a line of 64."""
     lines = KernelCounts.from_json(spmv.to_json()).traffic(array, order=order)(n=ROWS)

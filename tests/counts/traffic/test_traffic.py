@@ -10,6 +10,7 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import ArgumentError, SizeError, UnknownNameError
 from tests.corpus import kernels
 from tests.corpus.made import counted
+from tests.corpus.matrix import tiled
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 LINE = 64
@@ -40,19 +41,6 @@ def stencil() -> KernelCounts:
 def transpose() -> KernelCounts:
     domain, code = "[n] -> { [i, j]: 0 <= i, j < n }", "out[j, i] = a[i, j]"
     return kernel(domain, code, "a: n, n; out: n, n", i=(16, "g.1", "l.1"), j=(16, "g.0", "l.0"))
-
-
-def tiled_product() -> KernelCounts:
-    unit = lp.make_kernel(
-        "{ [i, j, k]: 0 <= i, j, k < n }", "c[i, j] = sum(k, a[i, k]*b[k, j])",
-        [lp.GlobalArg("a, b, c", np.float32, shape="n, n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1 and n mod 16 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
-    unit = lp.split_iname(unit, "i", 16, outer_tag="g.1", inner_tag="l.1")
-    unit = lp.split_iname(unit, "j", 16, outer_tag="g.0", inner_tag="l.0")
-    unit = lp.split_iname(unit, "k", 16)
-    unit = lp.add_prefetch(unit, "a", ["i_inner", "k_inner"], default_tag="l.auto")
-    return count(lp.add_prefetch(unit, "b", ["k_inner", "j_inner"], default_tag="l.auto"), cache=False)
 
 
 @pytest.mark.parametrize("order", ["serial", "lockstep"])
@@ -97,7 +85,7 @@ def test_the_first_line_of_each_run_is_a_jump(width: int, jumps: float) -> None:
 
 
 def test_a_tiled_product_fetches_its_panels_for_each_group() -> None:
-    counts = tiled_product()
+    counts = count(tiled("n >= 1 and n mod 16 = 0", 16), cache=False)
     fetched = {array: counts.traffic(array, 8192)(n=64).fetched for array in ("a", "b", "c", "a_fetch", "b_fetch")}
     # each of 16 groups reads 16 rows of 4 lines of a, and a line of each of 64 rows of b. These 128 lines do not stay,
     # with those of c and the tiles. The tiles of 16 lines, which each step uses, do.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from itertools import product
 
@@ -12,6 +11,8 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.traffic.traffic import iterations_that_fill
+from tests.corpus.kernel import make
+from tests.counts.traffic.simulation import fetched_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 ROWS, ENTRIES, GROUP, LINE = 8192, 8, 64, 64
@@ -20,16 +21,12 @@ SPANS = [(64, 192), (1024, 16), (1024, 256), (4096, 128), (ROWS, 128), (ROWS, 25
 """Spans, and lines of a cache; where it holds just the span the answer depends on every access, and none is here."""
 
 
-def product_with_rows(**statistics: float) -> KernelCounts:
+def product_with_rows(shape: str | None = "n", **statistics: float) -> KernelCounts:
     """The product of a matrix in ELLPACK form and a vector, a work-item for each row."""
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < k }", "y[i] = sum(j, a[i, j]*x[column[i, j]])",
-        [
-            lp.GlobalArg("a", np.float32, shape="n, k"), lp.GlobalArg("column", np.int32, shape="n, k"),
-            lp.GlobalArg("x, y", np.float32, shape="n"), lp.ValueArg("n, k", np.int32),
-        ],
-        assumptions="n >= 64 and n mod 64 = 0 and k >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < k }", "y[i] = sum(j, a[i, j]*x[column[i, j]])",
+                [lp.GlobalArg("a", np.float32, shape="n, k"), lp.GlobalArg("column", np.int32, shape="n, k"),
+                 lp.GlobalArg("x", np.float32, shape=shape), lp.GlobalArg("y", np.float32, shape="n"),
+                 lp.ValueArg("n, k", np.int32)], assumes="n >= 64 and n mod 64 = 0 and k >= 1")  # fmt: skip
     unit = lp.split_iname(unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
     return count(unit, statistics=statistics, cache=False)
 
@@ -53,17 +50,8 @@ def accesses(columns: np.ndarray, order: str) -> Iterator[tuple[str, int]]:
 
 def fetched_by_lru(columns: np.ndarray, order: str, capacity: int) -> int:
     """Return the lines of the vector that an LRU cache fetches."""
-    held: OrderedDict[tuple[str, int], None] = OrderedDict()
-    fetched = 0
-    for array, cell in accesses(columns, order):
-        line = array, cell * 4 // LINE
-        if line not in held:
-            fetched += array == "x"
-            if len(held) == capacity:
-                held.popitem(last=False)
-        held[line] = None
-        held.move_to_end(line)
-    return fetched
+    lines = ((array, cell * 4 // LINE) for array, cell in accesses(columns, order))
+    return sum(array == "x" for array, _ in fetched_lines(lines, capacity))
 
 
 @pytest.mark.parametrize("order", ["serial", "lockstep"])
@@ -87,14 +75,10 @@ def test_a_span_of_one_is_a_stream_and_one_of_all_indices_is_what_nothing_stated
 
 def copied_rows(rows: int, cells: int) -> KernelCounts:
     """Each work-item copies a row that data choose out of ``rows`` rows."""
-    unit = lp.make_kernel(
-        f"{{ [e, j]: 0 <= e < n and 0 <= j < {cells} }}", "out[e, j] = u[chosen[e], j]",
-        [
-            lp.GlobalArg("u", np.float64, shape=(rows, cells)), lp.GlobalArg("chosen", np.int32, shape="n"),
-            lp.GlobalArg("out", np.float64, shape=f"n, {cells}"), lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make(f"{{ [e, j]: 0 <= e < n and 0 <= j < {cells} }}", "out[e, j] = u[chosen[e], j]",
+                [lp.GlobalArg("u", np.float64, shape=(rows, cells)), lp.GlobalArg("chosen", np.int32, shape="n"),
+                 lp.GlobalArg("out", np.float64, shape=f"n, {cells}"), lp.ValueArg("n", np.int32)],
+                assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     return count(lp.split_iname(unit, "e", 64, outer_tag="g.0", inner_tag="l.0"), cache=False)
 
 
@@ -103,17 +87,12 @@ def copied_rows(rows: int, cells: int) -> KernelCounts:
 ])  # fmt: skip
 def test_rows_that_data_choose_fetch_what_an_lru_cache_fetches(rows: int, cells: int, capacity: int) -> None:
     """Independent of the model: a cache of ``capacity`` lines, and rows drawn at random."""
-    n, held, fetched = 4096, OrderedDict[tuple[str, int], None](), 0
-    for item, row in enumerate(np.random.default_rng(0).integers(0, rows, n).tolist()):
-        for j in range(cells):
-            for array, byte in (("chosen", 4 * item), ("u", 8 * (row * cells + j)), ("out", 8 * (item * cells + j))):
-                line = array, byte // LINE
-                if line not in held:
-                    fetched += array == "u"
-                    if len(held) == capacity:
-                        held.popitem(last=False)
-                held[line] = None
-                held.move_to_end(line)
+    n, chosen = 4096, np.random.default_rng(0).integers(0, rows, 4096).tolist()
+    lines = (
+        (array, byte // LINE) for item, row in enumerate(chosen) for j in range(cells)
+        for array, byte in (("chosen", 4 * item), ("u", 8 * (row * cells + j)), ("out", 8 * (item * cells + j)))
+    )  # fmt: skip
+    fetched = sum(array == "u" for array, _ in fetched_lines(lines, capacity))
     traffic = copied_rows(rows, cells).traffic("u", capacity * LINE, order="serial")
     assert pytest.approx(fetched, rel=0.2) == traffic(n=n).fetched
 

@@ -15,6 +15,7 @@ from perfmodel.quantities.bottleneck import bottleneck_quantities
 from perfmodel.quantities.bottleneck.device import GATHERED_LINES
 from perfmodel.quantities.bottleneck.work import conflicting_share
 from perfmodel.quantities.case import Case
+from tests.corpus.kernel import make
 from tests.quantities.bottleneck.by_hand import LANES, copy, device, kernel, quantities, row_sums
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
@@ -116,12 +117,9 @@ def test_integers_are_divided_apart_from_floats(operator: str, dtype: type, bits
 
 
 def test_what_registers_do_not_hold_is_loaded_and_stored_in_each_step() -> None:
-    unit = lp.make_kernel(
-        "{ [i, j, c]: 0 <= i < n and 0 <= j < k and 0 <= c < 32 }", "out[c, i] = sum(j, a[j, i]*b[j, c])",
-        [lp.GlobalArg("a", np.float32, shape="k, n"), lp.GlobalArg("b", np.float32, shape="k, 32"),
-         lp.GlobalArg("out", np.float32, shape="32, n"), ...],
-        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, j, c]: 0 <= i < n and 0 <= j < k and 0 <= c < 32 }", "out[c, i] = sum(j, a[j, i]*b[j, c])",
+                [lp.GlobalArg("a", np.float32, shape="k, n"), lp.GlobalArg("b", np.float32, shape="k, 32"),
+                 lp.GlobalArg("out", np.float32, shape="32, n"), ...], assumes="n mod 64 = 0 and n >= 64")  # fmt: skip
     unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"c": "ilp"})
     counts = count(unit, cache=False)
     cpu, gpu = (quantities(counts, "lockstep", {"device_type": kind}, n=128, k=64) for kind in ("cpu", "gpu"))
@@ -159,14 +157,9 @@ def test_lanes_that_loop_longer_hold_the_others_back() -> None:
 
 def test_idle_work_items_are_tested_one_by_one() -> None:
     """Groups of 32 work-items for rows of 3 cells: 29 of them only find that they have nothing to do."""
-    unit = lp.make_kernel(
-        "{ [i, j, k]: 0 <= i < n and 0 <= j < l and 0 <= k < m }", "out[i, j] = sum(k, a[i, j, k])",
-        [
-            lp.GlobalArg("a", np.float32, shape="n, l, m"), lp.GlobalArg("out", np.float32, shape="n, l"),
-            lp.ValueArg("n, l, m", np.int32),
-        ],
-        assumptions="n >= 1 and l >= 1 and m >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, j, k]: 0 <= i < n and 0 <= j < l and 0 <= k < m }", "out[i, j] = sum(k, a[i, j, k])",
+                [lp.GlobalArg("a", np.float32, shape="n, l, m"), lp.GlobalArg("out", np.float32, shape="n, l"),
+                 lp.ValueArg("n, l, m", np.int32)], assumes="n >= 1 and l >= 1 and m >= 1")  # fmt: skip
     unit = lp.split_iname(unit, "j", 32, outer_tag="g.1", inner_tag="l.0")
     counts = count(lp.tag_inames(unit, {"i": "g.0"}), cache=False)
     few, full = (quantities(counts, "serial", n=100, l=cells, m=10) for cells in (3, 32))
@@ -176,14 +169,10 @@ def test_idle_work_items_are_tested_one_by_one() -> None:
 
 
 def test_each_entry_varies_if_data_decide_the_trips() -> None:
-    unit = lp.make_kernel(
-        ["{ [i]: 0 <= i < n }", "[m] -> { [j]: 0 <= j < m }"], "<> m = trips[i] {id=m}\nout[i] = sum(j, a[j]) {dep=m}",
-        [
-            lp.GlobalArg("trips", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
-            lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make(["{ [i]: 0 <= i < n }", "[m] -> { [j]: 0 <= j < m }"],
+                "<> m = trips[i] {id=m}\nout[i] = sum(j, a[j]) {dep=m}",
+                [lp.GlobalArg("trips", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
+                 lp.ValueArg("n", np.int32)], assumes="n mod 64 = 0 and n >= 64")  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     counts = count(unit, statistics={"j": 5}, cache=False)
     assert 128 == quantities(counts, "serial", n=128)["varied_entries"]
@@ -192,10 +181,8 @@ def test_each_entry_varies_if_data_decide_the_trips() -> None:
 @pytest.mark.parametrize(("order", "vectors"), [("serial", True), ("lockstep", False)])
 def test_copies_that_fill_the_cells_between_lanes_are_vectors_of_a_compiler(order: str, vectors: bool) -> None:
     """Four copies of a load next to each other, from work-items with a stride of four cells."""
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
-        assumptions="n mod 256 = 0 and n >= 256", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
+                assumes="n mod 256 = 0 and n >= 256")  # fmt: skip
     unit = lp.split_iname(unit, "i", 256, inner_iname="cell", outer_tag="g.0")
     unit = lp.split_iname(unit, "cell", 4, inner_tag="unr", outer_tag="l.0")
     values = quantities(count(unit, cache=False), order, n=1024)
@@ -258,16 +245,12 @@ def test_an_odd_pitch_takes_code_for_work_items_one_by_one(pitch: int, kind: str
 
 def short_table(length: int, store: str = "") -> KernelCounts:
     """Count a work-item's row of constant length against 20 rows of a table."""
-    unit = lp.make_kernel(
-        f"[n] -> {{ [i, r, c]: 0 <= i < n and 0 <= r < 20 and 0 <= c < {length} }}",
-        store or "out[i] = max(r, sum(c, a[i, c]*table[r, c]))",
-        [
-            lp.GlobalArg("a", np.float32, shape=f"n, {length}"),
-            lp.GlobalArg("table", np.float32, shape=f"20, {length}"),
-            lp.GlobalArg("out", np.float32, shape="n, 20" if store else "n", is_input=None), ...,
-        ],
-        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make(f"[n] -> {{ [i, r, c]: 0 <= i < n and 0 <= r < 20 and 0 <= c < {length} }}",
+                store or "out[i] = max(r, sum(c, a[i, c]*table[r, c]))",
+                [lp.GlobalArg("a", np.float32, shape=f"n, {length}"),
+                 lp.GlobalArg("table", np.float32, shape=f"20, {length}"),
+                 lp.GlobalArg("out", np.float32, shape="n, 20" if store else "n", is_input=None), ...],
+                assumes="n mod 64 = 0 and n >= 64")  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     return count(lp.prioritize_loops(unit, "r, c"), cache=False)
 
@@ -356,11 +339,9 @@ def test_a_loop_that_carries_nothing_runs_in_vectors_along_itself() -> None:
 
 @pytest.mark.parametrize(("code", "lanes"), [("sum(j, a[i, j])", LANES), ("max(j, a[i, j])", 1)])
 def test_a_lone_work_item_of_a_cpu_in_lockstep_adds_up_partial_sums(code: str, lanes: int) -> None:
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < k }", f"out[i] = {code}",
-        [lp.GlobalArg("a", np.float32, shape="n, k"), lp.GlobalArg("out", np.float32, shape="n"), ...],
-        assumptions="n, k >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < k }", f"out[i] = {code}",
+                [lp.GlobalArg("a", np.float32, shape="n, k"), lp.GlobalArg("out", np.float32, shape="n"), ...],
+                assumes="n, k >= 1")  # fmt: skip
     counts, n, k = count(unit, cache=False), 64, 1024
     cpu = quantities(counts, "lockstep", {"device_type": "cpu"}, n=n, k=k)
     stores = n / LANES  # the loop over i stores vectors
@@ -375,7 +356,7 @@ def lone(domain: str, code: str, shapes: str, **tags: str) -> dict[str, float]:
     """Return the quantities of 64 elements that one work-item computes, on a CPU in the order ``lockstep``."""
     arrays = [lp.GlobalArg(name, np.float32, shape=shape, is_input=None) for name, shape in (
         array.split(": ") for array in shapes.split("; "))]  # fmt: skip
-    unit = lp.make_kernel(domain, code, [*arrays, ...], lang_version=(2018, 2), assumptions="n >= 1")
+    unit = make(domain, code, [*arrays, ...], assumes="n >= 1")
     return quantities(count(lp.tag_inames(unit, tags), cache=False), "lockstep", {"device_type": "cpu"}, n=64)
 
 
@@ -415,18 +396,12 @@ def test_a_lone_work_item_does_not_scatter_what_it_only_copies(cells: int, vecto
 
 def tile_sums(last: str) -> KernelCounts:
     """Count groups of 64 whose items add up the first `last` cells of a tile, k times."""
-    unit = lp.make_kernel(
-        [
-            "{ [g, l]: 0 <= g < n/64 and 0 <= l < 64 }",
-            f"{{ [i, s, t]: 0 <= i < 64 and 0 <= s < k and 0 <= t < {last} }}",
-        ],
-        ["tile[l] = a[64*g + l] {id=fill}", "out[64*g + i] = sum((s, t), tile[t]) {dep=fill}"],
-        [
-            lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n, k", np.int32),
-            lp.TemporaryVariable("tile", np.float32, shape=64, address_space=lp.AddressSpace.LOCAL),
-        ],
-        assumptions="n >= 64 and n mod 64 = 0 and k >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make(["{ [g, l]: 0 <= g < n/64 and 0 <= l < 64 }",
+                 f"{{ [i, s, t]: 0 <= i < 64 and 0 <= s < k and 0 <= t < {last} }}"],
+                ["tile[l] = a[64*g + l] {id=fill}", "out[64*g + i] = sum((s, t), tile[t]) {dep=fill}"],
+                [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n, k", np.int32),
+                 lp.TemporaryVariable("tile", np.float32, shape=64, address_space=lp.AddressSpace.LOCAL)],
+                assumes="n >= 64 and n mod 64 = 0 and k >= 1")  # fmt: skip
     return count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "i": "l.0"}), cache=False)
 
 
@@ -434,11 +409,9 @@ def guarded_copy(
     name: str = "d", assumptions: str = "n >= 1", n: int = 1 << 14, code: str = "out[i] = a[i]"
 ) -> dict[str, float]:
     """Return the quantities of a copy of 2**14 cells in groups of 64, in the order ``serial``."""
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", code,
-        [lp.GlobalArg("a", np.float32, shape="2*n"), lp.GlobalArg("out", np.float32, shape="n", is_input=None), ...],
-        assumptions=assumptions, lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", code,
+                [lp.GlobalArg("a", np.float32, shape="2*n"), lp.GlobalArg("out", np.float32, shape="n", is_input=None),
+                 ...], assumes=assumptions)  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), cache=False)
     facts = dataclasses.replace(device("serial"), name=name)
     return bottleneck_quantities(Case(counts, {"n": n}, facts))
@@ -469,11 +442,10 @@ def test_a_guarded_gather_stays_scalar_without_mask_registers() -> None:
 
 def test_a_tested_loop_between_barriers_runs_one_item_after_another() -> None:
     """The size is a multiple of the group, but the code has the test. A test without a loop becomes a mask."""
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[i + j])",
-        [lp.GlobalArg("a", np.float32, shape="n + k"), lp.GlobalArg("out", np.float32, shape="n", is_input=None), ...],
-        assumptions="n >= 1 and k >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[i + j])",
+                [lp.GlobalArg("a", np.float32, shape="n + k"),
+                 lp.GlobalArg("out", np.float32, shape="n", is_input=None), ...],
+                assumes="n >= 1 and k >= 1")  # fmt: skip
     n, k = 128, 16
     gathers = []
     for assumptions in ("n >= 1 and k >= 1", "n mod 64 = 0 and n >= 64 and k >= 1"):
@@ -489,11 +461,9 @@ def test_a_tested_loop_between_barriers_runs_one_item_after_another() -> None:
 
 def test_an_integer_power_is_a_loop_and_not_the_function_of_a_library() -> None:
     n = 1 << 14
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = a[i]**k[i]",
-        [lp.GlobalArg("a, out", np.float64, shape="n", is_input=None), lp.GlobalArg("k", np.int32, shape="n"), ...],
-        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[i]**k[i]",
+                [lp.GlobalArg("a, out", np.float64, shape="n", is_input=None), lp.GlobalArg("k", np.int32, shape="n"),
+                 ...], assumes="n mod 64 = 0 and n >= 64")  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), cache=False)
     found = quantities(counts, "serial", n=n)
     assert n == found["varied_entries"]
@@ -517,18 +487,12 @@ def test_between_barriers_work_items_are_inside_of_all_loops() -> None:
 
 def chains_of(number: int, step: str) -> KernelCounts:
     """Count a kernel in which each work-item carries some values around a loop, each by a chain of such steps."""
-    unit = lp.make_kernel(
-        f"{{ [i, s, a, u, z]: 0 <= i < n and 0 <= s < k and 0 <= a, u, z < {number} }}",
-        [
-            "for i", "acc[a] = a {id=first}", "for s, u", f"acc[u] = {step} {{id=step, dep=first}}", "end",
-            "out[i] = sum(z, acc[z]) {dep=step}", "end",
-        ],
-        [
-            lp.GlobalArg("out", np.float32, shape="n"), lp.ValueArg("p", np.float32), lp.ValueArg("n, k", np.int32),
-            lp.TemporaryVariable("acc", np.float32, shape=number),
-        ],
-        assumptions="n mod 64 = 0 and n >= 64 and k >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make(f"{{ [i, s, a, u, z]: 0 <= i < n and 0 <= s < k and 0 <= a, u, z < {number} }}",
+                ["for i", "acc[a] = a {id=first}", "for s, u", f"acc[u] = {step} {{id=step, dep=first}}", "end",
+                 "out[i] = sum(z, acc[z]) {dep=step}", "end"],
+                [lp.GlobalArg("out", np.float32, shape="n"), lp.ValueArg("p", np.float32),
+                 lp.ValueArg("n, k", np.int32), lp.TemporaryVariable("acc", np.float32, shape=number)],
+                assumes="n mod 64 = 0 and n >= 64 and k >= 1")  # fmt: skip
     unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), "a:unr, u:unr, z:unr")
     return count(lp.prioritize_loops(unit, "s, u"), cache=False)
 
@@ -552,10 +516,8 @@ def test_a_packed_maximum_takes_twice_as_long_as_that_of_one_value(chains: int, 
 @pytest.mark.parametrize(("dtype", "vectors"), [(np.float32, 1), (np.float64, 2)])
 def test_items_that_vectors_leave_over_run_one_by_one(dtype: type, vectors: int) -> None:
     """Groups of 12 are a vector of 8 lanes, of two halves in float64, and 4 work-items."""
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = a[i]", [lp.GlobalArg("a, out", dtype, shape="n"), ...],
-        assumptions="n mod 12 = 0 and n >= 12", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[i]", [lp.GlobalArg("a, out", dtype, shape="n"), ...],
+                assumes="n mod 12 = 0 and n >= 12")  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 12, outer_tag="g.0", inner_tag="l.0"), cache=False)
     values = quantities(counts, "lockstep", n=120)
     assert (10 * (vectors + 4), 10 * (1 + 4)) == pytest.approx((values["stores"], values["iterations"]))
@@ -570,10 +532,9 @@ def test_items_that_vectors_leave_over_run_one_by_one(dtype: type, vectors: int)
 )  # fmt: skip
 def test_groups_that_are_no_power_of_two_hide_neighbours(platform: str, group: int, code: str, vectors: bool) -> None:
     """96 work-items: the store has no size in its index, so all is scalar. A vector loads 8 cells."""
-    unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}", code, [lp.GlobalArg("a, out", np.float32, shape="2*n"), lp.ValueArg("n", np.int32)],
-        assumptions=f"n >= 1 and n mod {group} = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{[i]: 0 <= i < n}", code,
+                [lp.GlobalArg("a, out", np.float32, shape="2*n"), lp.ValueArg("n", np.int32)],
+                assumes=f"n >= 1 and n mod {group} = 0")  # fmt: skip
     facts = {"device_type": Fact("cpu", "", "by hand"), "lane_order": Fact("lockstep", "", "by hand"),
              "vector_lanes": Fact(8, "", "by hand")}  # fmt: skip
     device = DeviceFacts.from_mapping("AVX-512", platform, "1", facts)
@@ -601,11 +562,9 @@ def test_a_size_of_64_bits_left_of_the_lane_hides_neighbours(
 ) -> None:
     """``n*j + lid`` is a gather of 8 cells: 64 bits plus the converted lane. In ``lid + n*j`` the lane comes first."""
     axes = "j, i" if order == "C" else "i, j"
-    unit = lp.make_kernel(
-        "[n] -> {[i, j]: 0 <= i, j < n}", f"out[{axes}] = a[{axes}]",
-        [lp.GlobalArg("a, out", np.float32, shape="n, n", order=order), lp.ValueArg("n", size)],
-        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("[n] -> {[i, j]: 0 <= i, j < n}", f"out[{axes}] = a[{axes}]",
+                [lp.GlobalArg("a, out", np.float32, shape="n, n", order=order), lp.ValueArg("n", size)],
+                assumes="n >= 1 and n mod 64 = 0")  # fmt: skip
     unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"j": "g.1"})
     found = on_avx512(unit, platform, 8192)
     cells, lines = 8192**2, 2 * 8192**2 / 16
