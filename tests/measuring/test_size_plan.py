@@ -8,17 +8,8 @@ import pytest
 
 from perfmodel.errors import SetAsideWarning
 from perfmodel.kernels import KernelClass, Ladder
+from perfmodel.measuring import size_plan
 from perfmodel.measuring.campaign import Campaign
-from perfmodel.measuring.size_plan import (
-    Plan,
-    PlanError,
-    Trial,
-    append_plan,
-    plan_key,
-    plan_sizes,
-    read_plans,
-    search_sizes,
-)
 from perfmodel.measuring.subject import FailedError
 from perfmodel.store import append_line
 
@@ -49,21 +40,21 @@ def time(subject, parameters):
 
 def test_sizes_start_where_runs_are_three_overheads_and_have_a_group_for_each_unit():
     # 3 overheads are 12 us: n = 16 is the first; two groups come at n = 8.
-    assert Plan(({"n": 16}, {"n": 32}), (16e-6, 32e-6)) == plan_sizes(keeper(4e-6), team(1), time)
+    assert size_plan.Plan(({"n": 16}, {"n": 32}), (16e-6, 32e-6)) == size_plan.plan_sizes(keeper(4e-6), team(1), time)
     # 3 overheads are 3 us: the two groups decide.
-    assert ({"n": 8}, {"n": 16}) == plan_sizes(keeper(1e-6), team(1), time).parameters
+    assert ({"n": 8}, {"n": 16}) == size_plan.plan_sizes(keeper(1e-6), team(1), time).parameters
 
 
 def test_times_of_a_team_are_averaged_and_its_quickest_decides_the_lowest_rung_its_slowest_the_highest():
-    plan = plan_sizes(keeper(4e-6), team(1, 3), time)
+    plan = size_plan.plan_sizes(keeper(4e-6), team(1, 3), time)
     assert ({"n": 16}, {"n": 32}) == plan.parameters
     assert pytest.approx((32e-6, 64e-6)) == plan.seconds
-    assert ({"n": 16},) == plan_sizes(keeper(4e-6, longest_s=80e-6), team(1, 3), time).parameters
+    assert ({"n": 16},) == size_plan.plan_sizes(keeper(4e-6, longest_s=80e-6), team(1, 3), time).parameters
 
 
 def test_no_size_that_fits_is_a_failure_that_says_so():
-    with pytest.raises(PlanError, match=r"fits into the memory that the device offers \(25% of its 1 MB\)") as caught:
-        plan_sizes(keeper(1e-6, most=1), team(1), time)
+    with pytest.raises(size_plan.PlanError, match=r"the memory that the device offers \(25% of its 1 MB\)") as caught:
+        size_plan.plan_sizes(keeper(1e-6, most=1), team(1), time)
     assert "constraint" == caught.value.failure.status
 
 
@@ -75,8 +66,8 @@ def test_a_failure_names_its_variant():
             raise FailedError("runtime", "said")
         return 1e-6
 
-    with pytest.raises(PlanError, match="said") as caught:
-        plan_sizes(keeper(1e-6), pair, fails_for_the_second)
+    with pytest.raises(size_plan.PlanError, match="said") as caught:
+        size_plan.plan_sizes(keeper(1e-6), pair, fails_for_the_second)
     assert pair[1] is caught.value.subject
 
 
@@ -90,9 +81,9 @@ def choose(sizes=SIZES, seconds=lambda n: n * 1e-6, most=2**30, least=0, **setti
 
     def trial(point):
         tried.append(point["n"])
-        return Trial(seconds(**point), point["n"] >= least)
+        return size_plan.Trial(seconds(**point), point["n"] >= least)
 
-    points = search_sizes(sizes, trial, lambda point: point["n"] <= most, Campaign("test", **settings))
+    points = size_plan.search_sizes(sizes, trial, lambda point: point["n"] <= most, Campaign("test", **settings))
     return [point["n"] for point in points], tried
 
 
@@ -127,18 +118,18 @@ def test_a_rung_ordered_by_time_keeps_its_longest_that_are_short_enough(cost, ex
     )  # fmt: skip
 
     def trial(point):
-        return Trial(cost * point["n"] * point["k"], True)
+        return size_plan.Trial(cost * point["n"] * point["k"], True)
 
-    points = search_sizes(sizes, trial, lambda point: True, Campaign("test", longest_s=0.02))
+    points = size_plan.search_sizes(sizes, trial, lambda point: True, Campaign("test", longest_s=0.02))
     assert expected == [point["k"] for point in points]
 
 
 def test_plans_are_kept(tmp_path):
     path = tmp_path / "p.jsonl"
-    assert {} == read_plans(path)
-    kept = Plan(({"n": 1}, {"n": 2}), (0.5, 1.0))
-    append_plan(path, "a", kept)
-    assert {"a": kept} == read_plans(path)
+    assert {} == size_plan.read_plans(path)
+    kept = size_plan.Plan(({"n": 1}, {"n": 2}), (0.5, 1.0))
+    size_plan.append_plan(path, "a", kept)
+    assert {"a": kept} == size_plan.read_plans(path)
 
 
 @pytest.mark.parametrize(
@@ -155,10 +146,10 @@ def test_lines_that_are_no_plans_are_left_out_and_told(tmp_path, line, said):
     path = tmp_path / "p.jsonl"
     append_line(path, line)
     with pytest.warns(SetAsideWarning, match=said):
-        assert {} == read_plans(path)
-    append_plan(path, "a", Plan(({"n": 2},), (2.0,)))
+        assert {} == size_plan.read_plans(path)
+    size_plan.append_plan(path, "a", size_plan.Plan(({"n": 2},), (2.0,)))
     with pytest.warns(SetAsideWarning, match="line 1"):
-        assert ["a"] == list(read_plans(path))
+        assert ["a"] == list(size_plan.read_plans(path))
 
 
 def bench(driver="1", **settings):
@@ -174,15 +165,15 @@ def subject(**changes):
 
 
 def test_a_key_changes_with_all_that_sizes_depend_on():
-    key = plan_key(bench(), (subject(),))
+    key = size_plan.plan_key(bench(), (subject(),))
     others = {
-        plan_key(bench(driver="2"), (subject(),)),
-        plan_key(bench(rungs=2), (subject(),)),
-        plan_key(bench(longest_s=1.0), (subject(),)),
-        plan_key(bench(), (subject(hash="other"),)),
-        plan_key(bench(), (subject(variant={"a": 2}),)),
-        plan_key(bench(), (subject(kernel=SimpleNamespace(name="k", sizes=SimpleNamespace(rungs=1))),)),
-        plan_key(bench(), (subject(), subject(variant={"a": 2}))),
+        size_plan.plan_key(bench(driver="2"), (subject(),)),
+        size_plan.plan_key(bench(rungs=2), (subject(),)),
+        size_plan.plan_key(bench(longest_s=1.0), (subject(),)),
+        size_plan.plan_key(bench(), (subject(hash="other"),)),
+        size_plan.plan_key(bench(), (subject(variant={"a": 2}),)),
+        size_plan.plan_key(bench(), (subject(kernel=SimpleNamespace(name="k", sizes=SimpleNamespace(rungs=1))),)),
+        size_plan.plan_key(bench(), (subject(), subject(variant={"a": 2}))),
     }
     assert key not in others
     assert 7 == len(others)

@@ -11,23 +11,12 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import ArgumentError
-from perfmodel.measuring.subject import (
-    ArrayArgument,
-    FailedError,
-    GeneratedCode,
-    Subject,
-    array_arguments,
-    fits,
-    host_array,
-    offset_arguments,
-    scalar_arguments,
-    stage,
-)
+from perfmodel.measuring import subject
 from tests.campaigns import SCALE, build
 
 
 def test_an_exception_gets_the_status_of_its_stage_and_one_line():
-    with pytest.raises(FailedError) as caught, stage("compile"):
+    with pytest.raises(subject.FailedError) as caught, subject.stage("compile"):
         raise ValueError("two\n   lines")
     assert ("compile", "ValueError: two lines") == (caught.value.status, caught.value.message)
 
@@ -38,8 +27,8 @@ def test_what_a_class_or_loopy_prints_does_not_mix_with_a_commands_output(capsys
         t_unit = SCALE.build(**variant)
         return t_unit.with_kernel(t_unit.default_entrypoint.copy(assumptions="n >= -64"))
 
-    wrong = Subject(replace(SCALE, build=lambda **variant: outside(build(**variant))), {"factor": 2})
-    with pytest.raises(FailedError):
+    wrong = subject.Subject(replace(SCALE, build=lambda **variant: outside(build(**variant))), {"factor": 2})
+    with pytest.raises(subject.FailedError):
         wrong.generated  # noqa: B018
     captured = capsys.readouterr()
     assert ("", "mine\n") == (captured.out, captured.err)
@@ -56,7 +45,7 @@ def outside(t_unit):
 def test_a_compilers_log_has_no_paths():
     """As PoCL writes it; the first part is said three times."""
     log = "clBuildProgram failed: BUILD_PROGRAM_FAILURE - Build on <Device>:\n\nerror: /a/b.cl:9:218: no type"
-    with pytest.raises(FailedError) as caught, stage("compile"):
+    with pytest.raises(subject.FailedError) as caught, subject.stage("compile"):
         raise RuntimeError(log)
     assert "the compiler says: error: line 9: no type" == caught.value.message
 
@@ -73,17 +62,17 @@ def part_of(parts):
 
 def test_the_hash_is_of_the_text_the_launches_and_the_options():
     whole, part, options = (
-        GeneratedCode(unit)
+        subject.GeneratedCode(unit)
         for unit in (part_of(1), part_of(16), lp.set_options(part_of(1), build_options=("-cl-fast-relaxed-math",)))
     )
     assert lp.generate_code_v2(part_of(1)).device_code() == whole.text == part.text == options.text
     assert 3 == len({whole.hash, part.hash, options.hash})
-    assert whole.hash == GeneratedCode(part_of(1)).hash
-    assert GeneratedCode(build(2)).hash != GeneratedCode(build(3)).hash
+    assert whole.hash == subject.GeneratedCode(part_of(1)).hash
+    assert subject.GeneratedCode(build(2)).hash != subject.GeneratedCode(build(3)).hash
 
 
 def test_code_travels_as_it_is():
-    code = GeneratedCode(part_of(16))
+    code = subject.GeneratedCode(part_of(16))
     there = pickle.loads(pickle.dumps(code))
     assert "_generated" not in vars(there)
     assert (code.text, code.hash, code.host_function) == (there.text, there.hash, there.host_function)
@@ -102,24 +91,24 @@ KERNEL = lp.make_kernel(
 ).default_entrypoint
 
 
-def array(elements: int) -> ArrayArgument:
-    return ArrayArgument("a", np.dtype(np.float32), (elements,), (1,))
+def array(elements: int) -> subject.ArrayArgument:
+    return subject.ArrayArgument("a", np.dtype(np.float32), (elements,), (1,))
 
 
 def test_both_orders_have_their_strides():
-    out, a = array_arguments(KERNEL, {"n": 5})
+    out, a = subject.array_arguments(KERNEL, {"n": 5})
     assert ((3, 5), (1, 3), 60) == (out.shape, out.strides, out.octets)
     assert ((5, 3), (3, 1), 120) == (a.shape, a.strides, a.octets)
 
 
 def test_a_view_shows_column_major_memory():
-    out, _ = array_arguments(KERNEL, {"n": 5})
+    out, _ = subject.array_arguments(KERNEL, {"n": 5})
     flat = np.arange(15, dtype=np.float32)
     assert (flat.reshape(5, 3).T == out.view(flat)).all()
 
 
 def test_scalars_get_the_type_of_their_argument():
-    values = scalar_arguments(KERNEL, {"n": 5}, {"s": 0.1})
+    values = subject.scalar_arguments(KERNEL, {"n": 5}, {"s": 0.1})
     assert {"s": np.float32(0.1), "n": 5} == values
     assert np.int32 is type(values["n"])
 
@@ -130,22 +119,22 @@ def test_offsets_that_loopy_adds_are_zero():
         [lp.GlobalArg("out, a", np.float32, shape="n", offset=lp.auto), lp.ValueArg("n", np.int32)],
         lang_version=(2018, 2),
     )
-    values = scalar_arguments(kernel.default_entrypoint, {"n": 5}, {})
+    values = subject.scalar_arguments(kernel.default_entrypoint, {"n": 5}, {})
     assert {"n": 5, "a_offset": 0, "out_offset": 0} == values
     ready = lp.preprocess_program(kernel).default_entrypoint
-    assert {"a_offset", "out_offset"} == offset_arguments(ready)
-    assert values == scalar_arguments(ready, {"n": 5}, {"a_offset": 0, "out_offset": 0})
+    assert {"a_offset", "out_offset"} == subject.offset_arguments(ready)
+    assert values == subject.scalar_arguments(ready, {"n": 5}, {"a_offset": 0, "out_offset": 0})
 
 
 @pytest.mark.parametrize(("sizes", "scalars"), [({}, {"s": 1.0}), ({"n": 1}, {}), ({"n": 1, "m": 2}, {"s": 1.0})])
 def test_missing_and_superfluous_scalars_are_named(sizes, scalars):
     with pytest.raises(ArgumentError, match=r"\(n, s\)"):
-        scalar_arguments(KERNEL, sizes, scalars)
+        subject.scalar_arguments(KERNEL, sizes, scalars)
 
 
 def test_a_size_of_an_array_without_a_value_is_named():
     with pytest.raises(ArgumentError, match=r"\(n, s\), but values were given for \(s\)"):
-        array_arguments(KERNEL, {"s": 1.0})
+        subject.array_arguments(KERNEL, {"s": 1.0})
 
 
 @pytest.mark.parametrize(
@@ -153,11 +142,11 @@ def test_a_size_of_an_array_without_a_value_is_named():
     [((100,), True), ((100, 100), False), ((126,), False), ((), True)],
 )
 def test_memory_bounds_hold_for_all_and_for_each(elements, expected):
-    assert expected == fits(tuple(map(array, elements)), most_octets=600, largest_octets=500)
+    assert expected == subject.fits(tuple(map(array, elements)), most_octets=600, largest_octets=500)
 
 
 def test_a_class_may_draw_the_contents_of_an_array():
-    indices = ArrayArgument("index", np.dtype(np.int32), (3, 5), (1, 3))
-    flat = host_array(indices, 7, lambda generator, shape: generator.integers(10, 20, shape))
+    indices = subject.ArrayArgument("index", np.dtype(np.int32), (3, 5), (1, 3))
+    flat = subject.host_array(indices, 7, lambda generator, shape: generator.integers(10, 20, shape))
     assert (np.random.default_rng(7).integers(10, 20, (3, 5)) == indices.view(flat)).all()
     assert np.int32 == flat.dtype

@@ -6,21 +6,14 @@ import pytest
 
 from perfmodel.counts.nests.issues import IssuedAccess
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.quantities.accesses import (
-    AccessMotion as Motion,
-    SizedAccess,
-    bank_passes,
-    lines_fetched,
-    lines_touched,
-    segments_touched,
-)
+from perfmodel.quantities import accesses
 
 ONE = Count.constant(1)
 
 
 def access(lanes, *moves, direction="load", space="global", bits=32):
     issued = IssuedAccess(space, direction, "a", bits, ONE, 32 * ONE, (32,), ONE, (), (), True, False)
-    return SizedAccess(issued, 1.0, lanes, moves, 0, 32.0)
+    return accesses.SizedAccess(issued, 1.0, lanes, moves, 0, 32.0)
 
 
 @pytest.mark.parametrize(("step", "sectors", "passes"), [(0, 1, 1), (4, 4, 1), (8, 8, 2), (128, 32, 32), (132, 32, 1)])
@@ -60,15 +53,16 @@ def test_lines_that_a_lane_enters():
     ],
 )  # fmt: skip
 def test_lines_of_an_access(moves, lines):
-    assert lines == pytest.approx(lines_touched(moves, 4, 32), rel=0.1)
+    assert lines == pytest.approx(accesses.lines_touched(moves, 4, 32), rel=0.1)
 
 
 def product(n, tile, concurrent, capacity):
     """Lines of a and b that an n*n product fetches, by groups of tile*tile work-items that step k by one."""
     groups = n // tile
-    a = Motion(4, ((0, tile), (4 * n, tile)), {"g.0": (0, groups), "g.1": (4 * n * tile, groups)}, (("k", 4, n),), "a")
-    b = Motion(4, ((4, tile), (0, tile)), {"g.0": (4 * tile, groups), "g.1": (0, groups)}, (("k", 4 * n, n),), "b")
-    return lines_fetched([a, b], {"g.0": groups, "g.1": groups}, concurrent, capacity, 32)
+    motion = accesses.AccessMotion
+    a = motion(4, ((0, tile), (4 * n, tile)), {"g.0": (0, groups), "g.1": (4 * n * tile, groups)}, (("k", 4, n),), "a")
+    b = motion(4, ((4, tile), (0, tile)), {"g.0": (4 * tile, groups), "g.1": (0, groups)}, (("k", 4 * n, n),), "b")
+    return accesses.lines_fetched([a, b], {"g.0": groups, "g.1": groups}, concurrent, capacity, 32)
 
 
 def test_a_cache_of_everything_fetches_each_line_once():
@@ -82,11 +76,11 @@ def test_groups_of_a_wave_share_rows():
 
 def test_neighbours_in_a_stencil_are_fetched_once():
     groups = {"g.0": (128, 8), "g.1": (1024, 100)}
-    rows = [Motion(4, ((4, 32),), groups, (), "a", 1028 + shift) for shift in (0, -4, 4, -1024)]
+    rows = [accesses.AccessMotion(4, ((4, 32),), groups, (), "a", 1028 + shift) for shift in (0, -4, 4, -1024)]
     grid = {"g.0": 8, "g.1": 100}
-    assert {"a": 100 * 1024 / 32} == lines_fetched(rows, grid, 800, 1e9, 32)
+    assert {"a": 100 * 1024 / 32} == accesses.lines_fetched(rows, grid, 800, 1e9, 32)
     # one group at a time and no cache: three of the four begin in the same run of lines
-    assert {"a": 2 * 800 * 4} == lines_fetched(rows, grid, 1, 0, 32)
+    assert {"a": 2 * 800 * 4} == accesses.lines_fetched(rows, grid, 1, 0, 32)
 
 
 @pytest.mark.parametrize(
@@ -106,14 +100,14 @@ def test_neighbours_in_a_stencil_are_fetched_once():
     ],
 )
 def test_segments_of_aligned_accesses(steps, shape, size, expected):
-    assert expected == segments_touched(steps, shape, 32, size, 128, 0)
+    assert expected == accesses.segments_touched(steps, shape, 32, size, 128, 0)
 
 
 def test_segments_of_an_access_that_loops_move() -> None:
     moves = ((12, 5), (-40, 7), (32, 3))
     starts = (8 + 12 * i - 40 * j + 32 * k for i in range(5) for j in range(7) for k in range(3))
     touched = [len({(start + 4 * lane) // 32 for lane in range(32)}) for start in starts]
-    assert pytest.approx(sum(touched) / len(touched)) == segments_touched((4,), (32,), 32, 4, 32, 8, moves)
+    assert pytest.approx(sum(touched) / len(touched)) == accesses.segments_touched((4,), (32,), 32, 4, 32, 8, moves)
 
 
 @pytest.mark.parametrize(
@@ -130,4 +124,4 @@ def test_segments_of_an_access_that_loops_move() -> None:
     ],
 )
 def test_passes_through_the_banks(steps, shape, size, expected):
-    assert expected == bank_passes(steps, shape, 32, size, 32)
+    assert expected == accesses.bank_passes(steps, shape, 32, size, 32)

@@ -8,13 +8,8 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.facts import DeviceFacts, Fact
+from perfmodel.quantities import multithreaded
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.multithreaded import (
-    MULTITHREADED_UNITS,
-    REGISTERS,
-    assumed_special_units,
-    multithreaded_resources,
-)
 from tests.corpus.kernel import make
 from tests.models.test_threaded_manycore import GTX480, counted
 
@@ -26,8 +21,8 @@ def device(**known):
 
 
 def resources(counts, facts=None, **sizes):
-    found = multithreaded_resources(Case(counts, sizes, facts or device(**CACHES), "toy"))
-    assert set(MULTITHREADED_UNITS) == set(found)
+    found = multithreaded.multithreaded_resources(Case(counts, sizes, facts or device(**CACHES), "toy"))
+    assert set(multithreaded.MULTITHREADED_UNITS) == set(found)
     return {name: value for name, value in found.items() if np.any(value)}
 
 
@@ -82,11 +77,11 @@ def test_special_functions_run_beside_other_operations_in_their_own_units(units,
 
 def test_unknown_units_for_special_functions_are_a_quarter_of_the_lanes_and_the_assumption_is_said():
     facts = device(**{**CACHES, "lanes_per_unit": 64})
-    ((caution, other),) = assumed_special_units(facts)
+    ((caution, other),) = multithreaded.assumed_special_units(facts)
     assert (16, 8, 8) == (caution.assumed, caution.other, other.value)
     assert "16 is assumed; intervals also cover 8; write special_units_per_unit into facts.yaml" in str(caution)
     assert 4 * 2 == resources(of_each_cell("rsqrt(a[i])"), facts, n=30 * 64)["arithmetic"]
-    assert [] == [*assumed_special_units(device(**CACHES, special_units_per_unit=4))]
+    assert [] == [*multithreaded.assumed_special_units(device(**CACHES, special_units_per_unit=4))]
 
 
 def test_comparisons_and_selects_are_instructions():
@@ -230,7 +225,7 @@ def test_registers_limit_the_groups_that_a_unit_holds_and_then_spill():
         assumptions="n >= 1 and n mod 256 = 0", lang_version=(2018, 2),
     )  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 256, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
-    words = REGISTERS + 64  # 88 registers, of a unit's 32768 for 256 work-items: one group at a time, no spilling
+    words = multithreaded.REGISTERS + 64  # 88 registers, of a unit's 32768 for 256 work-items: one group, no spilling
     unknown = DeviceFacts.from_mapping("toy", "none", "0", {
         key: fact for key, fact in dict(device(**CACHES).facts).items() if key != "registers_per_unit"
     })  # fmt: skip
@@ -268,7 +263,7 @@ def test_a_tile_keeps_what_it_loads_once_in_registers():
     counts = count(unit, subgroup_size=32)
     # a thread keeps its 32 sums, the 4 cells of b that each x uses again, and for the 4 y the one cell of a
     words = 2 * (32 + 4 + 1)
-    registers, n = -(-(REGISTERS + words) // 8) * 8, 15 * 16 * 64
+    registers, n = -(-(multithreaded.REGISTERS + words) // 8) * 8, 15 * 16 * 64
     for of_unit, rounds in ((8 * 64 * registers, 2), (8 * 64 * registers - 1, 16 / 7)):
         # the busiest unit runs 16 groups, and holds 8 or 7 of them
         found = resources(counts, device(**CACHES, registers_per_unit=of_unit), n=n)

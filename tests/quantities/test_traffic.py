@@ -12,18 +12,8 @@ import pytest
 from perfmodel.counts import count
 from perfmodel.errors import FactsError
 from perfmodel.facts import DeviceFacts, Fact, published
+from perfmodel.quantities import traffic
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.traffic import (
-    cached_bytes,
-    global_bytes,
-    least_bytes,
-    least_local_bytes,
-    local_bytes,
-    miss_ratios,
-    row_transactions,
-    subgroup_transactions,
-    transfer_bytes,
-)
 from tests.corpus.kernel import make
 from tests.counts.traffic.simulation import fetched_lines
 from tests.models.test_roofline import ADD, case, counted
@@ -42,7 +32,7 @@ from tests.quantities.tiles import tile
 )
 def test_gaps_are_moved_as_far_as_a_line_spans_them(index, moved):
     counts = counted("{[i]: 0 <= i < n}", f"out[i] = a[{index}]", a=lp.auto)
-    assert moved(1024) + 4 * 1024 == pytest.approx(global_bytes(case(counts, n=1024)), rel=2e-3)
+    assert moved(1024) + 4 * 1024 == pytest.approx(traffic.global_bytes(case(counts, n=1024)), rel=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -58,8 +48,8 @@ def test_a_lower_bound_of_what_moves_has_no_lines_without_a_cell(loads, cells, t
     text = " + ".join(f"a[{index}]" for index in loads)
     counts = counted("{[i]: 0 <= i < n}", f"out[i] = {text}", a=lp.auto)
     moved = 1024 * max(4 * cells, 64 * transfers)
-    assert moved + 4 * 1024 == pytest.approx(least_bytes(case(counts, n=1024)), rel=2e-3)
-    assert least_bytes(case(counts, n=1024)) <= global_bytes(case(counts, n=1024)) * (1 + 1e-12)
+    assert moved + 4 * 1024 == pytest.approx(traffic.least_bytes(case(counts, n=1024)), rel=2e-3)
+    assert traffic.least_bytes(case(counts, n=1024)) <= traffic.global_bytes(case(counts, n=1024)) * (1 + 1e-12)
 
 
 def test_what_the_caches_of_a_device_hold_together():
@@ -67,11 +57,11 @@ def test_what_the_caches_of_a_device_hold_together():
         made_up = {key: Fact(value, "", "made up") for key, value in known.items()}
         return DeviceFacts.from_mapping("toy", "none", "0", made_up)
 
-    assert 0 == cached_bytes(None) == cached_bytes(device_with())
-    assert 2**20 == cached_bytes(device_with(l2_bytes=2**20, compute_units=8, device_type="gpu"))
-    assert 2**23 == cached_bytes(device_with(l2_bytes=2**20, compute_units=8, device_type="cpu"))
-    assert 2**24 == cached_bytes(device_with(l2_bytes=2**20, l3_told_bytes=2**25, last_level_bytes=2**24))
-    assert 2**25 == cached_bytes(device_with(l2_bytes=2**20, l3_told_bytes=2**25, l3_bytes=2**22))
+    assert 0 == traffic.cached_bytes(None) == traffic.cached_bytes(device_with())
+    assert 2**20 == traffic.cached_bytes(device_with(l2_bytes=2**20, compute_units=8, device_type="gpu"))
+    assert 2**23 == traffic.cached_bytes(device_with(l2_bytes=2**20, compute_units=8, device_type="cpu"))
+    assert 2**24 == traffic.cached_bytes(device_with(l2_bytes=2**20, l3_told_bytes=2**25, last_level_bytes=2**24))
+    assert 2**25 == traffic.cached_bytes(device_with(l2_bytes=2**20, l3_told_bytes=2**25, l3_bytes=2**22))
 
 
 def test_the_size_of_a_transfer_is_the_first_that_is_known():
@@ -79,12 +69,13 @@ def test_the_size_of_a_transfer_is_the_first_that_is_known():
         made_up = {key: Fact(value, "B", "made up") for key, value in known.items()}
         return Case(ADD, {"n": 64}, DeviceFacts.from_mapping("toy", "none", "0", made_up), "roofline")
 
-    assert 32 == transfer_bytes(device_with(cache_line_bytes=128, l2_line_bytes=64, global_transaction_bytes=32))
-    assert 64 == transfer_bytes(device_with(cache_line_bytes=128, l2_line_bytes=64))
-    assert 128 == transfer_bytes(device_with(cache_line_bytes=128))
+    lines = {"cache_line_bytes": 128, "l2_line_bytes": 64}
+    assert 32 == traffic.transfer_bytes(device_with(**lines, global_transaction_bytes=32))
+    assert 64 == traffic.transfer_bytes(device_with(**lines))
+    assert 128 == traffic.transfer_bytes(device_with(cache_line_bytes=128))
     for known in (device_with(), Case(ADD, {"n": 64}, None, "roofline")):
         with pytest.raises(FactsError) as caught:
-            transfer_bytes(known)
+            traffic.transfer_bytes(known)
         assert ("global_transaction_bytes", "roofline") == (caught.value.key, caught.value.family)
 
 
@@ -92,15 +83,15 @@ def test_the_size_of_a_transfer_is_the_first_that_is_known():
 def test_local_bytes_of_a_tile(stride):
     # 10 work-groups of 64 store 4 bytes each and load as many, or a shared cell once for each of two sub-groups.
     loaded = 4 * 2 if stride == 0 else 4 * 64
-    assert 10 * (4 * 64 + loaded) == local_bytes(case(tile(stride), n=640))
+    assert 10 * (4 * 64 + loaded) == traffic.local_bytes(case(tile(stride), n=640))
 
 
 def test_a_tile_need_not_move_where_each_work_item_loads_what_it_stored():
     """Without a barrier none can load what another one stored."""
     alone, crossed = case(tile(1), n=640), case(tile(4), n=[640, 1280])
     assert [False, True] == [bool(one.counts.barriers()(n=640)) for one in (alone, crossed)]
-    assert 0 == least_local_bytes(alone) < local_bytes(alone)
-    assert local_bytes(crossed).tolist() == least_local_bytes(crossed).tolist()
+    assert 0 == traffic.least_local_bytes(alone) < traffic.local_bytes(alone)
+    assert traffic.local_bytes(crossed).tolist() == traffic.least_local_bytes(crossed).tolist()
 
 
 @pytest.mark.parametrize(
@@ -116,7 +107,7 @@ def test_a_tile_need_not_move_where_each_work_item_loads_what_it_stored():
     ],
 )
 def test_row_transactions(index, width, each):
-    found = row_transactions(Case(counted_rows(index, width), {"n": 1024}, GTX480, ""))
+    found = traffic.row_transactions(Case(counted_rows(index, width), {"n": 1024}, GTX480, ""))
     assert 1024 * (each + 1 / min(width, 32)) == pytest.approx(found)  # and the store
 
 
@@ -128,7 +119,7 @@ def test_transactions_of_a_sub_group(stride, size, transactions):
     """Section 3.2 of Wang and Lou: size * 32 lanes * stride over 128 bytes, between 1 and 32."""
     case = Case(counted_rows(), {"n": 64}, GTX480, "")
     assert 128 == GTX480.value("global_transaction_bytes")
-    assert transactions == subgroup_transactions(case, np.array([float(stride)]), np.array([float(size)]))[0]
+    assert transactions == traffic.subgroup_transactions(case, np.array([float(stride)]), np.array([float(size)]))[0]
 
 
 C2050 = published("tesla-c2050")
@@ -167,15 +158,14 @@ def test_miss_ratios_are_those_of_simulated_caches(l1_bytes, l2_bytes):
     """256 rows of 256 bytes; the last cache is small, or keeps all from run to run."""
     lines = list(lines_of(256))
     memory = 0 if l2_bytes == 2**22 else missed(lines, l2_bytes // LINE)
-    found = miss_ratios(of_product(l1_bytes=l1_bytes, l2_bytes=l2_bytes), len(lines))
+    found = traffic.miss_ratios(of_product(l1_bytes=l1_bytes, l2_bytes=l2_bytes), len(lines))
     expected = missed(lines, l1_bytes // LINE), min(memory, missed(lines, l1_bytes // LINE))
     assert pytest.approx([number / len(lines) for number in expected], rel=0.02) == list(found)
 
 
 def test_groups_that_a_unit_holds_share_its_first_cache():
-    one, eight = (
-        miss_ratios(of_product(2**16, l1_bytes=2**14, max_groups_per_unit=groups), 2**22)[0] for groups in (1, 8)
-    )
+    products = (of_product(2**16, l1_bytes=2**14, max_groups_per_unit=groups) for groups in (1, 8))
+    one, eight = (traffic.miss_ratios(product, 2**22)[0] for product in products)
     lines = list(lines_of(64))
     assert (missed(lines, 128), missed(lines, 16)) == pytest.approx((130, 64 * 64 + 2))
     assert pytest.approx(one * (64 * 64 + 2) / 130, rel=0.02) == eight
@@ -183,22 +173,23 @@ def test_groups_that_a_unit_holds_share_its_first_cache():
 
 def test_sizes_at_once_and_one_by_one_miss_alike():
     sizes = np.array([64, 256, 4096])
-    together = miss_ratios(of_product(sizes), 64.0 * sizes)
+    together = traffic.miss_ratios(of_product(sizes), 64.0 * sizes)
     for place, n in enumerate(sizes):
-        assert pytest.approx([ratio[place] for ratio in together]) == list(miss_ratios(of_product(int(n)), 64.0 * n))
+        alone = traffic.miss_ratios(of_product(int(n)), 64.0 * n)
+        assert pytest.approx([ratio[place] for ratio in together]) == list(alone)
 
 
 def test_facts_replace_what_is_computed_and_multiply():
-    assert (0.25, 0.125) == miss_ratios(of_product(l1_miss_ratio=0.25, l2_miss_ratio=0.5), 1.0)
+    assert (0.25, 0.125) == traffic.miss_ratios(of_product(l1_miss_ratio=0.25, l2_miss_ratio=0.5), 1.0)
     unknown = tuple(fact for fact in C2050.facts if fact[0] not in ("l1_bytes", "l2_bytes", "cache_bytes"))
     bare = Case(row_sums(), {"n": 64}, replace(C2050, facts=unknown), "gpuperf")
-    assert (1, 1) == miss_ratios(bare, 4096.0)  # no size is known
+    assert (1, 1) == traffic.miss_ratios(bare, 4096.0)  # no size is known
 
 
 @pytest.mark.parametrize("on_chip", [1024, 8192, 2**20])
 def test_a_finite_z_moves_what_a_cache_of_its_size_moves(on_chip):
     """Kim et al. (2012), section 2.3: Q(n; Z, L); rows that do not fit are loaded again for each of their cells."""
-    found = global_bytes(of_product(on_chip_bytes=on_chip))
+    found = traffic.global_bytes(of_product(on_chip_bytes=on_chip))
     assert pytest.approx(LINE * missed(lines_of(256), on_chip // LINE), rel=0.02) == found
     if on_chip == 2**20:
-        assert found == global_bytes(of_product())  # as without a limit
+        assert found == traffic.global_bytes(of_product())  # as without a limit
