@@ -16,14 +16,13 @@ from loopy.target.opencl import vec
 
 from perfmodel.counts import cache, count, counting
 from perfmodel.errors import UnknownStatisticWarning
+from tests.corpus.kernel import make
 
 ROOT = Path(__file__).parents[2]
 
 
 def double(name: str = "double", extra: str = "") -> lp.TranslationUnit:
-    kernel = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", f"out[i] = 2*a[i]{extra}", name=name, lang_version=(2018, 2), assumptions="n >= 1",
-    )
+    kernel = make("{ [i]: 0 <= i < n }", f"out[i] = 2*a[i]{extra}", name=name, assumes="n >= 1")
     return lp.add_dtypes(kernel, {"a": np.float32})
 
 
@@ -173,10 +172,8 @@ def test_two_processes_at_once(tmp_path, folder):
 def test_vector_types_are_told_apart() -> None:
     """Loopy's persistent key is the same for all of them."""
     def doubled(dtype: np.dtype) -> lp.TranslationUnit:
-        return lp.make_kernel(
-            "{ [i]: 0 <= i < n }", "out[i] = 2*a[i]",
-            [lp.GlobalArg("a, out", dtype, shape="n"), lp.ValueArg("n", np.int32)], lang_version=(2018, 2),
-        )
+        return make("{ [i]: 0 <= i < n }", "out[i] = 2*a[i]",
+                    [lp.GlobalArg("a, out", dtype, shape="n"), lp.ValueArg("n", np.int32)])  # fmt: skip
 
     kinds = {"float32": vec.float4, "float64": vec.double4, "int32": vec.int4}
     assert 3 == len({cache.key_of(doubled(dtype)) for dtype in kinds.values()})

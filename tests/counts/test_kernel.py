@@ -100,9 +100,6 @@ def test_a_part_that_counts_cannot_have_is_named(place, value, said) -> None:
         KernelCounts.from_json(document)
 
 
-# {{{ what is refused
-
-
 def test_unknown_array_lists_those_there_are() -> None:
     counts = count(axpy())
     for ask in (lambda: counts.accesses(array="q"), lambda: counts.footprint("q"),

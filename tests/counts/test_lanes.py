@@ -9,6 +9,7 @@ import pytest
 from perfmodel.counts import count
 from perfmodel.counts.lanes import lane_patterns
 from tests import oracle
+from tests.corpus.kernel import make
 
 SECTOR = 32
 
@@ -17,15 +18,11 @@ def copying(shape: tuple[int, ...], target: str, source: str, guard: str, dtype:
     """Lanes i, j of groups g copy cells in each iteration of a loop k, where a guard holds."""
     lanes = ("i", "j")[:len(shape)]
     extents = " and ".join(f"0 <= {lane} < {extent}" for lane, extent in zip(lanes, shape, strict=True))
-    unit = lp.make_kernel(
-        f"{{ [g, k, {', '.join(lanes)}]: 0 <= g < n and 0 <= k < 3 and {extents} }}",
-        f"if {guard}\n tile[{target}] = a[{source}]\n end",
-        [
-            lp.GlobalArg("a", dtype, shape=("n", 4096)),
-            lp.TemporaryVariable("tile", dtype, shape=(4096,), address_space=lp.AddressSpace.LOCAL), ...,
-        ],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make(f"{{ [g, k, {', '.join(lanes)}]: 0 <= g < n and 0 <= k < 3 and {extents} }}",
+                f"if {guard}\n tile[{target}] = a[{source}]\n end",
+                [lp.GlobalArg("a", dtype, shape=("n", 4096)),
+                 lp.TemporaryVariable("tile", dtype, shape=(4096,), address_space=lp.AddressSpace.LOCAL), ...],
+                assumes="n >= 1")  # fmt: skip
     return lp.tag_inames(unit, {"g": "g.0", **{lane: f"l.{axis}" for axis, lane in enumerate(lanes)}})
 
 

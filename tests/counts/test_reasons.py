@@ -12,6 +12,7 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.counters.lines import UNITS
 from perfmodel.counts.quasipoly.count import Count
+from tests.corpus.kernel import make
 
 TEST = "out[i] = (a[i] if index[i] > 3 else 0)"
 LIKELY = "index[i_inner + i_outer*16] > 3"
@@ -24,14 +25,10 @@ CASES = {
 
 
 def kernel(code: str) -> lp.TranslationUnit:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", code,
-        [
-            lp.GlobalArg("a, out", np.float32, shape="n"), lp.GlobalArg("m", np.float32, shape="n, n + 1"),
-            lp.GlobalArg("index", np.int32, shape="n"), lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
+    unit = make("{ [i]: 0 <= i < n }", code,
+                [lp.GlobalArg("a, out", np.float32, shape="n"), lp.GlobalArg("m", np.float32, shape="n, n + 1"),
+                 lp.GlobalArg("index", np.int32, shape="n"), lp.ValueArg("n", np.int32)],
+                assumes="n >= 1")  # fmt: skip
     return lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0")
 
 

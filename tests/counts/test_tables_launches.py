@@ -8,6 +8,7 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.counts.tables import by_launch
+from tests.corpus.kernel import make
 from tests.corpus.structure import loop_around_launches
 
 SIZES = {"n": 4096}
@@ -23,15 +24,11 @@ def kernel(*steps):
     first, second = 1 in steps, 2 in steps
     inames = ["{[i, k]: 0 <= i < n and 0 <= k < 8}"] * first + ["{[g, l]: 0 <= g < n/32 and 0 <= l < 32}"] * second
     tile = lp.TemporaryVariable("tile", np.float32, shape=32, address_space=lp.AddressSpace.LOCAL)
-    t_unit = lp.make_kernel(
-        inames, {(1,): FIRST, (2,): SECOND, (1, 2): FIRST + WAIT}[steps],
-        [
-            *[lp.GlobalArg("a", np.float32, shape="8, n")] * first,
-            lp.GlobalArg("b", np.float32, shape="n", is_input=True),
-            *[lp.GlobalArg("c", np.float32, shape="n"), tile] * second, lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n >= 32 and n mod 32 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    t_unit = make(inames, {(1,): FIRST, (2,): SECOND, (1, 2): FIRST + WAIT}[steps],
+                  [*[lp.GlobalArg("a", np.float32, shape="8, n")] * first,
+                   lp.GlobalArg("b", np.float32, shape="n", is_input=True),
+                   *[lp.GlobalArg("c", np.float32, shape="n"), tile] * second, lp.ValueArg("n", np.int32)],
+                  assumes="n >= 32 and n mod 32 = 0")  # fmt: skip
     if first:
         t_unit = lp.split_iname(t_unit, "i", 16, outer_tag="g.0", inner_tag="l.0")
     return lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0"}) if second else t_unit

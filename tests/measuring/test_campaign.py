@@ -43,16 +43,8 @@ def test_places_and_turns():
     assert ["a1", "b1", "c1", "a2", "c2", "a3"] == in_turn(given, owner=lambda item: item[0])
 
 
-def some(name: str, variants: int, **options) -> KernelClass:
-    return KernelClass(
-        name=name,
-        group="vector",
-        build=lambda **_: None,
-        variants=tuple({"v": v} for v in range(variants)),
-        sizes=Ladder(lambda e: ({"n": 2**e},), start=3),
-        reference=lambda arguments, **_: {},
-        **options,
-    )
+def some(name: str, variants: int) -> KernelClass:
+    return kernel(name, variants=tuple({"v": v} for v in range(variants)))
 
 
 CLASSES = (some("many", 5), some("few", 2), some("one", 1))

@@ -13,6 +13,7 @@ import pytest
 from perfmodel.errors import ArgumentError
 from perfmodel.measuring import subject
 from tests.campaigns import SCALE, build
+from tests.corpus.kernel import make
 
 
 def test_an_exception_gets_the_status_of_its_stage_and_one_line():
@@ -52,11 +53,9 @@ def test_a_compilers_log_has_no_paths():
 
 def part_of(parts):
     """One sixteenth of the work has the same OpenCL code."""
-    t_unit = lp.make_kernel(
-        f"{{[i]: 0 <= i < n//{parts}}}", "out[i] = a[i] + 1",
-        [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1024 and n mod 1024 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    t_unit = make(f"{{[i]: 0 <= i < n//{parts}}}", "out[i] = a[i] + 1",
+                  [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+                  assumes="n >= 1024 and n mod 1024 = 0")  # fmt: skip
     return lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
 
 
@@ -114,11 +113,9 @@ def test_scalars_get_the_type_of_their_argument():
 
 
 def test_offsets_that_loopy_adds_are_zero():
-    kernel = lp.make_kernel(
-        "{[i]: 0 <= i < n}", "out[i] = a[i]",
-        [lp.GlobalArg("out, a", np.float32, shape="n", offset=lp.auto), lp.ValueArg("n", np.int32)],
-        lang_version=(2018, 2),
-    )
+    kernel = make("{[i]: 0 <= i < n}", "out[i] = a[i]",
+                  [lp.GlobalArg("out, a", np.float32, shape="n", offset=lp.auto),
+                   lp.ValueArg("n", np.int32)])  # fmt: skip
     values = subject.scalar_arguments(kernel.default_entrypoint, {"n": 5}, {})
     assert {"n": 5, "a_offset": 0, "out_offset": 0} == values
     ready = lp.preprocess_program(kernel).default_entrypoint

@@ -13,6 +13,7 @@ from perfmodel.counts import count
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.measuring import Campaign, timing
 from perfmodel.measuring.timing import Samples, flags, least_seconds, sample
+from tests.corpus.kernel import make
 
 STARTED_NS = iter(range(0, 10**9, 1000))
 
@@ -102,13 +103,9 @@ def test_faster_than_the_device_can_be_is_flagged():
 
 @pytest.fixture(scope="module")
 def counts():
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}",
-        "out[i] = a[i]*a[i] + 1",
-        [lp.GlobalArg("out, a", np.float64, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 64 and n mod 64 = 0",
-        lang_version=(2018, 2),
-    )
+    t_unit = make("{[i]: 0 <= i < n}", "out[i] = a[i]*a[i] + 1",
+                  [lp.GlobalArg("out, a", np.float64, shape="n"), lp.ValueArg("n", np.int32)],
+                  assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     return count(lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=8)
 
 

@@ -14,6 +14,7 @@ from perfmodel.kernels import Ladder
 from perfmodel.measuring.bench import Bench
 from perfmodel.measuring.subject import FailedError, Subject
 from tests.campaigns import SCALE, TINY
+from tests.corpus.kernel import make
 from tests.machine import device
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*Falling back to a slow scheduler")
@@ -22,10 +23,7 @@ F32 = np.float32
 
 
 def made(domain, instructions, *arguments, split=("i",), assumptions="n >= 64 and n mod 64 = 0", **options):
-    t_unit = lp.make_kernel(
-        domain, instructions, [*arguments, lp.ValueArg("n", np.int32)], assumptions=assumptions,
-        lang_version=(2018, 2), **options,
-    )  # fmt: skip
+    t_unit = make(domain, instructions, [*arguments, lp.ValueArg("n", np.int32)], assumes=assumptions, **options)
     for iname in split:
         t_unit = lp.split_iname(t_unit, iname, 64, outer_tag="g.0", inner_tag="l.0")
     return t_unit

@@ -10,13 +10,11 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
+from tests.corpus.kernel import make
 
 
 def counts_of(code: str, domain: str = "{ [i]: 0 <= i < n }") -> KernelCounts:
-    unit = lp.make_kernel(
-        domain, code, [lp.GlobalArg("a", np.float32, shape="8*n + 8"), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
+    unit = make(domain, code, [lp.GlobalArg("a", np.float32, shape="8*n + 8"), ...], assumes="n >= 1")
     unit = lp.add_dtypes(unit, {"out": np.float32})
     return count(lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0"), cache=False)
 

@@ -78,8 +78,6 @@ def test_accumulators_side_by_side(kind: str, form: str, operation: tuple[str, s
     assert [("acc", (((operation, ()), 16 // chains),), chains)] == [(r.variable, r.terms, r.chains) for r in steps]
 
 
-# {{{ guards
-
 def test_a_guard_is_waited_for() -> None:
     unit = in_lanes(kernel("{[i]: 0 <= i < n}", """
         <> positive = a[i]*a[i] > 1 {id=test}

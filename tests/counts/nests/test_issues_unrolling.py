@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
+from tests.corpus.kernel import make
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
@@ -72,21 +73,17 @@ def test_edges_of_the_grid_keep_a_loop_whose_trips_vary_between_groups(items: st
 
 def test_a_loop_of_millions_of_varying_trips_stays() -> None:
     # isl would take minutes to list the numbers of its trips
-    unit = lp.make_kernel(
-        f"{{ [i, j]: 0 <= j <= i < {2**28} }}", "out[i] = sum(j, a[j])",
-        [lp.GlobalArg("a, out", np.float32, shape=2**28), ...], lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make(f"{{ [i, j]: 0 <= j <= i < {2**28} }}", "out[i] = sum(j, a[j])",
+                [lp.GlobalArg("a, out", np.float32, shape=2**28), ...])  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     assert ("j",) in {issue.loops for issue in count(unit, subgroup_size=32, cache=False).issues}
 
 
 def test_a_long_loop_that_clears_an_array_is_a_call_that_needs_it_in_memory() -> None:
     def cleared(bound: str) -> set[bool]:
-        unit = lp.make_kernel(
-            f"{{ [i, o, m]: 0 <= i < 320 and 0 <= o < 6 and 0 <= m < 16 and {bound} }}",
-            "for i, o, m\n own[m] = 0\n end", [lp.TemporaryVariable("own", np.float32, shape=16), ...],
-            lang_version=(2018, 2),
-        )  # fmt: skip
+        unit = make(f"{{ [i, o, m]: 0 <= i < 320 and 0 <= o < 6 and 0 <= m < 16 and {bound} }}",
+                    "for i, o, m\n own[m] = 0\n end",
+                    [lp.TemporaryVariable("own", np.float32, shape=16), ...])  # fmt: skip
         unit = lp.split_iname(unit, "i", 32, outer_tag="g.0", inner_tag="l.0")
         issues = count(lp.prioritize_loops(unit, "o,m"), subgroup_size=32, cache=False).issues
         return {access.indexed for issue in issues for access in issue.private}

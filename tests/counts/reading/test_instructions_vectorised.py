@@ -9,13 +9,14 @@ import pytest
 
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.counters.lines import UNITS
+from tests.corpus.kernel import make
 
 pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 
 
 def doubled(slabs: tuple[int, int], assumptions: str, code: str = "out[i] = 2*a[i]") -> lp.TranslationUnit:
     arrays = [lp.GlobalArg("a,out", np.float32, shape="n"), ...]
-    unit = lp.make_kernel("{ [i]: 0 <= i < n }", code, arrays, assumptions=assumptions, lang_version=(2018, 2))
+    unit = make("{ [i]: 0 <= i < n }", code, arrays, assumes=assumptions)
     unit = lp.split_iname(unit, "i", 4, slabs=slabs, inner_tag="vec")
     unit = lp.split_array_dim(unit, [("a", 0), ("out", 0)], 4, auto_split_inames=False)
     return lp.tag_array_axes(unit, "a,out", "C,vec")
@@ -76,14 +77,10 @@ def in_vectors(code: str, axes: Axes, width: int, split: bool, tag: str = "vec")
         code = code.replace(f"{name}[]", f"{name}[{index if split else index.replace('i', 'i, j')}]")
     inames, bounds = ("i, k", "0 <= i < n") if split else ("i, k, j", f"0 <= i < n/{width} and 0 <= j < {width}")
     rows = "3" if "3" in axes["a"] else "m"
-    unit = lp.make_kernel(
-        f"[n, m] -> {{ [{inames}]: {bounds} and 0 <= k < {rows} }}", code,
-        [
-            *(lp.GlobalArg(name, np.float32, shape=shape_of(*place[:2])) for name, place in axes.items()),
-            lp.ValueArg("n, m", np.int32),
-        ],
-        assumptions=f"n >= 1 and m >= 1 and m mod 16 = 0 and n mod {32*width} = 0", lang_version=(2018, 2),
-    )
+    unit = make(f"[n, m] -> {{ [{inames}]: {bounds} and 0 <= k < {rows} }}", code,
+                [*(lp.GlobalArg(name, np.float32, shape=shape_of(*place[:2])) for name, place in axes.items()),
+                 lp.ValueArg("n, m", np.int32)],
+                assumes=f"n >= 1 and m >= 1 and m mod 16 = 0 and n mod {32*width} = 0")  # fmt: skip
     if split:
         for name, (axis, *_) in axes.items():
             unit = lp.split_array_axis(unit, name, axis, width)

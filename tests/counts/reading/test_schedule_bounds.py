@@ -12,6 +12,7 @@ from perfmodel.counts.points.set_counter import BudgetSpentError
 from perfmodel.counts.reading import schedule as scheduling
 from perfmodel.counts.reading.schedule import refuse_outside, schedule
 from perfmodel.errors import KernelError
+from tests.corpus.kernel import make
 
 ROWS, COLUMNS = 8, 16
 STORE_BY_DATA = ("t[order[i], j] = a[g, i, j] {id=w}", "out[g, j, i] = t[i, j] {dep=w}")
@@ -20,15 +21,11 @@ STORE_BY_DATA = ("t[order[i], j] = a[g, i, j] {id=w}", "out[g, j, i] = t[i, j] {
 def through(space="local", code=("t[i, j] = a[g, i, j] {id=w}", "out[g, j, i] = t[i, j] {dep=w}"), **temporary):
     """A kernel that goes through an 8 x 16 temporary, in groups of so many lanes (or in loops)."""
     temporary = {"shape": (ROWS, COLUMNS), "address_space": getattr(lp.AddressSpace, space.upper()), **temporary}
-    kernel = lp.make_kernel(
-        f"[n] -> {{[g, i, j]: 0 <= g < n and 0 <= i < {ROWS} and 0 <= j < {COLUMNS}}}", list(code),
-        [
-            lp.GlobalArg("a", np.float32, shape=f"n, {ROWS}, {COLUMNS}"),
-            lp.GlobalArg("out", np.float32, shape=f"n, {COLUMNS}, {ROWS}"), lp.GlobalArg("order", np.int32, shape=ROWS),
-            lp.ValueArg("n", np.int32), lp.TemporaryVariable("t", np.float32, **temporary),
-        ],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )
+    kernel = make(f"[n] -> {{[g, i, j]: 0 <= g < n and 0 <= i < {ROWS} and 0 <= j < {COLUMNS}}}", list(code),
+                  [lp.GlobalArg("a", np.float32, shape=f"n, {ROWS}, {COLUMNS}"),
+                   lp.GlobalArg("out", np.float32, shape=f"n, {COLUMNS}, {ROWS}"),
+                   lp.GlobalArg("order", np.int32, shape=ROWS), lp.ValueArg("n", np.int32),
+                   lp.TemporaryVariable("t", np.float32, **temporary)], assumes="n >= 1")  # fmt: skip
     return lp.tag_inames(kernel, "g:g.0,i:l.1,j:l.0" if space == "local" else "g:g.0")
 
 

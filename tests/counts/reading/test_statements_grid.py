@@ -15,6 +15,7 @@ from perfmodel.counts.reading.statements import grid_and_group
 from perfmodel.errors import AssumptionError, CountError, PerfModelWarning, SizeError
 from tests import oracle
 from tests.corpus import kernels
+from tests.corpus.kernel import make
 from tests.oracle.compare import compare
 
 VECTOR = "{ [i]: 0 <= i < n }", "out[i] = a[i]"
@@ -34,11 +35,10 @@ def test_a_group_whose_shape_depends_on_a_size_is_refused(scheduled) -> None:
 
 def rows_of(extent: str) -> lp.TranslationUnit:
     """A group for each row of an n x m array, with a work-item for each of the first cells."""
-    kernel = lp.make_kernel(
-        f"[n, m, k] -> {{ [row, i]: 0 <= row < n and 0 <= i < {extent} }}", "out[row, i] = 2*a[row, i] + a[row, 0]",
-        [lp.GlobalArg("a, out", np.float32, shape="n, m + k"), lp.ValueArg("n, m, k", np.int32)],
-        assumptions="k >= 0", lang_version=(2018, 2),
-    )
+    kernel = make(f"[n, m, k] -> {{ [row, i]: 0 <= row < n and 0 <= i < {extent} }}",
+                  "out[row, i] = 2*a[row, i] + a[row, 0]",
+                  [lp.GlobalArg("a, out", np.float32, shape="n, m + k"), lp.ValueArg("n, m, k", np.int32)],
+                  assumes="k >= 0")  # fmt: skip
     return lp.tag_inames(kernel, {"row": "g.0", "i": "l.0"})
 
 
@@ -103,11 +103,9 @@ def test_ids_of_inames_that_do_not_begin_at_0(domains, code, tags) -> None:
 @pytest.mark.parametrize("k", [1, 5, 8])
 def test_a_first_lane_with_a_floor(k) -> None:
     """Lanes 0 .. 23 are i = k//2 .. k//2 + 23: three sub-groups of 8, each with an i whose remainder is below 3."""
-    kernel = lp.make_kernel(
-        "{ [i]: floor(k/2) <= i < floor(k/2) + 24 }", "out[i] = 2*a[i] {if=i%8<3}",
-        [lp.GlobalArg("a, out", np.float32, shape="k + 80"), lp.ValueArg("k", np.int32)],
-        assumptions="k >= 1", lang_version=(2018, 2),
-    )
+    kernel = make("{ [i]: floor(k/2) <= i < floor(k/2) + 24 }", "out[i] = 2*a[i] {if=i%8<3}",
+                  [lp.GlobalArg("a, out", np.float32, shape="k + 80"), lp.ValueArg("k", np.int32)],
+                  assumes="k >= 1")  # fmt: skip
     kernel = lp.tag_inames(kernel, "i:l.0")
     counts = count(kernel, subgroup_size=8, cache=False)
     assert 3 == counts.accesses(array="a", granularity="subgroup")(k=k)

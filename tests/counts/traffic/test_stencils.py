@@ -10,6 +10,7 @@ import pytest
 
 from perfmodel.counts import count
 from perfmodel.counts.traffic.footprints import Cache
+from tests.corpus.kernel import make
 from tests.counts.traffic.simulation import simulated, total
 from tests.counts.traffic.stencils import Stencil, stencils
 
@@ -46,11 +47,8 @@ def test_a_group_that_a_guard_cuts_off(stencil: Stencil, n: int, capacities: tup
 def test_guards_that_make_several_references(capacity: int) -> None:
     """Each neighbour has a guard of its own; those beyond the border are read in one row of 128."""
     above, below = "(u[i - 1, k] if i > 0 else u[i, k])", "(u[i + 1, k] if i < n - 1 else u[i, k])"
-    unit = lp.make_kernel(
-        "{ [i, k]: 0 <= i, k < n }", f"o[i, k] = {above} + {below} + u[i, k]",
-        [lp.GlobalArg("u, o", np.float32, shape="n, n"), ...], assumptions="n mod 128 = 0 and n > 0",
-        lang_version=(2018, 2),
-    )
+    unit = make("{ [i, k]: 0 <= i, k < n }", f"o[i, k] = {above} + {below} + u[i, k]",
+                [lp.GlobalArg("u, o", np.float32, shape="n, n"), ...], assumes="n mod 128 = 0 and n > 0")  # fmt: skip
     unit = lp.split_iname(lp.tag_inames(unit, {"i": "g.1"}), "k", 128, outer_tag="g.0", inner_tag="l.0")
     (ratio,) = ratios(unit, 128, (capacity,))
     assert 1 / 1.1 < ratio < 1.1

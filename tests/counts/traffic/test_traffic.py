@@ -9,6 +9,7 @@ import pytest
 from perfmodel.counts import KernelCounts, count
 from perfmodel.errors import ArgumentError, SizeError, UnknownNameError
 from tests.corpus import kernels
+from tests.corpus.kernel import make
 from tests.corpus.made import counted
 from tests.corpus.matrix import tiled
 
@@ -22,7 +23,7 @@ def kernel(domain: str, code: str, shapes: str, *, order: str = "", **splits: tu
         lp.GlobalArg(name.strip(), np.float32, shape=shape.strip(), is_input=None)
         for name, shape in (one.split(":") for one in shapes.split(";"))
     ]
-    unit = lp.make_kernel(domain, code, [*arrays, ...], assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2))
+    unit = make(domain, code, [*arrays, ...], assumes="n mod 64 = 0 and n >= 64")
     for iname, (length, outer, inner) in splits.items():
         unit = lp.split_iname(unit, iname, length, outer_tag=outer, inner_tag=inner)
     return count(lp.prioritize_loops(unit, order) if order else unit, cache=False)
@@ -109,11 +110,9 @@ def test_a_line_that_is_loaded_and_stored_to_is_fetched_once() -> None:
 
 
 def test_what_data_decide_is_a_bound() -> None:
-    unit = lp.make_kernel(
-        "[n] -> { [i]: 0 <= i < n }", "out[i] = a[index[i]]",
-        [lp.GlobalArg("index", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"), ...],
-        lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("[n] -> { [i]: 0 <= i < n }", "out[i] = a[index[i]]",
+                [lp.GlobalArg("index", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
+                 ...])  # fmt: skip
     counts = count(unit, cache=False)
     traffic = counts.traffic("a", 1024)
     assert not traffic.exact
@@ -156,11 +155,9 @@ def test_unknown_names() -> None:
 
 @pytest.mark.parametrize(("shape", "index", "order"), [("rows, 16", "i, 0", "C"), ("16, rows", "0, i", "F")])
 def test_a_size_that_no_count_depends_on_may_be_left_out(shape: str, index: str, order: str) -> None:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", f"a[{index}] = 2*a[{index}]",
-        [lp.GlobalArg("a", np.float32, shape=shape, order=order), lp.ValueArg("n, rows", np.int32)],
-        lang_version=(2018, 2),
-    )
+    unit = make("{ [i]: 0 <= i < n }", f"a[{index}] = 2*a[{index}]",
+                [lp.GlobalArg("a", np.float32, shape=shape, order=order),
+                 lp.ValueArg("n, rows", np.int32)])  # fmt: skip
     counts = count(unit, cache=False)
     assert [("n",), ("n", "rows")] == [counts.parameters, counts.size_arguments]
     assert counts.size_arguments == KernelCounts.from_json(counts.to_json()).size_arguments
