@@ -13,21 +13,6 @@ TILES = Polytope(
 )  # 0 <= j < 4, 0 <= i and 4*i + j < n
 
 
-def test_shears_uncouple():
-    skewed = Polytope(
-        ("x", "y"), (), (form(x=1, y=-2), form(x=-1, y=2, n=1), form(y=1), form(4, y=-1)),
-    )
-    moved = straightened(skewed)
-    assert all(len(f.names & {"x", "y"}) == 1 for f in moved.inequalities)
-
-
-def test_tile_and_offset_become_one_variable():
-    # z = 4*i + j: i >= 0 becomes z >= 0, and 4*i + j < n becomes z < n
-    found = without_tiles(TILES)
-    assert ("j",) == found.variables
-    assert {form(j=1), form(-1, n=1, j=-1)} == {*found.inequalities}
-
-
 def test_a_determined_variable_is_left_out():
     # 0 <= x - 3*e <= 2 gives one e for each x
     found = without_tiles(Polytope(("x", "e"), (), (form(x=1, e=-3), form(2, x=-1, e=3), form(x=1), form(7, x=-1))))

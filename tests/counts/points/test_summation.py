@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from perfmodel.counts import Count
 from perfmodel.counts.points import summation
-from perfmodel.counts.points.polytopes import Polynomial, Polytope
+from perfmodel.counts.points.polytopes import Polynomial, Polytope, floor
 from perfmodel.counts.points.set_counter import sum_of_points
 from perfmodel.counts.points.summation import PartialSum, TooHardError, joined, total_of, values_of
 from perfmodel.counts.quasipoly.arguments import at_sizes
@@ -97,6 +97,12 @@ def test_large_functions_are_not_added(monkeypatch):
 
 N = Polynomial.atom("n")
 POSITIVE = Polytope((), (), (form(-1, n=1),))  # n >= 1
+
+
+def test_periods():
+    # floor((3*i + n)/12) repeats its remainder every 4 values of i and every 12 of n
+    subject = N * N + floor(form(i=3, n=1), 12)
+    assert (4, 12, 1) == (subject.period("i"), subject.period("n"), subject.period("k"))
 
 
 def test_values_under_one_condition_are_added():
