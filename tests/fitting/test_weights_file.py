@@ -82,6 +82,13 @@ def test_confounded_features_are_named():
     assert "global_load_32_stride1, local_load_32" in notes[0]
 
 
+def test_nonnegative_weights():
+    model = fit(measurements(), nonnegative=True)
+    assert 0 == model.weights["local_load_32"]
+    assert min(model.weights.values()) >= 0
+    assert model.fitted.options.nonnegative
+
+
 def test_the_file_holds_weights_and_scatter_to_the_last_bit(tmp_path):
     model = fit(measurements())
     path = tmp_path / "device" / "stevens_kloeckner_2016.json"
