@@ -76,6 +76,9 @@ KINDS = (
 )
 
 
+_STEPS = next(kind for kind in KINDS if kind.name == "steps")
+
+
 class Axis(NamedTuple):
     """Loops that run along one axis, at most one of them around each statement."""
 
@@ -271,6 +274,8 @@ class Recipes(FrozenValue):
 
 def _steps(nest: Nest, point: Point) -> Iterator[Step]:
     form, tiles = point.form, dict(point.tiles)
+    for loop, values in nest.invariants:
+        yield from [Step.of("extract_invariants", loop)] * any(value.array in form.prefetch for value in values)
     for axis in form.axes:
         yield from (Step.of("add_inames_to_insn", loop, f"id:{statement}") for loop, statement in axis.moved)
     groups, items = (nest.first_axis(letter) for letter in "gl")
@@ -287,16 +292,21 @@ def _steps(nest: Nest, point: Point) -> Iterator[Step]:
         yield Step.of("split_iname", loop, tiles["K"], **tag)
     if form.unrolled:
         yield Step.of("tag_inames", ", ".join(f"{loop}:unr" for loop in form.unrolled))
-    for array in form.prefetch:
-        fetch = _fetched(nest, form, array) or Fetch()
-        within = {"within": match} if (match := nest.match_of(array)) else {}
-        yield Step.of("add_prefetch", array, fetch.sweeps, fetch_outer_inames=set(fetch.outer), default_tag="l.auto",
-                      **within)  # fmt: skip
+    yield from (_fetch_step(nest, form, array) for array in form.prefetch)
     together = (tuple(loop for loop in nest.kept if loop in one.all) for one in nest.statements)
     for loops in dict.fromkeys((form.order, *together)):
         names = [name for loop in loops for name in _sequential(nest, form, loop)]
         yield from [Step.of("prioritize_loops", ",".join(names))] * (len(names) > 1)
     yield from _barriers(nest, form)
+
+
+def _fetch_step(nest: Nest, form: Form, array: str) -> Step:
+    fetch = _fetched(nest, form, array) or Fetch()
+    options = {} if fetch.alone else {"default_tag": "l.auto"}
+    if array not in nest.arrays:
+        return Step.of("precompute", array, fetch.sweeps, precompute_outer_inames=set(fetch.outer), **options)
+    options |= {"within": match} if (match := nest.match_of(array)) else {}
+    return Step.of("add_prefetch", array, fetch.sweeps, fetch_outer_inames=set(fetch.outer), **options)
 
 
 def _distributed(axis: Axis, loop: str, tags: Sequence[str], size: int, several: int) -> Iterator[Step]:
@@ -362,40 +372,46 @@ def _sequential(nest: Nest, form: Form, loop: str) -> list[str]:
 
 
 class Fetch(NamedTuple):
-    """A prefetch of an array."""
+    """A prefetch of an array, or the computation of values in advance."""
 
     sweeps: tuple[str, ...] = ()  #: loops whose elements are fetched together
     outer: tuple[str, ...] = ()  #: loops around the fetch
     plain: tuple[str, ...] = ()  #: loops of the plain kernel whose parts are in `sweeps`
+    alone: bool = False  #: whether each work-item computes its own values
 
 
 def _fetched(nest: Nest, form: Form, array: str) -> Fetch | None:
-    """Return how a form fetches an array, or None if it cannot."""
+    """Return how a form fetches an array or computes an invariant, or None if it cannot."""
     loads = nest.loads_of(array)
     if not loads or nest.match_of(array) is None or not all(access.affine for access in loads):
         return None
     uses = nest.uses_of(array)
     placed, split = form.placed, _split_reductions(nest, form)
+    inside, value = any(loop in split or placed.get(loop, Parts()).outer for loop in uses), array not in nest.arrays
     # A fetch inside of a reduction is inside of the loops around it, which are all that ILP does not move inside.
-    deep = any(loop in split or placed.get(loop, Parts()).outer for loop in uses) and form.elements != "ilp"
+    deep = inside and form.elements != "ilp"
+    alone = value and all(loop in uses for loop in loads[0].within if placed.get(loop, Parts()).items)
     sweeps: dict[str, list[str]] = {}
     outer: list[str | None] = []
     for loop in sorted(loads[0].within):
         used = loop in uses
+        reduced = loop in nest.by_name and nest.by_name[loop].kind == "reduction"
+        own = alone and used and not reduced  # a work-item computes the values of one iteration
+        around = used or (value and inside)
         parts = placed.get(loop) or (Parts(elements=f"{loop}_inner", outer=f"{loop}_outer") if loop in split else None)
         if parts is None:  # the loop stays as it is
-            known = nest.by_name.get(loop)
-            reduced = known is not None and known.kind == "reduction"
-            if used and reduced and not _whole(nest, loop):
+            whole = used and not own and _whole(nest, loop)
+            if used and reduced and not whole:
                 return None
-            parts = Parts(elements=loop) if used and _whole(nest, loop) else Parts() if reduced else Parts(outer=loop)
-            used = used or deep
-        once = loop in placed and deep  # a fetch for each of a work-item's elements
-        outer += [parts.group, parts.outer if used else None, parts.elements if once else None]
-        if loop in uses and (names := list(filter(None, [parts.items, None if once else parts.elements]))):
+            parts = Parts(elements=loop) if whole else Parts() if reduced else Parts(outer=loop)
+            around = around or deep
+        once = own or (loop in placed and deep)  # a fetch for each of a work-item's elements
+        outer += [parts.group, parts.outer if around else None, parts.elements if once else None]
+        outer += [parts.items] * own
+        if used and (names := list(filter(None, [None if own else parts.items, None if once else parts.elements]))):
             sweeps[loop] = names
     swept = tuple(chain.from_iterable(sweeps.values()))
-    return Fetch(swept, tuple(filter(None, outer)), tuple(sweeps)) if swept else None
+    return Fetch(swept, tuple(filter(None, outer)), tuple(sweeps), alone) if swept or value else None
 
 
 def _fetchable(nest: Nest, form: Form) -> list[str]:
@@ -425,6 +441,26 @@ def _fetchable(nest: Nest, form: Form) -> list[str]:
     return found
 
 
+def _computable(nest: Nest, form: Form) -> Iterator[tuple[str, ...]]:
+    """Yield the values without each loop that a form can compute once for several iterations."""
+    placed, split = form.placed, _split_reductions(nest, form)
+    tree = any(nest.by_name[loop].kind == "reduction" for loop in placed)
+    for _, values in () if tree or (split and all(_whole(nest, loop) for loop in split)) else nest.invariants:
+        names = []
+        for value in values:
+            fetch, others = _fetched(nest, form, value.array), value.within - value.uses
+            if fetch is None or not value.kept.isdisjoint(fetch.plain):
+                continue
+            if split and form.elements and not fetch.alone:
+                continue  # Loopy's scheduler may crash
+            again = {part for loop in others for part in (placed[loop][1:] if loop in placed else (loop,))}
+            axes = [axis for axis in form.axes if axis.kind.parts.items is not None and value.within & set(axis.loops)]
+            if again - {None, *fetch.outer} and (fetch.alone or len(fetch.plain) >= len(axes)):
+                names.append(value.array)
+        if names:
+            yield tuple(names)
+
+
 def _local_bytes(nest: Nest, form: Form, tiles: Mapping[str, int]) -> int:
     """Return about how many bytes of local memory a recipe uses."""
     extents: dict[str, int] = {}
@@ -437,9 +473,9 @@ def _local_bytes(nest: Nest, form: Form, tiles: Mapping[str, int]) -> int:
     for array in form.prefetch:
         loads = nest.loads_of(array)
         halo = 2 if len({access.constants for access in loads}) > 1 else 0
+        loops = nest.uses_of(array) if array in nest.arrays else (_fetched(nest, form, array) or Fetch()).plain
         cells = math.prod(
-            extents.get(loop, nest.by_name[loop].trips if _whole(nest, loop) else 1) + halo
-            for loop in nest.uses_of(array)
+            extents.get(loop, nest.by_name[loop].trips if _whole(nest, loop) else 1) + halo for loop in loops
         )
         total += cells * loads[0].bytes
     return total
@@ -579,6 +615,8 @@ def _covers(nest: Nest) -> list[Axis]:
         for loop in usable:
             axis = _cover(nest, loop, statements)
             whole = statements is nest.statements
+            if axis is None and whole and loop.name in dict(nest.invariants):
+                axis = Axis((loop.name,), _STEPS)  # of a work-item, which computes values once for several steps
             if axis is not None and (whole or loop.kind == "parallel"):
                 found.setdefault(frozenset(axis.loops), axis)
     return list(found.values())
@@ -667,6 +705,8 @@ def _axes(nest: Nest, covers: Sequence[Axis]) -> Iterator[tuple[Axis, ...]]:
 
 
 def _kinds(nest: Nest, cover: Axis) -> list[Kind]:
+    if cover.kind == _STEPS:
+        return [cover.kind]
     loops = [nest.by_name[name] for name in cover.loops]
     short = all(loop.constant and loop.trips <= REGISTERS for loop in loops)
     if any(loop.kind == "reduction" for loop in loops):
@@ -714,13 +754,15 @@ def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]
     for elements, reduction, unrolled in choices:
         form = Form(axes, elements, reduction, unrolled=unrolled)
         arrays, split = tuple(_fetchable(nest, form)), set(_split_reductions(nest, form))
-        for prefetch in dict.fromkeys([(), arrays, *((array,) for array in arrays)]):
+        values = [*_computable(nest, form)]  # they save work, so forms with them are first
+        for prefetch in dict.fromkeys([(), arrays, *((array,) for array in arrays), *values]):
             loads = chain.from_iterable(map(nest.loads_of, prefetch))
             if reduction == "split" and not any(split & load.uses for load in loads):
                 continue
             fetched = replace(form, prefetch=prefetch)
-            for number, order in enumerate(_orders(nest, fetched)):
+            for number, order in enumerate([()] if prefetch in values else _orders(nest, fetched)):
                 penalty = (elements != "") + (reduction != "") + (unrolled != ()) + bool(prefetch) + number
+                penalty -= 4 * (prefetch in values)
                 yield penalty, replace(fetched, order=order)
 
 

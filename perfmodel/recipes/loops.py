@@ -8,8 +8,10 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from io import StringIO
+from itertools import chain, product
+from operator import or_
 from typing import Any
 
 import loopy as lp
@@ -19,16 +21,19 @@ from loopy.kernel.data import AddressSpace, GroupInameTag
 from loopy.schedule import EnterLoop, generate_loop_schedules
 from loopy.schedule.tools import AccessMapDescriptor, WriteRaceChecker
 from loopy.symbolic import (
+    CallbackMapper,
     CoefficientCollector,
-    WalkMapper,
+    UncachedWalkMapper,
     condition_to_set,
     dim_type,
     get_dependencies,
+    get_reduction_inames,
     pw_aff_to_expr,
 )
 from pymbolic import evaluate
 from pymbolic.primitives import LogicalNot, Subscript
 
+from perfmodel.recipes.invariants import extract_invariants
 from perfmodel.values import FrozenValue, cached_method
 
 UNKNOWN_SIZE = 1024  # of a parameter whose size is not given; only the order of recipes depends on it
@@ -62,6 +67,7 @@ class Access(FrozenValue):
     strides: tuple[tuple[str, float], ...]  #: elements per step of a loop, at the given sizes; empty if not affine
     constants: tuple[str, ...]  #: what the subscripts add to multiples of loops
     affine: bool  #: whether each subscript is a sum of multiples of loops and of a constant that no data gives
+    kept: frozenset[str] = frozenset()  #: of an invariant: loops that a fetch cannot distribute
 
     def stride(self, loop: str) -> float:
         """Return the elements between two steps of a loop; NaN if the access is not affine in it."""
@@ -99,6 +105,7 @@ class Nest(FrozenValue):
     step: str = ""  #: a sequential loop around all statements, which a global barrier makes a loop of the host
     notes: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()  #: loops whose iterations depend on each other, in the order of the plain kernel
+    invariants: tuple[tuple[str, tuple[Access, ...]], ...] = ()  #: by loop: values that do not use it, as if loaded
 
     @cached_property
     def by_name(self) -> Mapping[str, Loop]:
@@ -143,15 +150,18 @@ class Nest(FrozenValue):
     @cached_method
     def loads_of(self, array: str) -> tuple[Access, ...]:
         """Return the accesses of an array in the most loops, all of them loads if nothing writes it."""
-        loads = [access for access in self.accesses if access.array == array]
+        loads = self._uses(array)
         deepest = max((access.within for access in loads), key=len, default=None)
         return tuple(access for access in loads if access.within == deepest)
+
+    def _uses(self, array: str) -> list[Access]:
+        return [access for access in (*self.accesses, *chain(*dict(self.invariants).values())) if access.array == array]
 
     @cached_method
     def match_of(self, array: str) -> str | None:
         """Return a pattern of the statements with :meth:`loads_of`, "" for all, or None if no pattern is known."""
         loads = self.loads_of(array)
-        if len(loads) == sum(access.array == array for access in self.accesses):
+        if len(loads) == len(self._uses(array)):
             return ""
         names = [one.name for one in self.statements if array in one.reads and one.loops == loads[0].within]
         return " or ".join(f"id:{name}" for name in names) or None
@@ -205,7 +215,28 @@ def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
     scored.sort(key=lambda loop: (-round(loop.score, 6), steps[loop.name], loop.name))
     statements = tuple(_statement(kernel, insn) for insn in kernel.instructions if not _is_barrier(insn))
     in_order = tuple(dict.fromkeys(name for name in order if name in kept))
-    return Nest(tuple(scored), statements, accesses, tuple(tags.items()), private, step, notes, in_order)
+    values_of = () if tags else tuple(_invariants(t_unit, [loop.name for loop in scored]))
+    return Nest(tuple(scored), statements, accesses, tuple(tags.items()), private, step, notes, in_order, values_of)
+
+
+def _invariants(t_unit: lp.TranslationUnit, names: Sequence[str]) -> Iterator[tuple[str, tuple[Access, ...]]]:
+    """Yield loops, and values that do not use them; of loops with equal values only the first."""
+    known: set[str] = set()
+    for loop in names:
+        kernel = extract_invariants(t_unit, loop).default_entrypoint
+        rules = kernel.substitutions.values()
+        values = []
+        for rule, insn in product(rules, kernel.instructions):
+            if re.search(rf"\b{rule.name}\b", str(insn)):
+                # other iterations have other values of the variables that it reads
+                varies = bool(get_dependencies(rule.expression) & kernel.temporary_variables.keys())
+                kept = get_reduction_inames(rule.expression) | (insn.within_inames if varies else frozenset())
+                within = insn.within_inames | insn.reduction_inames()
+                values.append(Access(rule.name, 8, within, frozenset(rule.arguments), (), (), affine=True, kept=kept))
+        texts = {str(rule.expression) for rule in rules}
+        if texts - known:
+            yield loop, tuple(values)
+        known |= texts
 
 
 def _loop(
@@ -270,7 +301,7 @@ def _carried(t_unit: lp.TranslationUnit, name: str, step: str = "") -> str:
         temporary = kernel.temporary_variables.get(variable)
         users = [insn for insn in kernel.instructions if variable in insn.dependency_names()]
         if temporary is not None and temporary.address_space in (lp.auto, AddressSpace.PRIVATE):
-            if all(insn.id in ids for insn in users) and _written_first(kernel, users, variable):
+            if all(insn.id in ids for insn in users) and _written_first(checker, users, variable):
                 continue  # each work-item has its own
             if not temporary.shape:
                 return f"loop {name} carries a dependency of `{variable}`"
@@ -285,27 +316,21 @@ def _carried(t_unit: lp.TranslationUnit, name: str, step: str = "") -> str:
     return ""
 
 
-def _written_first(kernel: lp.LoopKernel, users: Sequence[Any], variable: str) -> bool:
-    """Whether each iteration writes a private variable before it reads it, so that no value comes from another one.
-
-    An element with a constant index must be written by itself, or in a loop. For other elements, any write counts.
-    """
+def _written_first(checker: RaceChecker, users: Sequence[Any], variable: str) -> bool:
+    """Whether each iteration writes the elements of a private variable that it reads before it reads them."""
+    kernel = checker.kernel
     before = kernel.recursive_insn_dep_map()
-    scalar = not kernel.temporary_variables[variable].shape
-    writers = [insn for insn in users if variable in assigned(insn)]
     for reader in users:
         if variable not in reader.read_dependency_names():
             continue
-        earlier = [insn for insn in writers if insn.id in before[reader.id]]
+        earlier = [insn for insn in users if variable in assigned(insn) and insn.id in before[reader.id]]
         sure = [insn for insn in earlier if variable not in insn.read_dependency_names()
                 and _certain(kernel, insn, earlier)]  # fmt: skip
-        # a scalar that an inner loop writes keeps an older value if that loop has no iteration
-        known = [insn for insn in sure if not scalar or insn.within_inames <= reader.within_inames]
-        written = [index for insn in known for index in _indices(variable, getattr(insn, "assignees", ()))]
-        for index in _indices(variable, (getattr(reader, "expression", None), *reader.predicates)) or [()]:
-            constant = index and not any(map(get_dependencies, [index, *written]))
-            if not known or (constant and index not in written):
-                return False
+        read = checker.elements(reader, "any", variable, reader.within_inames)
+        written = [checker.elements(insn, "w", variable, reader.within_inames) for insn in sure]
+        known = [one for one in written if one is not None]
+        if read is None or not known or not read <= reduce(or_, known):
+            return False
     return True
 
 
@@ -320,10 +345,6 @@ def _certain(kernel: lp.LoopKernel, writer: Any, writers: Sequence[Any]) -> bool
     return not writer.predicates or any(
         other.predicates in opposite and changes <= before[writer.id] & before[other.id] for other in writers
     )
-
-
-def _indices(variable: str, expressions: Iterable[Any]) -> list[tuple[Any, ...]]:
-    return [found.index_tuple for found in _subscripts(expressions) if found.aggregate.name == variable]
 
 
 def assigned(insn: Any) -> frozenset[str]:
@@ -348,6 +369,20 @@ class RaceChecker(WriteRaceChecker):  # type: ignore[misc]  # Loopy's class has 
             return bool(self.do_accesses_result_in_races(writer, "w", user, "any", variable))
         except Exception:  # isl and Loopy fail for subscripts that they cannot represent
             return True
+
+    def elements(self, insn: Any, direction: str, variable: str, loops: frozenset[str]) -> Any:
+        """Return the elements that an instruction accesses in an iteration of loops, or None if they are unknown."""
+        domain = self.kernel.get_inames_domain(insn.within_inames)
+        by_data = not self.kernel.temporary_variables.keys().isdisjoint(domain.get_var_names(dim_type.param))
+        try:
+            found = self._get_access_map_for_var(insn.id, direction, variable)
+            if direction == "w" and (not found.is_single_valued() or (by_data and not insn.within_inames <= loops)):
+                return None
+            for name in loops.intersection(found.get_var_names(dim_type.in_)):
+                found = found.move_dims(dim_type.param, 0, dim_type.in_, found.find_dim_by_name(dim_type.in_, name), 1)
+        except Exception:  # as in races
+            return None
+        return found.intersect_params(self.kernel.assumptions).range()
 
     def _get_access_map_for_var(self, insn_id: str, access_dir: str, var_name: str) -> Any:
         insn = self.kernel.id_to_insn[insn_id]
@@ -381,24 +416,19 @@ def _scored(loop: Loop, accesses: Sequence[Access], trips: Mapping[str, int]) ->
     return replace(loop, score=shared / total if total else 0.0)
 
 
-class _Subscripts(WalkMapper):  # type: ignore[misc]  # Loopy's mapper has no types
-    """Collects the subscripts of arrays in an expression."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[Subscript] = []
-
-    def map_subscript(self, expr: Subscript, *args: Any, **kwargs: Any) -> None:
-        self.found.append(expr)
-        super().map_subscript(expr, *args, **kwargs)
-
-
 def _subscripts(expressions: Iterable[Any]) -> list[Subscript]:
-    walker = _Subscripts()
+    found = []
+
+    def noted(expression: Any, mapper: Any) -> None:
+        if isinstance(expression, Subscript):
+            found.append(expression)
+        mapper.fallback_mapper(expression)
+
+    walk = CallbackMapper(noted, UncachedWalkMapper())
     for expression in expressions:
         if expression is not None:
-            walker(expression)
-    return walker.found
+            walk(expression)
+    return found
 
 
 def _accesses(kernel: lp.LoopKernel, insn: Any, values: Mapping[str, int]) -> Iterator[Access]:

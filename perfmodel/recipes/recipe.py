@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import getsource
 from io import StringIO
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from perfmodel.documents import Schema, one_line
 from perfmodel.errors import ArgumentError, DocumentError, KernelError, clipped, listed
+from perfmodel.recipes.invariants import extract_invariants
 from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
@@ -23,15 +25,17 @@ Argument: TypeAlias = "str | int | float | bool | tuple[Argument, ...] | None"
 
 SCHEMA = "perfmodel.recipe/1"
 _SCHEMA = Schema(SCHEMA, "write it again with Recipe.to_json")
-#: The transformations of steps. Each is a function of Loopy that takes a kernel or a translation unit first.
+#: The transformations of steps. Each takes a translation unit first. All but `extract_invariants` are Loopy's.
 TRANSFORMATIONS = frozenset({
-    "add_barrier", "add_inames_to_insn", "add_prefetch", "assume", "duplicate_inames", "join_inames", "precompute",
-    "prioritize_loops", "privatize_temporaries_with_inames", "realize_reduction", "rename_iname",
-    "set_temporary_address_space", "split_array_axis", "split_iname", "split_reduction_inward",
+    "add_barrier", "add_inames_to_insn", "add_prefetch", "assume", "duplicate_inames", "extract_invariants",
+    "join_inames", "precompute", "prioritize_loops", "privatize_temporaries_with_inames", "realize_reduction",
+    "rename_iname", "set_temporary_address_space", "split_array_axis", "split_iname", "split_reduction_inward",
     "split_reduction_outward", "tag_array_axes", "tag_inames",
 })  # fmt: skip
 #: Options that Loopy takes as sets only.
-_SETS = frozenset({"fetch_outer_inames", "only_var_names", "privatizing_inames", "within_inames"})
+_SETS = frozenset({
+    "fetch_outer_inames", "only_var_names", "precompute_outer_inames", "privatizing_inames", "within_inames",
+})  # fmt: skip
 _LABELS = {
     "prioritize_loops": "order", "split_reduction_inward": "inward", "split_reduction_outward": "outward",
     "privatize_temporaries_with_inames": "private", "realize_reduction": "realized",
@@ -75,7 +79,8 @@ class Step(FrozenValue):
         arguments = [list(value) if isinstance(value, tuple) else value for value in self.arguments]
         try:
             with redirect_stdout(StringIO()):  # Loopy prints parts of sets
-                transformed: TranslationUnit = getattr(lp, self.name)(t_unit, *arguments, **options)
+                function: Any = getattr(lp, self.name, extract_invariants)
+                transformed: TranslationUnit = function(t_unit, *arguments, **options)
         except Exception as error:  # Loopy raises many kinds: LoopyError, ValueError, isl's errors, failed assertions
             reason = reason_of(error)
             problem = f"Loopy cannot apply {self.line().removeprefix('t_unit = ')} ({reason})"
@@ -86,7 +91,8 @@ class Step(FrozenValue):
     def line(self) -> str:
         """Return the step as a line of Python that changes ``t_unit``."""
         options = [f"{key}={_source(v, as_set=key in _SETS)}" for key, v in self.options]
-        return f"t_unit = lp.{self.name}({', '.join(['t_unit', *map(_source, self.arguments), *options])})"
+        module = "" if self.name == extract_invariants.__name__ else "lp."
+        return f"t_unit = {module}{self.name}({', '.join(['t_unit', *map(_source, self.arguments), *options])})"
 
     def to_json(self) -> list[Any]:
         """Return name, arguments and options for JSON."""
@@ -104,8 +110,8 @@ class Step(FrozenValue):
         if self.name == "tag_inames":
             pairs = [pair.strip().partition(":") for pair in str(first).split(",")]
             return " ".join(f"{tag}={iname}" for iname, _, tag in pairs)
-        if self.name == "add_prefetch":
-            return f"prefetch={first}" + (f"[{_joined(others[0])}]" if others else "")
+        if self.name in ("add_prefetch", "precompute"):
+            return f"{self.name.removeprefix('add_')}={first}" + (f"[{_joined(others[0])}]" if others else "")
         if self.name == "assume":
             return "assume=" + str(first).replace(" mod ", "%").replace(" ", "")
         return f"{_LABELS.get(self.name, self.name)}={','.join(filter(None, map(_joined, self.arguments)))}".rstrip("=")
@@ -232,6 +238,9 @@ class Recipe(FrozenValue):
             body = [f'"""{note}"""', *body, f"if {given}{self.condition}:", *(f"    {line}" for line in lines)]
         body += [*(self if otherwise is None else otherwise).unassumed.lines(), f"return {result}"]
         head = [] if has_lp else ["import loopy as lp", ""]
+        if any("= extract_invariants(" in line for line in body):
+            source = getsource(extract_invariants).replace("TranslationUnit", "lp.TranslationUnit")
+            head += ["", *source.splitlines(), "", ""]
         return "\n".join([
             text.rstrip("\n"), "", *head, *alias, "", "",
             f"def {name}({', '.join(f'{size}=None' for size in sizes)}):", *(f"    {line}" for line in body), "",

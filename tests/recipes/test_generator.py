@@ -14,6 +14,7 @@ from perfmodel.errors import ArgumentError, KernelError
 from perfmodel.facts.device_facts import published
 from perfmodel.recipes import Form, Point, Recipe, Step, recipes_of
 from perfmodel.recipes.generator import MOST_FORMS, legal
+from perfmodel.recipes.invariants import extract_invariants
 
 N = 13  # a size that no tile divides
 F32 = np.float32
@@ -190,6 +191,31 @@ def pairs():
     )
 
 
+@cache
+def divergence():
+    """The sum over x of J*u is the same for all i."""
+    return made(
+        "{[e, i, j, r, x]: 0 <= e < n and 0 <= i, j < 18 and 0 <= r, x < 2}",
+        "out[e, i] = sum([x, r, j], J[x, r, e]*D[r, i, j]*u[x, e, j])",
+        {"J": "2, 2, n", "D": "2, 18, 18", "u": "2, n, 18", "out": "n, 18"},
+    )
+
+
+@cache
+def attention():
+    """The exponentials are the same for all d, but each i has its own largest element."""
+    return made(
+        "{[i, j, k, d]: 0 <= i, j, k < n and 0 <= d < 6}",
+        """
+        for i
+            <> most = reduce(max, k, a[i, k]) {id=most}
+            out[i, d] = sum(j, exp(a[i, j] - most)*v[j, d]) {dep=most}
+        end
+        """,
+        {"a": "n, n", "v": "n, 6", "out": "n, 6"},
+    )
+
+
 def data():
     rng = np.random.default_rng(0)
     square = {name: rng.random((N, N), F32) for name in ("a", "b")}
@@ -219,6 +245,8 @@ def data():
     marched[0] = wide[0]
     for t in range(1, N):
         marched[t, 1:-1] = marched[t - 1, :-2] + marched[t - 1, 2:] / 2
+    dg = {"J": rng.random((2, 2, N), F32), "D": rng.random((2, 18, 18), F32), "u": rng.random((2, N, 18), F32)}
+    heads = {"a": square["a"], "v": rng.random((N, 6), F32)}
     electric, magnetic = wide[1, :-1].copy(), wide[2, :-1].copy()
     for _ in range(4):
         electric[:-1] += np.diff(magnetic)
@@ -250,6 +278,8 @@ def data():
         ),
         diffusion: ({"a": square["a"], "flux": 0 * new, "new": 0 * new}, {"flux": flux, "new": new}),
         pairs: ({"x": cells}, {"y": (distances**2).sum(axis=(2, 3))}),
+        divergence: (dg, {"out": np.einsum("xre,rij,xej->ei", *dg.values())}),
+        attention: (heads, {"out": np.exp(heads["a"] - heads["a"].max(axis=1, keepdims=True)) @ heads["v"]}),
         scaled: (
             {"a": square["a"], "b": line["b"]}, {"out": 2 * line["b"][:, None] * square["a"]}
         ),
@@ -280,6 +310,14 @@ FORMS = {
     diffusion: ["l/j:item i/k:group"],
     pairs: ["c:item prefetch=x", "c:item p:lanes prefetch=x"],
     scaled: ["j:item i:group", "i:item"],
+    divergence: [
+        "e:item i:steps elements=ilp prefetch=without_i", "e:item i:item prefetch=without_i",
+        "e:item prefetch=without_i unrolled=r,x", "e:strided prefetch=without_i",
+    ],
+    attention: [
+        "i:item d:steps elements=ilp reduction=split prefetch=without_d",
+        "i:blocked d:steps elements=ilp reduction=unrolled prefetch=without_d",
+    ],
 }  # fmt: skip
 
 
@@ -300,6 +338,29 @@ def test_outputs_equal_numpy(kernel, text):
     _, outputs = recipe.apply(kernel()).executor(queue.context)(queue, n=N, **given, out_host=True)
     for name, output in zip(sorted(expected), outputs, strict=True):
         np.testing.assert_allclose(output, expected[name], rtol=1e-5, atol=1e-6, err_msg=f"{name} of {recipe}")
+
+
+@pytest.mark.parametrize(("text", "loop", "expected"), [
+    ("b[i, j] = sum(k, x[i]*y[j, k]*y[k, j])", "i", {"reduce(sum, [k], y[j, k]*y[k, j])"}),
+    ("b[i, j] = x[i]*exp(x[j])", "i", {"exp(x[j])"}),
+    ("b[i, j] = sin(sum(k, exp(x[k] - x[j])*y[i, k]))", "i", {"exp(x[k] + (-1)*x[j])"}),
+    ("b[i, j] = sum(k, y[i, k]*y[k, j])", "i", set()),  # a load alone
+    ("b[i, j] = x[i]*sum(k, y[j, k]) + y[i, j]", "i", {"reduce(sum, [k], y[j, k])"}),
+    ("b[i, j] = reduce(max, k, y[i, k]*x[j]*x[k])", "i", set()),  # a factor may be negative
+    ("b[i, j] = exp(x[j]) if x[i] > 0 else 0", "i", set()),  # it may not exist for all i
+    ("b[i, j] = exp(x[j]) {if=x[i] > 0}", "i", set()),
+    ("b[i, j] = sum(l, x[i]*x[l]*y[j, i])", "j", set()),  # the number of l depends on j
+    ("b[i, j] = exp(b[0, j])", "i", set()),  # it is written
+    ("<> s = y[i, j] {id=s}\nb[i, j] = x[j]*exp(s) {dep=s}", "i", set()),
+    ("<> s = x[j] {id=s,inames=j}\nb[i, j] = x[i]*exp(s) {dep=s}", "i", {"exp(s)"}),
+])  # fmt: skip
+def test_what_does_not_depend_on_a_loop_becomes_a_rule(text, loop, expected):
+    arguments = [lp.GlobalArg("x", F32, shape="n"), lp.GlobalArg("y, b", F32, shape="n, n"), lp.ValueArg("n", np.int32)]
+    domains = ["{[i, j, k]: 0 <= i, j, k < n}", "[j] -> {[l]: 0 <= l <= j}"]
+    unit = lp.make_kernel(domains, text, arguments, lang_version=(2018, 2))
+    rules = extract_invariants(unit, loop).default_entrypoint.substitutions
+    assert expected == {str(rule.expression) for rule in rules.values()}
+    assert {f"without_{loop}"} >= rules.keys()
 
 
 def test_a_product_has_thousands_of_recipes_and_a_copy_dozens():
@@ -359,6 +420,8 @@ def test_loops_that_carry_dependencies_stay_sequential():
     assert "loop i carries a dependency of `d`" in recipes_of(delay).notes
     both = delays("d[0] = x[i] {id=first}\nd[1] = 2 {id=second, inames=i}\nout[i] = d[0] + d[1] {dep=first:second}")
     assert () == recipes_of(both).notes
+    later = delays("d[0] = x[i] {id=first}\nout[i] = d[1] {id=sum, dep=first}\nd[1] = 1 {dep=sum, inames=i}")
+    assert "loop i carries a dependency of `d`" in recipes_of(later).notes
     branches = delays("""
         <float64> s = 0 {if=x[i] > 0, id=one}
         s = 1 {if=not (x[i] > 0), id=two}
@@ -391,6 +454,24 @@ def test_iterations_that_share_a_value_are_not_parallel(instructions):
     recipes = recipes_of(unit)
     assert "i" not in {loop for form in recipes.forms for axis in form.axes for loop in axis.loops}
     assert any(note.startswith("loop i carries a dependency") for note in recipes.notes)
+
+
+@pytest.mark.parametrize(("text", "parallel"), [
+    ("for j\np[j] = x[i, j] {id=p}\nout[i, j] = p[j] {dep=p}\nend", True),
+    ("for j\np[j] = x[i, j] {id=p}\nout[i, j] = p[j + 1] {dep=p}\nend", False),  # of the last iteration of i
+    ("for j\np[j] = x[i, j] {id=p}\nend\nfor k\nout[i, k] = p[7 - k] {dep=p}\nend", True),
+    ("for j\np[j] = x[i, j] {id=p}\nend\nfor k\nout[i, k] = p[k + 1] {dep=p}\nend", False),
+    ("for j\np[j] = x[i, j] {id=p, if=j < 4}\nend\nfor k\nout[i, k] = p[k] {dep=p}\nend", False),
+    ("for j\np[c[j]] = x[i, j] {id=p}\nend\nfor k\nout[i, k] = p[k] {dep=p}\nend", False),
+    ("for j\np[j + 1] = x[i, j] {id=p}\nend\np[0] = 0 {id=zero}\nfor k\nout[i, k] = p[c[k]] {dep=p:zero}\nend", True),
+])
+def test_elements_of_private_arrays_are_written_before_they_are_read(text, parallel):
+    arguments = [lp.TemporaryVariable("p", F32, shape=(9,), address_space=lp.AddressSpace.PRIVATE),
+                 lp.GlobalArg("c", np.int32, shape=8), lp.GlobalArg("x, out", F32, shape="n, 8"), ...]  # fmt: skip
+    unit = lp.make_kernel("{[i, j, k]: 0 <= i < n and 0 <= j, k < 8}", f"for i\n{text}\nend", arguments,
+                          lang_version=(2018, 2), silenced_warnings="*")  # fmt: skip
+    kinds = {loop.name: loop.kind for loop in recipes_of(unit).nest.loops}
+    assert ("parallel" if parallel else "serial") == kinds["i"]
 
 
 def test_loops_that_carry_keep_the_order_of_the_plain_kernel():

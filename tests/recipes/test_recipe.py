@@ -132,6 +132,17 @@ def test_the_code_is_a_kernel_file_without_perfmodel(plain, tmp_path):
     assert (2, 1) == tuple(map(path.read_text().count, ("def kernel():", "def kernel(n=None):")))
 
 
+def test_the_code_has_a_copy_of_the_transformation_of_perfmodel():
+    text = PLAIN.replace("sum(k, a[i, k]*b[k, j])", "sum(k, a[i, k]*exp(b[k, j]))")
+    once = Step.of("precompute", "without_i", ["k_inner"], precompute_outer_inames={"i", "j", "k_outer"})
+    recipe = Recipe((Step.of("extract_invariants", "i"), Step.of("split_iname", "k", 4), once))
+    saved = recipe.code(text)
+    assert "perfmodel" not in saved
+    assert opencl(recipe.apply(executed(text)["kernel"]())) == opencl(executed(saved)["kernel"]())
+    assert "extract_invariants=i k:4 precompute=without_i[k_inner]" == str(recipe)
+    assert recipe == Recipe.from_json(recipe.to_json())
+
+
 def test_functions_of_the_file_still_call_the_untransformed_kernel(plain, tmp_path):
     text = PLAIN + "\n\ndef reference(ä=0):\n    return 'ä', kernel()\n"
     names = executed(TILED.code(text))

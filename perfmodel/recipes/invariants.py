@@ -1,0 +1,71 @@
+"""Values that a statement computes again in each iteration of a loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from loopy import TranslationUnit
+
+
+def extract_invariants(t_unit: TranslationUnit, loop: str) -> TranslationUnit:
+    """Make substitution rules ``without_LOOP`` of calls, sums and products that are equal in all iterations.
+
+    Such factors leave sums: for ``i``, ``sum([j, x], a[i,j]*b[x,j]*c[x])`` becomes ``sum(j, a[i,j]*without_i(j))``,
+    with the rule ``sum(x, b[x,j]*c[x])``.
+    """
+    from typing import Any  # saved kernel files have a copy of this function
+
+    import loopy as lp
+    from loopy.library.reduction import SumReductionOperation
+    from loopy.symbolic import CallbackMapper, IdentityMapper, Reduction, get_dependencies, get_reduction_inames
+    from pymbolic.primitives import Call, If, Product, Variable, flattened_product
+
+    kernel = lp.expand_subst(t_unit).default_entrypoint
+    names, rules, temporaries = kernel.get_var_name_generator(), {}, kernel.temporary_variables
+
+    def loops_of(*values: Any) -> Any:
+        """Return the loops on which values depend; all if a statement in the same loops changes what they read."""
+        words = get_dependencies(values)
+        writers = [insn for insn in kernel.instructions if not words.isdisjoint(insn.assignee_var_names())]
+        written = [name for insn in writers for name in insn.assignee_var_names()]
+        around = frozenset().union(*(insn.within_inames for insn in writers))
+        once = len(set(written)) == len(written) and around <= statement.within_inames
+        same = once and all(name in temporaries and not temporaries[name].shape for name in written)
+        own = get_reduction_inames(values)
+        rows = kernel.get_inames_domain(own).get_constraints() if own else ()
+        bounds = set().union(*(used for row in rows if own & (used := {*row.get_coefficients_by_name()}))) - own
+        same = same and bounds.isdisjoint(kernel.all_inames() | temporaries.keys())
+        return (words | around) & kernel.all_inames() if same else kernel.all_inames()
+
+    def rule(value: Any) -> Any:
+        arguments, name = tuple(sorted(loops_of(value))), names(f"without_{loop}")
+        rules[name] = lp.SubstitutionRule(name, arguments, value)
+        return Variable(name)(*map(Variable, arguments)) if arguments else Variable(name)
+
+    def changed(value: Any, mapper: Any) -> Any:
+        if isinstance(value, Call | Reduction) and loop not in loops_of(value):
+            return rule(value)
+        if isinstance(value, Reduction) and isinstance(value.operation, SumReductionOperation):
+            product = flattened_product([value.expr])
+            factors = product.children if isinstance(product, Product) else (product,)
+            rest = tuple(factor for factor in factors if loop in loops_of(factor))
+            same = tuple(factor for factor in factors if loop not in loops_of(factor))
+            outer = tuple(iname for iname in value.inames if iname in loops_of(*rest))
+            inner = tuple(iname for iname in value.inames if iname not in outer)
+            part = Reduction(value.operation, inner, flattened_product(same)) if inner else flattened_product(same)
+            arrays = get_dependencies(same) & (kernel.arg_dict.keys() | temporaries.keys())
+            worth = inner or len(arrays) > 1 or any(isinstance(factor, Call) for factor in same)
+            if same and worth and loop not in loops_of(part):
+                product = Product((*rest, rule(part)))
+                return Reduction(value.operation, outer, product) if outer else product
+        return value if isinstance(value, If) else mapper.fallback_mapper(value)  # a value may exist in one case only
+
+    statements = []
+    for statement in kernel.instructions:
+        if loop in statement.within_inames and isinstance(statement, lp.Assignment) and not statement.predicates:
+            expression = CallbackMapper(changed, IdentityMapper())(statement.expression)
+            statements.append(statement.copy(expression=expression))
+        else:
+            statements.append(statement)
+    return t_unit.with_kernel(kernel.copy(instructions=statements, substitutions=rules))
