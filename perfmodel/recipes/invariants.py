@@ -61,10 +61,13 @@ def extract_invariants(t_unit: TranslationUnit, loop: str) -> TranslationUnit:
                 return Reduction(value.operation, outer, product) if outer else product
         return value if isinstance(value, If) else mapper.fallback_mapper(value)  # a value may exist in one case only
 
+    class Changed(CallbackMapper):  # type: ignore[misc]  # Loopy's mapper has no types
+        map_min = map_max = CallbackMapper.map_constant
+
     statements = []
     for statement in kernel.instructions:
         if loop in statement.within_inames and isinstance(statement, lp.Assignment) and not statement.predicates:
-            expression = CallbackMapper(changed, IdentityMapper())(statement.expression)
+            expression = Changed(changed, IdentityMapper())(statement.expression)
             statements.append(statement.copy(expression=expression))
         else:
             statements.append(statement)

@@ -21,9 +21,8 @@ from loopy.kernel.data import AddressSpace, GroupInameTag
 from loopy.schedule import EnterLoop, generate_loop_schedules
 from loopy.schedule.tools import AccessMapDescriptor, WriteRaceChecker
 from loopy.symbolic import (
-    CallbackMapper,
     CoefficientCollector,
-    UncachedWalkMapper,
+    WalkMapper,
     condition_to_set,
     dim_type,
     get_dependencies,
@@ -326,6 +325,10 @@ def _written_first(checker: RaceChecker, users: Sequence[Any], variable: str) ->
         earlier = [insn for insn in users if variable in assigned(insn) and insn.id in before[reader.id]]
         sure = [insn for insn in earlier if variable not in insn.read_dependency_names()
                 and _certain(kernel, insn, earlier)]  # fmt: skip
+        if not kernel.temporary_variables[variable].shape:
+            if not any(insn.within_inames <= reader.within_inames for insn in sure):
+                return False  # an inner loop may have no iteration
+            continue
         read = checker.elements(reader, "any", variable, reader.within_inames)
         written = [checker.elements(insn, "w", variable, reader.within_inames) for insn in sure]
         known = [one for one in written if one is not None]
@@ -416,19 +419,24 @@ def _scored(loop: Loop, accesses: Sequence[Access], trips: Mapping[str, int]) ->
     return replace(loop, score=shared / total if total else 0.0)
 
 
+class _Subscripts(WalkMapper):  # type: ignore[misc]  # Loopy's mapper has no types
+    """Collects the subscripts of arrays in an expression."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[Subscript] = []
+
+    def map_subscript(self, expr: Subscript, *args: Any, **kwargs: Any) -> None:
+        self.found.append(expr)
+        super().map_subscript(expr, *args, **kwargs)
+
+
 def _subscripts(expressions: Iterable[Any]) -> list[Subscript]:
-    found = []
-
-    def noted(expression: Any, mapper: Any) -> None:
-        if isinstance(expression, Subscript):
-            found.append(expression)
-        mapper.fallback_mapper(expression)
-
-    walk = CallbackMapper(noted, UncachedWalkMapper())
+    walker = _Subscripts()
     for expression in expressions:
         if expression is not None:
-            walk(expression)
-    return found
+            walker(expression)
+    return walker.found
 
 
 def _accesses(kernel: lp.LoopKernel, insn: Any, values: Mapping[str, int]) -> Iterator[Access]:
