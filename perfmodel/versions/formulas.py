@@ -16,9 +16,11 @@ from typing import Any
 from perfmodel.counts import Count, KernelCounts
 from perfmodel.counts.rows import reading_counts, total
 from perfmodel.display import bytes_text
+from perfmodel.documents import shortened
 from perfmodel.errors import CountError, DocumentError
 from perfmodel.values import FrozenValue
 
+LONGEST = 160  # characters of a formula that are shown
 TITLE = "# counts of "
 NUMBERED = " #"  # before the number of a kernel in a recording that has the name of another
 INDIRECT = "indirect"
@@ -87,14 +89,15 @@ def _written(count: Count) -> str:
 
 @dataclass(frozen=True)
 class Change:
-    """A difference between two versions of a kernel, in text: "loads of u: n^2 -> 5*n^2"."""
+    """A difference between two versions of a kernel, in text: "loads of u: n^2 -> 5*n^2"; long formulas are cut."""
 
     what: str
     old: str
     new: str
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.old} -> {self.new}"
+        old, new = (shortened(text, LONGEST, quoted=False) for text in (self.old, self.new))
+        return f"{self.what}: {old} -> {new}" if old != new else f"{self.what}: {self.old} -> {self.new}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import pytest
 from perfmodel.counts import Count, KernelCounts, count
 from perfmodel.errors import DocumentError
 from perfmodel.versions import Formulas
-from perfmodel.versions.formulas import paired
+from perfmodel.versions.formulas import Change, paired
 
 ASSUMED = "n >= 32 and n mod 32 = 0"
 
@@ -145,6 +145,19 @@ def test_kernels_are_paired_by_name_then_by_similarity() -> None:
     assert {"a": "a", "new": "b"} == paired({"a": one, "b": other}, {"a": other, "new": other})
     assert {"a": "a"} == paired({"a": one, "b": one}, {"a": one, "far": other})
     assert {"y": "x"} == paired({"x": one}, {"y": other})
+
+
+def test_a_long_formula_is_shown_without_its_middle() -> None:
+    long, other = " + ".join(f"{k}*n" for k in range(100)), " + ".join(f"{k}*n" for k in range(1, 100))
+    text = str(Change("loads of u", "n^2", long))
+    assert text.startswith("loads of u: n^2 -> 0*n + 1*n + ")
+    assert text.endswith(" + 99*n")
+    assert "..." in text
+    assert len(text) < 200
+    same = str(Change("loads of u", f"{long} + n + {long}", f"{long} + m + {long}"))
+    assert "+ n +" in same  # what differs is in the middle
+    assert "+ m +" in same
+    assert str(Change("loads of u", other, long)) != str(Change("loads of u", long, other))
 
 
 def test_saved_counts_have_equal_formulas() -> None:
