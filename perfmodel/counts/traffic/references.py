@@ -303,7 +303,7 @@ class _Frames:
         values = place_values(cardinalities.program, factors=False)
         self.digits = {name: numbers for (number, name), numbers in values.items() if number == launch}
         self.of, self.is_box, self._coupled_in = cache(self._of), cache(self._is_box), cache(self._coupled_in_order)
-        self.strides = cache(self._strides)
+        self.strides, self.has_all_values = cache(self._strides), cache(_has_all_values)
         self._iterations_by: dict[tuple[Domain, frozenset[str], int], tuple[Cardinality, Count]] = {}
 
     def _of(self, domain: Domain, path: Path) -> _Frame:
@@ -412,8 +412,7 @@ class _Frames:
 
         If a guard executes the cells of one colour of a chessboard, they are 1 for the rows and 2 for the columns.
         """
-        pieces = domain.points.get_basic_sets()
-        if not any(piece.dim(isl.dim_type.div) for piece in pieces):
+        if self.has_all_values(domain):
             return (1,) * len(names)
         strides = []
         for number, name in enumerate(names, 1):
@@ -431,6 +430,13 @@ class _Frames:
     @cached_property
     def _large_sizes(self) -> Mapping[str, int]:
         return Trips(self.cardinalities).sizes
+
+
+def _has_all_values(domain: Domain) -> bool:
+    """Return whether no iname has only every second or third value and so on, at given values of all others."""
+    points = domain.points
+    divisions = any(piece.dim(isl.dim_type.div) for piece in points.get_basic_sets())
+    return not divisions or all(points.get_stride(k).is_one() for k in range(points.dim(SET)))
 
 
 def _are_nested(loops_by_depth: Sequence[Sequence[CoupledLoop[Count]]], iterations: Sequence[Count]) -> bool:
