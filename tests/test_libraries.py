@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import metadata
 from typing import Any
 
@@ -90,6 +91,7 @@ def test_a_command_that_fails_in_an_older_loopy_ends_with_one_line(versions, tmp
     path = tmp_path / "kernels.py"
     path.write_text("def kernel():\n    return 1\n")
     monkeypatch.delattr(lp, "TranslationUnit")
+    monkeypatch.delitem(sys.modules, "perfmodel.kernels.files")  # it is loaded again, as in a new process
     found = CliRunner().invoke(application(), ["count", str(path)])
     assert (USER_ERROR, True) == (found.exit_code, "with loopy 2020.2.1; perfmodel needs" in found.stderr)
     versions.clear()
