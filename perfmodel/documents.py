@@ -25,6 +25,8 @@ from perfmodel.errors import ArgumentError, DocumentError, OutOfMemoryError
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
+__all__ = ["Schema", "json_document", "json_text", "read_file", "value_of", "yaml_document"]
+
 Value = TypeVar("Value")
 EXACT = 2**53  # doubles represent every integer up to this one; sizes must not be larger
 MOST_LANES = 1024  # largest sub-group size of any device

@@ -38,7 +38,8 @@ PLAIN = (int, float, str, tuple, type(None))
 def names_of(module: Any) -> list[str]:
     """Return the public names of a module, functions first: ``__all__``, or its classes where it has none."""
     found = getattr(module, "__all__", None)
-    classes = {name for name in dir(module) if inspect.isclass(getattr(module, name)) and name[0] != "_"}
+    own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
+    classes = {name for name, value in own.items() if inspect.isclass(value) and name[0] != "_"}
     return sorted(found or classes, key=lambda name: (not inspect.isroutine(getattr(module, name)), name))
 
 

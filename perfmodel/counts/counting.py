@@ -63,7 +63,7 @@ def count(
         A translation unit with one entry point. ``count`` preprocesses and schedules the unit if necessary.
     subgroup_size : int
         The number of work-items in a sub-group of the device.
-    statistics : mapping of str to number, optional
+    statistics : mapping of str to float, optional
         Numbers that depend on data, of three kinds:
 
         - the mean trip count of each data-dependent loop, by its iname
@@ -94,7 +94,7 @@ def count(
     check : bool
         Whether to let Loopy check the kernel and write its code first, as the command line does. Each access is then
         compared with the memory that the code declares. This takes about as long as scheduling. The result is cached.
-    arrays : mapping of str to numpy.ndarray or number, optional
+    arrays : mapping of str to numpy.ndarray or float, optional
         Arguments of one call, by name, or a function that returns the arguments. The function is called only if counts
         depend on data. Statistics that are not given are taken from the arguments: trip counts, probabilities and
         spans. If several loops of a nest depend on data, the mean of the product of their trips is taken. Sizes that
