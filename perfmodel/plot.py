@@ -43,7 +43,7 @@ def roofline(
 
     A filled marker is a measured rate, and an open marker is the attainable rate (Eq. 4.31 of Kim et al. 2012).
     `measured` are measurements, each variant of which is drawn at its largest size, or points
-    (:func:`perfmodel.analyses.roofline.roofline_points`). `facts` have the device's roofs, by default those of the
+    (:func:`perfmodel.analyses.roofline.roofline_points`). `facts` have the device's roofs, by default the facts of the
     measurements (:func:`perfmodel.fitting.device_folder.measured_folder` derives roofs from measurement kernels).
     """
     if isinstance(measured, Measurements):

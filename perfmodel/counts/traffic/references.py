@@ -222,8 +222,7 @@ def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box
     address = affine or AddressByDigits.of(access, domain)
     if address is None:
         return _Box(access, frame, None, None, NO_BYTES, exact=False, rows=_rows(access, domain, frame))
-    names = tuple(dict.fromkeys(name for name in frame.names if name))
-    strides = dict(zip(names, frames.strides(domain, names), strict=True))
+    strides = frames.strides_in(domain, frame)
     steps = tuple(
         strides.get(name, 1) * address.step(moved_by, width)
         for name, moved_by, width in zip(frame.names, frame.loops_of(domain), frame.widths, strict=True)
@@ -385,8 +384,7 @@ class _Frames:
     def _coupled(
         self, domain: Domain, frame: _Frame, order: Sequence[int], depth: int
     ) -> tuple[CoupledLoop[Count], ...]:
-        names = dict.fromkeys(name for name in frame.names if name)
-        own = dict(zip(names, self.strides(domain, tuple(names)), strict=True))
+        strides = self.strides_in(domain, frame)
         inside = list(dict.fromkeys(name for name in frame.names[:depth] if name))
         around, scale = self._host_names_of(domain), prod(frame.scales[:depth], start=Fraction(1))
 
@@ -401,11 +399,16 @@ class _Frames:
                 name, stride = frame.names[k], 1
                 if frame.names.index(name) == k:  # else it is the loop of a smaller digit
                     inside.append(name)
-                    stride = own[name]
+                    stride = strides[name]
                 iterations = values()
                 loops.append(CoupledLoop(k, outside, Fraction(1, stride) * iterations if stride > 1 else iterations))
                 outside = iterations
         return tuple(loops)
+
+    def strides_in(self, domain: Domain, frame: _Frame) -> Mapping[str, int]:
+        """Return the distances between the values of each iname, while the inames around it do not change."""
+        names = tuple(dict.fromkeys(name for name in frame.names if name))
+        return dict(zip(names, self.strides(domain, names), strict=True))
 
     def _strides(self, domain: Domain, names: tuple[str, ...]) -> tuple[int, ...]:
         """Return the distances between the values of inames, each while those before it do not change.
