@@ -4,8 +4,6 @@ The package counts symbolically what a kernel does, fits the weights of a device
 other kernel from counts. Public names are loaded at their first use.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A Dask scheduler: the connection to it, the devices of its workers, and whether their versions match this process."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Iterable, Iterator

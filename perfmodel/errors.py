@@ -1,7 +1,5 @@
 """The exceptions and warnings of perfmodel. Each text is written where it is raised."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from importlib import import_module
 from itertools import accumulate

@@ -17,8 +17,6 @@ take loads and stores together, and to have classes for local memory.
 Source: Stevens and Klöckner, *A Unified, Hardware-Fitted, Cross-GPU Performance Model*, sections 2.1, 3.2 and 6.2.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

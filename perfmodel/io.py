@@ -1,7 +1,5 @@
 """Writing of files, display of untrusted texts (control characters are escaped), and paths of shipped folders."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Frozen values that can be copied and pickled, with cached results."""
 
-from __future__ import annotations
-
 import copyreg
 from collections.abc import Callable
 from functools import cached_property, wraps

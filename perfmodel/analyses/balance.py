@@ -13,8 +13,6 @@ al. (2012), section 2.5:
 The paper prints p instead of p - 1, but only p - 1 makes the inequality equivalent to :math:`T_{comp} \ge T_{mem}`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

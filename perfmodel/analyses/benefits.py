@@ -12,8 +12,6 @@ Kim et al. (2012), section 4.1.3 and Eq. 4.25 to 4.30, in seconds:
 All numbers are estimates from static counts, as in :mod:`perfmodel.models.gpuperf`, summed over launches.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

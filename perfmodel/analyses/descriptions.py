@@ -1,7 +1,5 @@
 """Weights, terms and facts in plain words for the report, with the labels of features. Families share these labels."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping

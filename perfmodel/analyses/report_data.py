@@ -1,7 +1,5 @@
 """The data of a device's report: frozen values from weights, a folder of measurements and a user's variants."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

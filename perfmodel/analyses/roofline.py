@@ -14,8 +14,6 @@ A kernel has a share above 1 if the clock was higher than when the roof was meas
 is too short also gives a share above 1.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

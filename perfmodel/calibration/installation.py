@@ -1,7 +1,5 @@
 """The parts that perfmodel needs: the versions found, whether they work, and the command that repairs each."""
 
-from __future__ import annotations
-
 import platform
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Settings and kernel classes of a campaign, and classes made for features that were never measured."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ The module chooses a few cheap rows in which the quantity takes a large share of
 the cost of a related quantity.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

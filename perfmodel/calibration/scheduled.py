@@ -1,7 +1,5 @@
 """Devices of a Dask scheduler's workers. One task measures each device, and this process writes its folder."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

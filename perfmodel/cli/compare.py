@@ -1,7 +1,5 @@
 """``perfmodel compare``: models and roofs against measured times. The command uses no device."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

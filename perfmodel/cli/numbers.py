@@ -5,8 +5,6 @@
 A size must be an integer, as ``1e6`` and ``1.5k`` are.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """The command line: commands made from functions, options of every command, and how errors end it."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import signal

@@ -1,7 +1,5 @@
 """Run commands in a supervised child process. A kernel may crash the process that runs it."""
 
-from __future__ import annotations
-
 import os
 import sys
 from functools import partial

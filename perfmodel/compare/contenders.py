@@ -1,7 +1,5 @@
 """Model families compared on one device, with the same measurements, cases, folds and options."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -17,8 +17,6 @@ top1 is ``random_top1``, the mean of :math:`1/n`. A model must be better than a 
 from these figures whether a model is usable to predict times, to rank variants, or both.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

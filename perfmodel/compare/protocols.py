@@ -5,8 +5,6 @@ second smallest, and so on. ``C`` judges predictions scaled by one run (:mod:`pe
 ``kernels`` and ``variants`` need no test kernels, and use eight folds (:func:`perfmodel.fitting.family_fits.dealt`).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field

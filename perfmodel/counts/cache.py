@@ -4,8 +4,6 @@ The name of an entry is a hash. The hash covers the kernel's content (Loopy's pe
 the versions of the libraries and the source of this package. On disk an entry is one JSON file, written atomically.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

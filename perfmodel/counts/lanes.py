@@ -5,8 +5,6 @@ a weight. Addresses are compared modulo a *period*, such as a sector. The points
 inames. Tests, and floors of the address, couple the inames of a group.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod

@@ -1,7 +1,5 @@
 """The tables of a program's counts, and the counts of each launch of a kernel."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace

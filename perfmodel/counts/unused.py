@@ -1,7 +1,5 @@
 """Warnings about statistics that no kernel uses, with the keys that may have been meant."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Collection, Iterator

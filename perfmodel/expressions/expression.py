@@ -8,8 +8,6 @@ be differentiable by every weight (``max`` and ``where`` have the derivative of 
 pieces, the expression must not be negative if features and weights are not negative.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The functions of the expression language: their values and derivatives, and ranges of values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

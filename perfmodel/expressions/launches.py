@@ -1,7 +1,5 @@
 """Expressions for one launch, summed over all launches. Names of quantities of launch 2 end with ``@2``, and so on."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import count

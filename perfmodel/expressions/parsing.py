@@ -1,7 +1,5 @@
 """Parses the text of an expression to pymbolic, with errors that point into the text."""
 
-from __future__ import annotations
-
 import ast
 import math
 import sys

@@ -1,7 +1,5 @@
 """Walks over an expression's tree: its variables, its derivatives, and Python functions that compute it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ and is repeated. Two facts of one property contradict each other if they differ 
 more. One fact is assumed to be right. If a prediction depends on it, the prediction's interval covers both values.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial

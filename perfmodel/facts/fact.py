@@ -1,7 +1,5 @@
 """One fact of a device, the keys of facts that models use (with units and meanings), and checks of documents."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Mapping

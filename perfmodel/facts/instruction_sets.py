@@ -1,7 +1,5 @@
 """The vector registers of a CPU's core, from what its device says of the instruction set."""
 
-from __future__ import annotations
-
 import re
 
 from perfmodel.facts.device_facts import ASSUMED, DeviceFacts

@@ -24,8 +24,6 @@ lockstep, a block with both kinds takes twice as long as a block with one kind.
 in registers. T is the time of the kernel with both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

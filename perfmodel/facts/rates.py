@@ -9,8 +9,6 @@ A device may lack a latency, a bandwidth of caches or the time of a launch. Both
 same latencies and cache bandwidths in clock cycles, and the same time of a launch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import signature

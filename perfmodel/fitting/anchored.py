@@ -13,8 +13,6 @@ b of the other groups. The scatter of errors between variants is estimated as in
 the anchor's size the prediction is the measured time, and its only error is noise.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

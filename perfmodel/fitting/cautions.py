@@ -1,7 +1,5 @@
 """Reasons not to trust a prediction, as texts or as values with their numbers, and the measured range."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias

@@ -1,7 +1,5 @@
 """The folder of a device: its measurements, test kernels and samples, and whether its times are simulated."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

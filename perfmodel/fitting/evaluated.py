@@ -4,8 +4,6 @@ The counts of each row are read once for all families and then dropped. Counts t
 values that fits need.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import as_completed

@@ -1,7 +1,5 @@
 """Linear least squares, and how well each weight is determined."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias

@@ -28,8 +28,6 @@ Maleki, *A scalable estimate of the out-of-sample prediction error via approxima
 B 82 (2020), for the Newton step.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Least squares of relative errors for a differentiable model, from several starting points."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 

@@ -13,8 +13,6 @@ change these weights. The steps are therefore repeated from a point where each w
 largest value that the times allow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

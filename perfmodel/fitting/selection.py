@@ -22,8 +22,6 @@ over groups: it maximises the mean log probability of the truly fastest variant 
 Royal Statistical Society B 14 (1952)). The scatter includes the noise of measurements.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -21,8 +21,6 @@ row's times. Rows with a flag are left out:
   is at least the roof of the caches. Kernels with barriers may not reach that roof, since they access cell by cell.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Types that the modules of this package share."""
 
-from __future__ import annotations
-
 from typing import Annotated, TypeAlias
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The file of fitted weights, ``perfmodel.weights/2``: its values, its reading, and checks against the family."""
 
-from __future__ import annotations
-
 import math
 import os
 from contextlib import suppress

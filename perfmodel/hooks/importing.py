@@ -1,7 +1,5 @@
 """Measurements from the results of other tuners. Each configuration is built into a kernel, counted, and stored."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Random kernels (samples) that judge fits. They ship with generated code and counts, to make calibrations fast."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import lzma

@@ -1,7 +1,5 @@
 """Spaces of transformations: a function that builds a kernel, and the values of its parameters."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections import Counter, defaultdict

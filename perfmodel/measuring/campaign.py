@@ -3,8 +3,6 @@
 A *campaign* measures variants of kernels in *visits*. A visit is a series of runs of one variant at one size.
 """
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable

@@ -1,7 +1,5 @@
 """Undisturbed measuring: a lock for each device, pinned threads of CPU devices, and the load by other processes."""
 
-from __future__ import annotations
-
 import os
 import platform
 import stat

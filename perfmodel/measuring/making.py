@@ -4,8 +4,6 @@ Making a variant takes ten times as long as a *visit*, which is a series of runs
 makes it again and records the failure.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import warnings

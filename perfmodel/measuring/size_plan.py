@@ -3,8 +3,6 @@
 A *ladder* has sets of sizes from small to large. Each set is a *rung*.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

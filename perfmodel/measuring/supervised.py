@@ -8,8 +8,6 @@ and ``kill -INT`` reaches only one. The supervisor therefore passes interrupts o
 interrupt.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,7 +1,5 @@
 """Compiled code, its times by the clocks of host and device, and flags of suspicious visits."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Model families: one file for each model of the literature. Each ``FAMILY`` in this folder is found automatically."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace

@@ -19,8 +19,6 @@ Stencil Computations Using the Execution-Cache-Memory Model*, 2015, for layer co
 ours.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from perfmodel.models.model import SHARPNESS, Family, Weight, overlapping, weighted

@@ -25,8 +25,6 @@ The paper reads hardware counters. Here the inputs are **estimates from static c
   :math:`hit_2` from :math:`hit_1`. If one latency is unknown, there is one hit latency, as printed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

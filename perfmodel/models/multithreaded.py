@@ -13,8 +13,6 @@ p-norm overlaps resources, as in section 6.2 of Stevens and Klöckner (2016). ``
 quantities were chosen.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from perfmodel.models.model import SHARPNESS, Family, Weight, overlapping, weighted

@@ -32,8 +32,6 @@ memory T is Comp N. Each launch costs ``w_launch``, and the times of several lau
 ``l2_miss_ratio`` m, an extension, h becomes m + (1 - m) h.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -11,8 +11,6 @@ Stevens and Klöckner (2016) charge "any operation at its full, albeit typical, 
 model". The features are those of the paper. Weights are never negative.
 """
 
-from __future__ import annotations
-
 from perfmodel.models.model import SHARPNESS, Family
 from perfmodel.quantities.hints import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_OVERHEAD
 

@@ -14,8 +14,6 @@ With the fact ``on_chip_bytes``, Q is what a cache of that size moves. The peaks
 (:mod:`perfmodel.fitting.throughput`) or known facts of the device. The overhead is fitted.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from perfmodel.models.model import BANDWIDTH, LAUNCH, Family, Weight

@@ -15,8 +15,6 @@ with the properties :math:`p_i` of section 2 of the paper:
 The paper has no stride class for indices that depend on data. Here such indices are one more class (``indirect``).
 """
 
-from __future__ import annotations
-
 from perfmodel.features import Classes
 from perfmodel.models.model import Family
 

@@ -26,8 +26,6 @@ sub-group has. Latencies are in seconds. Bandwidths are of the device, in SI uni
 has one division by b too many. Sections 5.2.5 and 7.1.3 agree with this file. A barrier's bandwidth is always fitted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -26,8 +26,6 @@ n/\sqrt{B_r}`) and the work is constant. For kernels of any size it becomes :mat
 T_1/P`, without the span and the scheduling factor.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from perfmodel.models.model import LAUNCH, Family, Weight

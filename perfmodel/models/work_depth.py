@@ -15,8 +15,6 @@ unit, else as many as a sub-group has. :math:`1/C_0`, :math:`\alpha` and :math:`
 launch, which the chapter leaves out. :mod:`perfmodel.analyses.balance` evaluates the balance inequality 2.4.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

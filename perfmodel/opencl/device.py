@@ -1,7 +1,5 @@
 """The OpenCL devices of this machine, with their facts from OpenCL and, for caches of CPUs, from Linux."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import sys

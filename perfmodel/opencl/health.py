@@ -3,8 +3,6 @@
 The check is in a separate process, since drivers may crash.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """The sizes at which another variant of a kernel becomes the fastest, by a grid of sizes and bisection in its gaps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby

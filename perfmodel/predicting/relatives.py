@@ -17,8 +17,6 @@ distribution is used.
 Source: A. Gelman et al., *Bayesian Data Analysis*, third edition, 2013, sections 2.6 and 3.2.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Predictions of many variants at many sizes as one table: a pandas table, or a Parquet file written in parts."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress

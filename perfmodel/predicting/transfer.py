@@ -17,8 +17,6 @@ m, counts as one more device. Errors on a device are divided by the :math:`m_c` 
 unknown, errors are not scaled.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Counts of many variants, made by several processes."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass

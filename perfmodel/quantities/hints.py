@@ -1,7 +1,5 @@
 """What to try if a kind of work takes the most time: sentences that several families share."""
 
-from __future__ import annotations
-
 FEWER_BYTES = (
     "Move less data: keep what several work-items read in local memory, read neighbouring cells by neighbouring lanes, "
     "use a smaller type, or do two kernels' work in one."

@@ -1,7 +1,5 @@
 """Operations and instructions, summed over all work-items, and work, critical path and parallelism of the dataflow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -7,8 +7,6 @@ global memory that are split into equally many blocks form a class too (section 
 and the kernel takes the sum over its classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple

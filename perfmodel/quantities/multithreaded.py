@@ -10,8 +10,6 @@ of global memory, or words in banks of local memory. The first-level and the las
 section 4.1, and of Wang and Lou (2017), section 3. Unlike there, each access is counted separately.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping

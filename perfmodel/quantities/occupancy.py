@@ -1,7 +1,5 @@
 """The work-groups, work-items and sub-groups of a launch, and how many of them a device holds at once."""
 
-from __future__ import annotations
-
 from math import prod
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Quantities and features that are *relatives*. The cost of one predicts the cost of another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Bytes and cache lines that a kernel moves, transactions with global memory, and miss ratios of caches."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import fields
 from math import log2

@@ -1,7 +1,5 @@
 """Evaluations of models and rooflines as text, CSV and JSON, with the tables 1 and 2 of Stevens and Klöckner (2016)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any

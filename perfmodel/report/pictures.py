@@ -1,7 +1,5 @@
 """Pictures described as data and labels, drawn by :mod:`perfmodel.report.drawing` or :mod:`perfmodel.report.html`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

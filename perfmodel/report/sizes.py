@@ -1,7 +1,5 @@
 """Predicted time against size for variants of a kernel, and the sizes at which another variant becomes the fastest."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

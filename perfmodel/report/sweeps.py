@@ -1,7 +1,5 @@
 """Predictions at several sizes as tables and JSON records, and rankings with their ties as text."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence

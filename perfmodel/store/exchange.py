@@ -7,8 +7,6 @@ incomplete last line is left out. A table of times is CSV. Its columns are integ
 ``invalid``. The last column has Kernel Tuner's word for the reason of a missing time.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import math

@@ -1,7 +1,5 @@
 """JSON Lines files that stay readable if their writer is stopped at any instant: damaged lines are left out."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import lzma

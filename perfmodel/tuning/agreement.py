@@ -1,7 +1,5 @@
 """Compares the outputs of a kernel's variants element by element, and decides which variants are right."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Anchors: runs of a user's kernel at a small size that scale predictions. Anchors are timed as measured rows are."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -28,8 +28,6 @@ Schonlau, W. J. Welch, *Efficient Global Optimization of Expensive Black-Box Fun
 (1998).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The result of a tuning: variants that ran, the best of them, and the time that was saved."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Variants of a user's kernel as kernel classes, and checks of the values of the user's ``arguments(**sizes)``."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

@@ -12,8 +12,6 @@ all formulas are equal, :math:`\nu` is 0 and :math:`\ell` larger, because varian
 versions with equal formulas do not. The constants are from pairs of measured kernels (docs/diff.md).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

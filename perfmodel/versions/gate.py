@@ -1,7 +1,5 @@
 """A check for tests: a kernel is predicted to be not slower than another one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

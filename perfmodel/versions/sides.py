@@ -4,8 +4,6 @@ A revision is written ``HEAD~1:kernel.py``. The whole tree of the revision is ex
 a file's imports of its own project come from that revision too.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

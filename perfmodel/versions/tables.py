@@ -1,7 +1,5 @@
 """A comparison of two sides as text, JSON, a Markdown table and JUnit XML."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree as ET

@@ -1,7 +1,5 @@
 """Array contexts of arraycontext that record their kernels."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any

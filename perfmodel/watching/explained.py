@@ -1,7 +1,5 @@
 """Explains a recording: the prediction of each kernel, its largest term, and the time that it could save."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

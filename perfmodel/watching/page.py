@@ -1,7 +1,5 @@
 """The report on a recording: its run time, its kernels, its timeline and its data, in one HTML file."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from collections import Counter

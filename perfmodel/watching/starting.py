@@ -1,7 +1,5 @@
 """Starts a recording: when a program imports PyOpenCL, or by ``with perfmodel.watch():`` inside of it."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import sys

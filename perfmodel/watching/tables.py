@@ -1,7 +1,5 @@
 """An explained recording as text, as records of a table, and as a document for JSON."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

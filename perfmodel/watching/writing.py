@@ -1,7 +1,5 @@
 """Writes the recording of a process: a folder of text files, complete after each write."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

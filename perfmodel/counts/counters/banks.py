@@ -6,8 +6,6 @@ access of a sub-group. A *touch* is a lane of a sub-group, and the distance of i
 address. Executions with the same touches form one *kind*. A *box* of lanes is a product of intervals of local ids.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import reduce

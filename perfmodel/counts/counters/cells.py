@@ -1,7 +1,5 @@
 """Numbers of the distinct cells that accesses touch (Algorithm 2 of Stevens and Klöckner)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cached_property, reduce
 

@@ -3,8 +3,6 @@
 A *box* of lanes is a product of intervals of local ids. A product of polytopes is a tuple of *factors*.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The work of each work-group of a launch, as a function of the sizes and of the group's coordinates."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Parameters that may be negative, such as an offset of an index; a number of iterations or cells may not."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 

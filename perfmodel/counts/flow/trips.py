@@ -1,7 +1,5 @@
 """The number of times that a work-item executes a loop nest, and the values of loops with constant trips."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace

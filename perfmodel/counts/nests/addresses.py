@@ -1,7 +1,5 @@
 """The address of an access, affine in the inames."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction

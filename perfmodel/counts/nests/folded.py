@@ -20,8 +20,6 @@ Other float divisions stay, and so does adding 0 to a float: compilers keep roun
 an exponent such as 3.0 is a call. The sine and the cosine of one angle are two calls in PoCL's library.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

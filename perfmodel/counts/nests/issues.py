@@ -7,8 +7,6 @@ constant indices in registers. If a remaining loop indexes a private array, the 
 from times of tiled contractions on a TITAN V (docs/lab/real-gpus.md).
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The loops around the statements of a nest. A *barrier interval* is a part of the schedule without barriers."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Sequence

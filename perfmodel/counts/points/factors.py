@@ -5,8 +5,6 @@ set. The loops of a tiled kernel are coupled in pairs only (16*i_outer + i_inner
 variable is projected out, or replaced by a less coupled variable, where that is exact in the integers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

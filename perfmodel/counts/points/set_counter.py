@@ -4,8 +4,6 @@ Barvinok's algorithm is in ``islpy-barvinok``. The plain ``islpy`` has the same 
 former without a message. Without the algorithm, sets are summed with plain isl.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress

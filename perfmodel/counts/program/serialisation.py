@@ -1,7 +1,5 @@
 """A program as JSON and back. Objects of isl are written as text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Checks of sizes at which counts are evaluated, and values of counts without a formula."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Distinct counts that one function evaluates together."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass

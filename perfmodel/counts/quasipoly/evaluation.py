@@ -5,8 +5,6 @@ of affine forms in earlier atoms. Code is generated once. If 64-bit integers cou
 one by one with Python's integers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The text of counts, and the conversion of isl's functions to :class:`QuasiPolynomial`."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fractions import Fraction
 from math import gcd

@@ -9,8 +9,6 @@ A maximum of counts need not be a quasi-polynomial. So only arms with the same i
 gets the share most / (sum_a w_a) of its executions. The bound is exact if least = most.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The sets of executed instances of a kernel's instructions, and expressions as piecewise affine functions of isl."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from fractions import Fraction

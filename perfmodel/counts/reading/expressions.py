@@ -5,8 +5,6 @@ The *walk* through an expression follows the C code that Loopy generates. In ``c
 products and two sums.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product

@@ -1,7 +1,5 @@
 """One instruction: its step in the dataflow, its vectors, and the declaration of C code."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence

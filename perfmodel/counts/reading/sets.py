@@ -5,8 +5,6 @@ may be unions, functions have a domain without dimensions, and a fixed size stay
 have the same number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import reduce
 from typing import Any

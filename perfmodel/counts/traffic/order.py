@@ -14,8 +14,6 @@ With barriers, a serial device runs all work-items inside each loop that contain
 different reuse in each order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 

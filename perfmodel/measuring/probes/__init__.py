@@ -1,7 +1,5 @@
 """Probes: microbenchmarks in OpenCL C whose times :mod:`perfmodel.facts.probed` turns into facts that models need."""
 
-from __future__ import annotations
-
 from perfmodel.measuring.probes import caches, execution
 
 PROBES = (

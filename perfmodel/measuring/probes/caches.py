@@ -12,8 +12,6 @@
 - The **line** of the first cache: pairs of loads, some bytes apart, in a footprint that the next cache holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import sqrt
 from time import monotonic

@@ -4,8 +4,6 @@ A series has all visits of all probes. After a stop at any time, the next call c
 under way. If a probe ends the process twice, it is recorded as failed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace

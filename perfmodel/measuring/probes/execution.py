@@ -12,8 +12,6 @@
 In nests and overlap, neighbouring groups share the cells of a part of the launch, which stay in the cache of a core.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

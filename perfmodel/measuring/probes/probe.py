@@ -1,7 +1,5 @@
 """Probes and their settings, and the device on which they run, with the clock of campaigns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass

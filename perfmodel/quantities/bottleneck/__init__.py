@@ -5,8 +5,6 @@ fetches lines (``near``), outer caches and memory fetch lines (``far``), and a s
 slowest part determines the time, and work that cannot overlap (``overhead``) is added.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

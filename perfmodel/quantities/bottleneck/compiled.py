@@ -10,8 +10,6 @@ The generated code, here row sums in groups of 64::
         out[i] = total                  a chain: additions that wait for each other, carried by j
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """How a device executes a launch: vectors that compilers make, latency that other work hides, load imbalance."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from heapq import heapreplace

@@ -1,7 +1,5 @@
 """Cards of kernels (terms, bounds, advice) and the numbers of the first tab."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The plotly back end: pictures of :mod:`perfmodel.report.pictures` as figures. Texts of a user are escaped."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from html import escape

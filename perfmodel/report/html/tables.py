@@ -1,7 +1,5 @@
 """The tables of the report, as texts."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
