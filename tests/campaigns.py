@@ -1,7 +1,5 @@
 """A small campaign: one class in two variants at three sizes, in a few runs."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 

@@ -1,7 +1,5 @@
 """What every test finds."""
 
-from __future__ import annotations
-
 import gc
 import tempfile
 from collections.abc import Iterator
@@ -140,7 +138,7 @@ def work_unit(nodeid: str) -> str:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> "LoadFileScheduling | None":
     """Spread files, and subjects of the largest files, over processes in their order: the small ones come last."""
     from xdist.scheduler import LoadFileScheduling
 

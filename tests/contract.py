@@ -4,8 +4,6 @@ Each check raises an ``AssertionError`` that says what is wrong.  They run over 
 counted anew and a device whose facts are made up.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -87,7 +85,7 @@ class Rows:
     def known_facts(self) -> DeviceFacts:
         return self.facts
 
-    def with_facts(self, known: DeviceFacts) -> Rows:
+    def with_facts(self, known: DeviceFacts) -> "Rows":
         return replace(self, facts=known)
 
 
@@ -100,7 +98,7 @@ def facts() -> DeviceFacts:
 
 
 @cache
-def kernels() -> Rows:
+def kernels() -> "Rows":
     """The first and last variants of the measurement kernels at two or three small sizes, without times.
 
     Operations and functions that these lack follow in other variants, at one size. Without them the only divisions

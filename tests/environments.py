@@ -8,8 +8,6 @@ uv finds the interpreters, in the PATH and of pyenv, or loads them. Where it can
 not run.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -5,8 +5,6 @@ the README and of docs/get-started.md, with four kernels as users write them (``
 ``journey.txt`` with each command, its outputs, its status and its time. It takes about six minutes on a quiet machine.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

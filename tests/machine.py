@@ -1,7 +1,5 @@
 """The OpenCL device that tests run on, found once."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pages of the docs and what they show: Python, files that a reader writes, and lines of a shell."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from dataclasses import dataclass

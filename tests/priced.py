@@ -1,7 +1,5 @@
 """Kernels that add and multiply, a model that prices only that, and so times that are known by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from perfmodel.counts.quasipoly.count import Count

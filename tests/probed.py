@@ -1,7 +1,5 @@
 """Probes that were never taken: the times of a device that behaves as a test says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

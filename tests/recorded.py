@@ -1,7 +1,5 @@
 """The devices whose measurements are committed, by name: other folders beside them are a user's own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[1] / "fitted_weights"

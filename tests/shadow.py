@@ -1,7 +1,5 @@
 """Modules put in front of the installed ones, for new processes that shall meet a machine unlike this one."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

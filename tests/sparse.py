@@ -1,7 +1,5 @@
 """The product of a sparse matrix in CSR and a vector, for tests of kernels whose loops and indices depend on data."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 

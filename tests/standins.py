@@ -4,8 +4,6 @@ They have the attributes that those rooms read of ``KernelCounts`` and ``Measure
 counts inside.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import nan
@@ -111,10 +109,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def with_facts(self, facts: DeviceFacts | None) -> Rows:
+    def with_facts(self, facts: DeviceFacts | None) -> "Rows":
         return replace(self, facts=facts)
 
-    def of_kernels(self, *names: str) -> Rows:
+    def of_kernels(self, *names: str) -> "Rows":
         return replace(self, rows=tuple(row for row in self.rows if row.kernel in names))
 
 

@@ -1,7 +1,5 @@
 """Arguments of wrong types: public functions raise a PerfModelError that names the allowed types."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Caches of other libraries go to a writable folder in every environment."""
 
-from __future__ import annotations
-
 import os
 from collections import namedtuple
 from pathlib import Path

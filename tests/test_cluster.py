@@ -1,7 +1,5 @@
 """The connection to a scheduler, its devices, and the versions of its workers."""
 
-from __future__ import annotations
-
 import logging
 import socket
 import sys

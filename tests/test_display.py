@@ -1,7 +1,5 @@
 """What values show of themselves: words, one line, HTML of a notebook, and pandas."""
 
-from __future__ import annotations
-
 import csv
 import sys
 from html.parser import HTMLParser

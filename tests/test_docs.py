@@ -1,7 +1,5 @@
 """The docs: their Python runs and prints what it promises, commands exist, pages of models agree with the code."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

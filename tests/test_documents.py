@@ -1,7 +1,5 @@
 """Documents are read strictly and within limits; JSON that is written holds finite numbers only."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The exceptions keep their text and their data wherever Python copies, pickles or raises them again."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import pickle

@@ -1,7 +1,5 @@
 """Features of kernels at sizes, their names and units, and stride classes."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import loopy as lp

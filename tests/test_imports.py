@@ -1,7 +1,5 @@
 """Imports go one way only, between packages and between modules, and only some may touch isl, Loopy or a device."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """What an installation outside of the clone holds and does: the package, its data, kernel classes and weights."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A file is replaced completely or not at all, whatever stops the writer; a device, a pipe or a link stays one."""
 
-from __future__ import annotations
-
 import os
 import resource
 import stat

@@ -1,7 +1,5 @@
 """A failure of a library outside of its range names the library, its version, the range and a command."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib import metadata

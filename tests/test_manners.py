@@ -1,7 +1,5 @@
 """Manners in a notebook: every value says in a short line what it is, and ``dir`` shows what there is."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pages of the papers: a row for everything that a paper numbers, and each file and name in it exists."""
 
-from __future__ import annotations
-
 import ast
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """Pictures on axes of the caller: what is drawn, what is legible, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

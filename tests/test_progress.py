@@ -1,7 +1,5 @@
 """Tasks are started and stopped; a bar shows lines or a terminal's bar, and estimates the remaining time."""
 
-from __future__ import annotations
-
 import pytest
 
 from perfmodel import progress

@@ -1,7 +1,5 @@
 """The README's Python runs as a user saves it, and so do its commands."""
 
-from __future__ import annotations
-
 from subprocess import run
 from sys import executable
 

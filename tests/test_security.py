@@ -1,7 +1,5 @@
 """What perfmodel reads cannot execute code: expressions in weights are not Python, and YAML makes plain values."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

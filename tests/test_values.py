@@ -1,7 +1,5 @@
 """Public names are loaded at their first use, and values are copied and pickled without cached results."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import pickle

@@ -1,7 +1,5 @@
 """The balance inequality 2.4 with its verdicts, and the benefit metrics of Sim et al., by hand and as printed."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 
 import loopy as lp

@@ -1,7 +1,5 @@
 """Weights, terms, facts and how they were made, in plain words."""
 
-from __future__ import annotations
-
 import pytest
 from scipy.stats import t as student
 

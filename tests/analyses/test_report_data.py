@@ -1,7 +1,5 @@
 """What a report shows, from the recorded quickstart and from cases by hand."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

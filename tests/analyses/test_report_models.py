@@ -1,7 +1,5 @@
 """What bounds a kernel, and families side by side, with the weights of a device's folder."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Points below the roofs, by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

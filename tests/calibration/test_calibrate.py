@@ -1,7 +1,5 @@
 """Where calibrations are kept, how long they take, what they measure, and families fitted to a folder."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Parts of an installation that are missing, wrong or unknown to the loader."""
 
-from __future__ import annotations
-
 import sys
 from importlib import metadata
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Which kernel classes and which campaign are meant; classes made for a feature exercise it."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Rows that are measured for what a kernel needs and weights lack, and the fits with them."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Which family is recommended, and which weights are found for the device in use."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Devices of a Dask cluster's workers: a real one measures on the device of the tests."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

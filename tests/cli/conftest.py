@@ -1,7 +1,5 @@
 """Kernel files, weights and a runner of commands for the tests of commands that take kernels."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command line as a program, its JSON documents, and the times that the weights of ``conftest.py`` give."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

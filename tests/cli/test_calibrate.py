@@ -1,7 +1,5 @@
 """``perfmodel calibrate``: a device from health check to verdict, with a few kernels."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """``perfmodel fit``: committed weights come out again, and no file is replaced unasked."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from functools import partial

@@ -1,7 +1,5 @@
 """``perfmodel compare`` on the committed measurements; no device is needed."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

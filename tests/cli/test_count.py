@@ -1,7 +1,5 @@
 """``perfmodel count``: what it prints at one size and several, its document, and the options of docs/own-kernels.md."""
 
-from __future__ import annotations
-
 import csv
 import json
 from io import StringIO

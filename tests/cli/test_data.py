@@ -1,7 +1,5 @@
 """``perfmodel data``: files of other programs in both directions, and the archived recipes."""
 
-from __future__ import annotations
-
 import json
 import os
 from functools import partial

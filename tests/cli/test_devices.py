@@ -1,7 +1,5 @@
 """``perfmodel devices`` and ``doctor``: as programs, on machines that lack something, and all facts of a folder."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

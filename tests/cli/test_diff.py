@@ -1,7 +1,5 @@
 """``perfmodel diff``: what it prints, its exit status, and its refusals."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

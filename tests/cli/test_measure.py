@@ -1,7 +1,5 @@
 """``perfmodel measure``: one document, one summary, one line for bad input."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Sizes as people write them, by Python's own arithmetic, and other values that options stand for."""
 
-from __future__ import annotations
-
 import re
 import time
 

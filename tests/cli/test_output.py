@@ -1,7 +1,5 @@
 """What commands print: documents, tables that fit the terminal, notes, errors, progress, and streams that fail."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

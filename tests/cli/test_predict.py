@@ -1,7 +1,5 @@
 """``perfmodel predict``: what it prints, reasons, statistics from data, devices that nobody measured, and bad input."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

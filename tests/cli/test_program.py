@@ -1,7 +1,5 @@
 """The command line as a program: commands from functions, statuses, speed, and what it imports."""
 
-from __future__ import annotations
-
 import re
 import resource
 import sqlite3

@@ -1,7 +1,5 @@
 """``rank`` and ``predict`` of variants and of several sizes, and anchored, against times by hand."""
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What commands say about damaged files, and about what the system refuses."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """``perfmodel report``: the file that it writes, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

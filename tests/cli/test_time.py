@@ -1,7 +1,5 @@
 """``perfmodel time``: what it prints of two kernels that run on the device, and of those that do not."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

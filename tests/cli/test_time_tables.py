@@ -1,7 +1,5 @@
 """Tables, lines, CSV and JSON of measured beside predicted times, and the summary of a campaign, by hand."""
 
-from __future__ import annotations
-
 import csv
 from io import StringIO
 from pathlib import Path

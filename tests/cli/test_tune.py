@@ -1,7 +1,5 @@
 """``perfmodel tune``: the lines as it goes, the table, JSON, CSV, the code of the best, and what it refuses."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """``perfmodel tune --transform``: the text, JSON, the saved file, and what it refuses. Recipes are made by hand."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Predicted beside measured times, case by case, and their table."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

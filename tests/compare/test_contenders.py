@@ -1,7 +1,5 @@
 """Families side by side on planted times, as objects, tables and CSV; and on the folder of a device."""
 
-from __future__ import annotations
-
 import csv
 import json
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Errors of times, the cost of choices, and the verdict on a device, each worked out by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The protocols on planted times."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

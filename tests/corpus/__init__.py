@@ -1,7 +1,5 @@
 """Loopy kernels to count, grouped by theme: each module lists them in ``KERNELS``."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from dataclasses import replace

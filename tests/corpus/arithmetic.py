@@ -1,7 +1,5 @@
 """Types and kinds of operations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import loopy as lp

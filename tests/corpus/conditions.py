@@ -1,7 +1,5 @@
 """Predicates, conditional expressions, guards, and lanes that do nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 

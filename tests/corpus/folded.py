@@ -1,7 +1,5 @@
 """Index expressions that Loopy writes shorter than they are: the data that fall out are not read."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import loopy as lp

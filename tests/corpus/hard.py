@@ -1,7 +1,5 @@
 """Kernels whose counts have long formulas, or formulas that take minutes to find."""
 
-from __future__ import annotations
-
 import loopy as lp
 
 from .kernel import F32, F64, I64, CorpusKernel, at, line, make, plane

@@ -1,7 +1,5 @@
 """Indices, loop bounds and predicates that are data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 

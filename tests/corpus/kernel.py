@@ -1,7 +1,5 @@
 """The value that every corpus module lists, and helpers to write kernels shortly."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What tests need of a corpus kernel, made once: its unit, its counts, and what its execution by the oracle did."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache, lru_cache
 

@@ -1,7 +1,5 @@
 """Matrix products and their like."""
 
-from __future__ import annotations
-
 import loopy as lp
 
 from .kernel import F32, F64, CorpusKernel, at, line, make, plane

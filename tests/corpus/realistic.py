@@ -1,7 +1,5 @@
 """Kernels as users write them."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 

@@ -1,7 +1,5 @@
 """Reductions and scans, by one work-item, by a group, by groups in two stages."""
 
-from __future__ import annotations
-
 import loopy as lp
 from loopy.transform.data import reduction_arg_to_subst_rule
 

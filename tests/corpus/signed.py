@@ -1,7 +1,5 @@
 """Parameters that are negative: offsets of indices, first values of loops, numbers in tests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from fractions import Fraction
 

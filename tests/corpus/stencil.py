@@ -1,7 +1,5 @@
 """Stencils and convolutions, from global memory and with prefetched halos."""
 
-from __future__ import annotations
-
 import loopy as lp
 
 from .kernel import F32, F64, I32, CorpusKernel, at, line, make, plane

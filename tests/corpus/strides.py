@@ -1,7 +1,5 @@
 """Access patterns: lane strides, several accesses that share lines, cyclic and divided indices, layouts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import loopy as lp

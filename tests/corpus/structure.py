@@ -1,7 +1,5 @@
 """Programs of several parts: substitution rules, callees, several device kernels, temporaries, tags."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import loopy as lp

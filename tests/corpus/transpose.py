@@ -1,7 +1,5 @@
 """Transpositions: strided on one side, through local memory, with a padded tile."""
 
-from __future__ import annotations
-
 import loopy as lp
 
 from .kernel import F32, F64, CorpusKernel, at, make, plane

@@ -1,7 +1,5 @@
 """Loops whose bounds depend on other loops, on lanes and on parameters."""
 
-from __future__ import annotations
-
 import islpy as isl
 import loopy as lp
 

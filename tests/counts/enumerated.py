@@ -1,7 +1,5 @@
 """The points of isl's sets one by one, and random cells of an indirect access: for oracles that execute accesses."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import prod
 

@@ -5,8 +5,6 @@ expects, as formulas; the second is docs/lab/loopy-statistics.md, claim by claim
 oracle as the judge.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The counter against a brute-force execution of the generated code, which uses no domains."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The cache of counts: in memory, on disk, shared, corrupted, unwritable and switched off."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

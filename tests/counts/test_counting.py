@@ -1,7 +1,5 @@
 """The arguments of ``count``: what each of them changes, by hand."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

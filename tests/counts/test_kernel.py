@@ -1,7 +1,5 @@
 """``count`` and what ``KernelCounts`` answers, by hand counts."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import re

@@ -1,7 +1,5 @@
 """What lanes touch together, against the executed code."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """A count that is only a bound says why, whichever counter made it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

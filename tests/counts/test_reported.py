@@ -4,8 +4,6 @@
 none. The limit is CPU time, so that other work on the machine does not matter.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """Rows of counts: selection, sums, launches and JSON, by hand."""
 
-from __future__ import annotations
-
 import json
 import pickle
 

@@ -1,7 +1,5 @@
 """The launches of a kernel one by one, against the same launches as kernels of their own."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

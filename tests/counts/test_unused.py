@@ -1,7 +1,5 @@
 """A warning names a statistic that nothing uses, and the keys that the kernel has; once for all variants."""
 
-from __future__ import annotations
-
 import warnings
 
 import loopy as lp

@@ -1,7 +1,5 @@
 """Values, derivatives, errors and units of expressions."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

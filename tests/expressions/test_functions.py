@@ -1,7 +1,5 @@
 """The functions of the language: one value for floats and arrays, and ranges that hold the values."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

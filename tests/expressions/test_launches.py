@@ -1,7 +1,5 @@
 """Expressions that are summed over launches, against each launch by itself."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perfmodel.expressions.expression import parse

@@ -1,7 +1,5 @@
 """Terms: their trees, ranges and weights, by hand."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The parts, the variables and the derivatives of a tree, and the code that computes it."""
 
-from __future__ import annotations
-
 import pytest
 from pymbolic import parse
 from pymbolic.primitives import Variable

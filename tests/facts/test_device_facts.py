@@ -1,7 +1,5 @@
 """Facts of a device: look-up, the file-safe name, JSON, differences of devices, and assumed facts."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

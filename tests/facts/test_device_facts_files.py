@@ -1,7 +1,5 @@
 """Published devices, keys and units of facts, and files of facts that a user writes."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Impossible times of probes, and facts that contradict each other."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

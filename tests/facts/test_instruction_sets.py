@@ -1,7 +1,5 @@
 """The vector registers of a core, from names as OpenCL reports them, and the assumption for other names."""
 
-from __future__ import annotations
-
 import pytest
 
 from perfmodel.facts import DeviceFacts, Fact, vector_registers

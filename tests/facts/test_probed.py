@@ -1,7 +1,5 @@
 """Facts from probes: capacities, lines and ways of caches, pages, lanes, barriers and overlap, from known curves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

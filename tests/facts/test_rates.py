@@ -1,7 +1,5 @@
 """Times of one unit of work, by hand from the facts of a device with round numbers."""
 
-from __future__ import annotations
-
 import pytest
 
 from perfmodel.facts import KEYS, DeviceFacts, Fact

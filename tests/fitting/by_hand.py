@@ -1,7 +1,5 @@
 """Scales and quantiles of conformal scores in plain loops, as the documentation has them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

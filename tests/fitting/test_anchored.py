@@ -1,7 +1,5 @@
 """Anchored predictions of measured rows, by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

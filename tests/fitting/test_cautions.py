@@ -1,7 +1,5 @@
 """The range of the measured values, and values far outside of it, by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

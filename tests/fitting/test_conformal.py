@@ -1,7 +1,5 @@
 """Conformal intervals and their scales: by hand, and on drawn groups that differ."""
 
-from __future__ import annotations
-
 import json
 import math
 

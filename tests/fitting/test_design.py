@@ -1,7 +1,5 @@
 """From measurements to a matrix and to weights: columns, weights of rows, clocks, given weights, refused rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import nan
 

@@ -1,7 +1,5 @@
 """Folders of devices: which are found, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

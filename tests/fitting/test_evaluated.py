@@ -1,7 +1,5 @@
 """Rows evaluated for several families together: the values, and so the fits, are those of each family by itself."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

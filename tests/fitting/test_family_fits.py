@@ -1,7 +1,5 @@
 """One design for a fit, its cross-fits and its evaluation; facts that it chooses, rows left out, and samples."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

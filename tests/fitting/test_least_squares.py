@@ -1,7 +1,5 @@
 """Linear fits of relative errors: planted weights, NIST's certified problems, shared columns, errors, marks."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

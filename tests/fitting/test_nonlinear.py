@@ -1,7 +1,5 @@
 """Weights of families that are expressions; starting points, bounds and residuals by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

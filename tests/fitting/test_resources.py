@@ -1,7 +1,5 @@
 """Fits of an overhead and a smooth maximum, against planted weights, another optimiser and plain least squares."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Probabilities of being the fastest, and the scatter of errors between variants: closed forms and drawn errors."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Latency and bandwidth of operations, found again in times that were made from them."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

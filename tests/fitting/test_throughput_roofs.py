@@ -1,7 +1,5 @@
 """Roofs found again in times that were made from them, and what measurements tell below what a device tells."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Planted weights that a fit recovers, weights files, errors of predictions, and files that are refused."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

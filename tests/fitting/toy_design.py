@@ -1,7 +1,5 @@
 """A small design of a toy family."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from perfmodel.fitting.design import Design

@@ -1,7 +1,5 @@
 """One trial of the battery: a damaged file or an odd option, a command in this process, and its judgement."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

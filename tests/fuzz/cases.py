@@ -4,8 +4,6 @@ A case is a command's arguments and the files that it reads; ``accepted`` gets t
 of a command that ended with status 0; it raises ``InvalidError`` if the command accepted something invalid.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """What docs/store.md and docs/facts.md say of valid documents, written again in plain Python, without the readers."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Ways to damage a file: bits, cuts, lines, and the values of JSON and YAML documents."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -3,8 +3,6 @@
 Seeds are fixed, so that a failure comes again: ``python -m tests.fuzz.battery 17 18`` runs the trial of seed 17.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 

@@ -1,7 +1,5 @@
 """The undamaged files of the battery: a small store, kernels, families, weights, and what else commands read."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

@@ -4,8 +4,6 @@ The n work-items of ``build(group, terms)`` add `terms` numbers each, in groups 
 at 1e-12 s and nothing else: n*terms*1e-12 s.
 """
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 

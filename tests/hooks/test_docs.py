@@ -1,7 +1,5 @@
 """docs/hooks.md runs as one program and prints what it promises; what needs Kernel Tuner runs nightly."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Results of other tuners as records: kernels, counts, statuses, units and devices; errors name what does not fit."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

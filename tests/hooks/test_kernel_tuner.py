@@ -1,7 +1,5 @@
 """The hook for Kernel Tuner: ranking, restriction, search order, and the code of configurations."""
 
-from __future__ import annotations
-
 import copy
 import sys
 from types import SimpleNamespace

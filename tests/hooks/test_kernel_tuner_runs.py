@@ -3,8 +3,6 @@
 It is an extra (``perfmodel[kernel-tuner]``) that ``scripts/nightly`` installs.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

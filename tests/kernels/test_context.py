@@ -1,7 +1,5 @@
 """What the classes of tag "context" vary, as the table of nests shows it."""
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 from functools import cache

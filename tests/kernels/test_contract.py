@@ -5,8 +5,6 @@ takes one. The first is run, and so is the last of a ranked class, whose variant
 ``-m nightly`` looks at all variants, and runs them in all shapes.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from functools import cache

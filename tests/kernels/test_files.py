@@ -1,7 +1,5 @@
 """Kernel files: what is found, and one clear error for each way a file can be wrong."""
 
-from __future__ import annotations
-
 from contextlib import redirect_stderr
 from io import StringIO
 

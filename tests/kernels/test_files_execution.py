@@ -1,7 +1,5 @@
 """A kernel file runs as a program of its own would, and leaves the process as it was."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Kernel classes: variants for a device, and the feature that each isolates."""
 
-from __future__ import annotations
-
 import pytest
 
 from perfmodel.kernels import WORK_GROUPS, KernelClass, Ladder, assume, work_groups

@@ -1,7 +1,5 @@
 """Samples: kernels that ship with their generated code and their counts."""
 
-from __future__ import annotations
-
 import pickle
 from functools import cache
 

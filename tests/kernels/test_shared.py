@@ -1,7 +1,5 @@
 """The kernels that several kernel classes share: what they execute, and their outputs by hand."""
 
-from __future__ import annotations
-
 import math
 
 import loopy as lp

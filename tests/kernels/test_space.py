@@ -1,7 +1,5 @@
 """Spaces of transformations, beside a plain loop over all values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

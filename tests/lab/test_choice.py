@@ -1,7 +1,5 @@
 """The choice of measurements, against determinants worked out by brute force."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

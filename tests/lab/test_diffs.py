@@ -1,7 +1,5 @@
 """Pairs that judge ``perfmodel diff``: changes, judged rows, the factor of intervals, and the committed table."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import math

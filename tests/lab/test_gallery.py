@@ -1,7 +1,5 @@
 """The gallery's files load and are predicted, its pages are whole; and the example notebooks run."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

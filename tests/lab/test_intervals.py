@@ -1,7 +1,5 @@
 """Coverage and width of intervals from scores by hand, and the committed table."""
 
-from __future__ import annotations
-
 import math
 import shutil
 

@@ -1,7 +1,5 @@
 """Isolation on a device whose times are made up, and its records: a time that rises proves, another does not."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Kernels of other projects: a judged folder, and the committed table."""
 
-from __future__ import annotations
-
 import json
 import lzma
 import math

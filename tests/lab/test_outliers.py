@@ -1,7 +1,5 @@
 """Terms that disagree, from kernels that add and multiply at prices that are known by hand."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

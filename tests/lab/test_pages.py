@@ -1,7 +1,5 @@
 """Pages of the documentation, drawn again from committed data."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Kernels without their transformations, and the runner's rows."""
 
-from __future__ import annotations
-
 import json
 import math
 from types import SimpleNamespace

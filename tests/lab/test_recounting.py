@@ -1,7 +1,5 @@
 """Small stores whose counts are those of today, older ones, or of kernels that are gone; all else stays."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

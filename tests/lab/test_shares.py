@@ -1,7 +1,5 @@
 """Shares of measurements, chosen and at random, on a part of the committed measurements."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Studies on a device: what is measured, where, and what a study then sees."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Transferred weights held against recorded times: figures by hand, the file of rows, and the kernels."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

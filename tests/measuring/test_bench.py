@@ -1,7 +1,5 @@
 """The opened device: what it compiles, fills and checks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
 from types import SimpleNamespace

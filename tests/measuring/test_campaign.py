@@ -1,7 +1,5 @@
 """Settings of campaigns: which classes and variants they take, and which settings sizes depend on."""
 
-from __future__ import annotations
-
 import math
 import random
 from types import SimpleNamespace

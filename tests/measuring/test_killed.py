@@ -1,7 +1,5 @@
 """Killed at any instant and begun again, a campaign, a fit and a calibration end as if they had been left alone."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """The lock of a device, pinned threads, and the load by other processes."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re

@@ -1,7 +1,5 @@
 """Kernels that other processes make before a campaign."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

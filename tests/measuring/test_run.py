@@ -1,7 +1,5 @@
 """Campaigns on a real device: resumed, with failures, and with the protocol's records."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What a campaign does when time, memory, disk or device run out."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Size plans: the search is fed with times, counts and memory of the team, and failures name their variant."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

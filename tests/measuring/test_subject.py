@@ -1,7 +1,5 @@
 """Subjects, and the status that a failure gets by where it happens."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from dataclasses import replace

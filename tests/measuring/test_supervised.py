@@ -1,7 +1,5 @@
 """A campaign continues after a configuration that ends its process."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The clock, on a queue that is made up."""
 
-from __future__ import annotations
-
 import gc
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """What runs of compiled code: the launches, arguments and memory of Loopy's host function, of many kinds of kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace

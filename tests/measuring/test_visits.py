@@ -1,7 +1,5 @@
 """The visits of a campaign, on a device whose times are made up: their order, how many there are, and what is kept."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """The families of busy resources, against sums by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """One battery over every family that is found, and over that of docs/add-a-family.md once it is in the folder."""
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import replace

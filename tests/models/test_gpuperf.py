@@ -1,7 +1,5 @@
 """The model of Sim et al.: its inputs, its equations and bounds."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

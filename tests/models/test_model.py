@@ -1,7 +1,5 @@
 """The value of a family: expressions, units, sums written out, weights, decisions, and how families are found."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Models whose formula is of one launch, against the same launches as kernels of their own."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

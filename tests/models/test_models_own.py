@@ -1,7 +1,5 @@
 """A user's own families: files, and definitions on the command line."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Wang and Lou's model: inputs, equations with and without the L2 cache, and the reading in which all warps compute."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The linear model of Stevens and Klöckner, and overlap: what they charge, limits, and weights found again."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

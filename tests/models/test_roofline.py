@@ -1,7 +1,5 @@
 """The roofline: Eq. 4.31 held against closed forms of the intensity and of the time."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The Synchronous Parallel Throughput model: its quantities, its expression, and Karsin's own numbers."""
 
-from __future__ import annotations
-
 import re
 
 import loopy as lp

@@ -1,7 +1,5 @@
 """The TMM model and its linear form against closed formulas and numbers of Ma, Chamberlain and Agrawal (2014)."""
 
-from __future__ import annotations
-
 import math
 
 import loopy as lp

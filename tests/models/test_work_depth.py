@@ -1,7 +1,5 @@
 """Work, depth and transfers of chapter 2, held against its figures and against closed forms."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

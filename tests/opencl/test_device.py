@@ -1,7 +1,5 @@
 """The machine's OpenCL devices as values, and the contexts that they open."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyopencl as cl
 import pytest

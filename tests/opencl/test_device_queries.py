@@ -1,7 +1,5 @@
 """What NVIDIA's, AMD's and Intel's OpenCL tell beyond the standard, from recorded answers."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pyopencl as cl

@@ -1,7 +1,5 @@
 """Caches and pages as Linux tells them, from a folder like its own."""
 
-from __future__ import annotations
-
 import mmap
 
 import pytest

@@ -1,7 +1,5 @@
 """The check of devices, also of drivers that crash, hang or are missing."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

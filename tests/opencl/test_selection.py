@@ -1,7 +1,5 @@
 """Selection of a device by words, where some are broken."""
 
-from __future__ import annotations
-
 import pytest
 
 from perfmodel import opencl

@@ -3,8 +3,6 @@
 It uses none of Loopy's domains, schedules or statistics: it parses the text that the OpenCL compiler gets.
 """
 
-from __future__ import annotations
-
 from .execute import execute, run
 from .executed import Executed
 from .source import UnsupportedCode

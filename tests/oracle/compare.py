@@ -1,7 +1,5 @@
 """Where the counts of a kernel and its execution disagree."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping

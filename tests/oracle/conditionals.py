@@ -1,7 +1,5 @@
 """Random Loopy kernels of nested conditions, some of which read arrays, to compare where each test is made."""
 
-from __future__ import annotations
-
 import random
 import warnings
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Run the same generated code on an OpenCL device, with the same contents of memory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The C types that occur in generated OpenCL C, and the conversions C applies to them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

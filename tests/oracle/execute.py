@@ -1,7 +1,5 @@
 """Execute generated OpenCL C by brute force: group by group, work-item by work-item, from barrier to barrier."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction

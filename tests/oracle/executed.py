@@ -1,7 +1,5 @@
 """What was executed, and every count that can be made from it."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ factor of -1; and index arithmetic, which is that of integers in subscripts, in 
 ids, loop variables and integer arguments alone. That in subscripts and in tests of ``? :`` is noted separately.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -51,7 +49,7 @@ class Variable:
     root: str = ""
     offset: str = ""
 
-    def moved(self, offset: str) -> Variable:
+    def moved(self, offset: str) -> "Variable":
         return replace(self, offset=offset)
 
 

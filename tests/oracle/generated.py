@@ -1,7 +1,5 @@
 """Random Loopy kernels: affine domains, strides, tags, splits, prefetches, predicates, conditional expressions."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from dataclasses import dataclass
@@ -48,7 +46,7 @@ class GeneratedKernel:
 
     unit: lp.TranslationUnit
     parameters: tuple[tuple[str, int], ...]
-    recipe: Recipe
+    recipe: "Recipe"
 
     def __repr__(self) -> str:
         return f"GeneratedKernel at {self.case} of {self.recipe}"

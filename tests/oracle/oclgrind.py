@@ -7,8 +7,6 @@ Oclgrind then is among the OpenCL devices. Prints a Markdown table of every quan
 explains each.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

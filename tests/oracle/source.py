@@ -4,8 +4,6 @@ Nothing here looks at Loopy's loop domains: device code is text that is parsed a
 that is run with an OpenCL that only takes notes.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Mapping
@@ -38,7 +36,7 @@ class BufferName:
     name: str
 
     @property
-    def real(self) -> BufferName:
+    def real(self) -> "BufferName":
         """The host code packs the parts of a complex number."""
         return self
 

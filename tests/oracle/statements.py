@@ -1,7 +1,5 @@
 """C statements to the source of a Python function that executes one work-item."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

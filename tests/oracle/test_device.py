@@ -1,7 +1,5 @@
 """What the oracle computes against what a device computes: each eighth corpus kernel, and all of them nightly."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

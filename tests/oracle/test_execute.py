@@ -1,7 +1,5 @@
 """The oracle against numbers worked out by hand, and its results against NumPy."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """One kernel function as a compiled Python function, with the list of its notes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """``python -m tests.others FOLDER ...`` checks captured kernels, prints a table, and fails where one is bad."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections import Counter

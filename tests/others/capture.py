@@ -4,8 +4,6 @@ As a plug-in of pytest, ``PERFMODEL_CAPTURE=FOLDER pytest -p tests.others.captur
 ``PERFMODEL_CAPTURE=FOLDER python -m tests.others.capture SCRIPT ...``. It imports nothing of perfmodel.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Kernels that :mod:`tests.others.capture` kept, as values."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 import warnings

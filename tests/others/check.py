@@ -1,7 +1,5 @@
 """Counts a captured kernel, asks every counter, and compares with the oracle at two sizes, in limited time."""
 
-from __future__ import annotations
-
 import gc
 import io
 import math

@@ -3,8 +3,6 @@
 Each package is imported by its own function, in an environment that has it.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import runpy

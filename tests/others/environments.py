@@ -7,8 +7,6 @@ environment that has them and `COMMON`, with each package's source folder below 
 ``PERFMODEL_OTHERS_GIVEN``. Else they are named as not run.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

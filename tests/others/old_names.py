@@ -3,8 +3,6 @@
 A plug-in of pytest: ``pytest -p tests.others.old_names``. Only the environment of others' packages uses it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import loopy as lp

@@ -1,7 +1,5 @@
 """The fixtures that pystella's tests expect and its sdist lacks: small grids in one process (a plug-in of pytest)."""
 
-from __future__ import annotations
-
 import pytest
 
 

@@ -1,7 +1,5 @@
 """Two sizes at which a captured kernel is small enough to be executed by brute force."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import islpy as isl

@@ -1,7 +1,5 @@
 """Whose kernels the nightly run captures: packages at pinned versions, and what schedules their kernels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

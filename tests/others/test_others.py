@@ -1,7 +1,5 @@
 """Kernels of others are captured while programs schedule them, checked, and summed up in a table."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import subprocess

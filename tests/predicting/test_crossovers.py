@@ -1,7 +1,5 @@
 """Crossovers, against sizes worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Predictions at a size and at an array of sizes go different ways; on committed rows both give the same."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

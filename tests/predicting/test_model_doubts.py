@@ -1,7 +1,5 @@
 """Predictions where facts of the device contradict each other: intervals cover both numbers, and a caution says why."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

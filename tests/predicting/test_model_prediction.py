@@ -1,7 +1,5 @@
 """How a prediction shows itself, of one size and of arrays of sizes."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

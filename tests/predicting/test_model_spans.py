@@ -1,7 +1,5 @@
 """Predictions where data index arrays or decide tests: two ends, and what is said of statistics."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

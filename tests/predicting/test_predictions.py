@@ -1,7 +1,5 @@
 """Predictions of many variants: the same whoever makes them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Rankings, against times worked out by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from perfmodel.errors import AssumptionError, OptionError, UnmeasuredFeatureError

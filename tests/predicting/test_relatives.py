@@ -1,7 +1,5 @@
 """Costs of quantities that were never measured, from those of relatives on other devices."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Tables of predictions, against times worked out by hand."""
 
-from __future__ import annotations
-
 import errno
 import sys
 import tracemalloc

@@ -1,7 +1,5 @@
 """Weights of one device from those of another, worked out by hand; what is refused; saving and loading."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """``count_all``: by a plain loop, by processes and by a cluster, always the same counts."""
 
-from __future__ import annotations
-
 import threading
 from functools import partial
 

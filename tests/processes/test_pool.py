@@ -1,7 +1,5 @@
 """Processes that die, that grow, and that are interrupted; the workers of a cluster."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

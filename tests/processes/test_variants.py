@@ -1,7 +1,5 @@
 """Variants as pickles: what travels, what is run first, what cannot travel, and what a process does with them."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import sys

@@ -1,7 +1,5 @@
 """Small variants whose counts are known: n doubled numbers in groups of some width."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """Sectors, bank passes and cache lines of accesses, by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from perfmodel.counts.nests.issues import IssuedAccess

@@ -1,7 +1,5 @@
 """A kernel at given sizes: its features, counts and facts."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Operations and instructions, by hand."""
 
-from __future__ import annotations
-
 import math
 
 import loopy as lp

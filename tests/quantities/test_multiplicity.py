@@ -1,7 +1,5 @@
 """The operations of the busiest core (Karsin 2018, chapter 4), by hand."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """What the busiest unit of a GTX 480 works through, by hand: a copy, strides, local memory, tiles, waves."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

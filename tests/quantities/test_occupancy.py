@@ -1,7 +1,5 @@
 """Work-groups and work-items on a device, by hand and as Ma et al. (2014) print them."""
 
-from __future__ import annotations
-
 import pytest
 
 from perfmodel.errors import FactsError

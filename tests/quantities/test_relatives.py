@@ -1,7 +1,5 @@
 """Which quantities are relatives."""
 
-from __future__ import annotations
-
 import pytest
 
 from perfmodel.models import families

@@ -1,7 +1,5 @@
 """Bytes moved, against closed forms."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

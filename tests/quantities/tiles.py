@@ -1,7 +1,5 @@
 """A kernel with local memory, for tests of several quantities."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 

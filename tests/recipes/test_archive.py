@@ -1,7 +1,5 @@
 """The archive of recipes: what it keeps, what it chooses, and what it does with files and entries it cannot use."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

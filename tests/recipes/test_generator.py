@@ -1,7 +1,5 @@
 """The recipes of plain kernels are legal, and compute what the plain kernel computes, as NumPy does."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from itertools import islice

@@ -1,7 +1,5 @@
 """Recipes as values: they print, apply, become a kernel file, and survive JSON."""
 
-from __future__ import annotations
-
 import json
 import pickle
 

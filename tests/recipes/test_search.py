@@ -1,7 +1,5 @@
 """The search among recipes: a space made by hand, and weights with which fewer work-groups are faster."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import time

@@ -1,7 +1,5 @@
 """What tests of pictures share: axes without a window, and whether everything written can be read."""
 
-from __future__ import annotations
-
 import itertools
 
 from matplotlib import pyplot as plt

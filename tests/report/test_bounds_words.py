@@ -1,7 +1,5 @@
 """What bounds a kernel and what could be saved, in words."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Figures, their files, and text on colours."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib import colormaps, pyplot as plt
 from matplotlib.colors import to_rgb

@@ -1,7 +1,5 @@
 """Both tables of the core paper, as text, CSV and JSON."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

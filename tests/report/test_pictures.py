@@ -1,7 +1,5 @@
 """Descriptions of pictures: accuracy, roofline, families and rankings."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

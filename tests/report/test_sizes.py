@@ -1,7 +1,5 @@
 """The picture of time against size: curves, bands, crossovers, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

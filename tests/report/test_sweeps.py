@@ -1,7 +1,5 @@
 """Tables and CSV of predictions at several sizes, and rankings as text with their ties."""
 
-from __future__ import annotations
-
 import csv
 import json
 from io import StringIO

@@ -1,7 +1,5 @@
 """A list of kernels as another module may give it to the benchmark."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import loopy as lp

@@ -1,7 +1,5 @@
 """The benchmark's own machinery, and one short run of it as a user starts it."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

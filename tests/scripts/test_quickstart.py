@@ -1,7 +1,5 @@
 """The main job from end to end, as a user runs it, on a real device."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

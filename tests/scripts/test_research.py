@@ -1,7 +1,5 @@
 """``scripts/papers``, ``scoreboard`` and ``redraw`` as a user starts them; what is shown comes from committed data."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The benchmark of many variants: its space, its table, and one run of it."""
 
-from __future__ import annotations
-
 import json
 import os
 from io import StringIO

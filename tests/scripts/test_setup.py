@@ -1,7 +1,5 @@
 """scripts/setup in a copy of the project: a second run, and its errors."""
 
-from __future__ import annotations
-
 import configparser
 import hashlib
 import os

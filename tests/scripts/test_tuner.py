@@ -1,7 +1,5 @@
 """perfmodel's search on a measured space, other tuners on it, and the score of searches."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import permutations, product

@@ -1,7 +1,5 @@
 """The spaces of the benchmark of tuners: what their kernels execute, and tables of recorded ones."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from pathlib import Path

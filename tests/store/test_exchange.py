@@ -1,7 +1,5 @@
 """What other programs get: a table, CSV, pandas, and the auto-tuning community's T4."""
 
-from __future__ import annotations
-
 import csv
 import json
 from io import StringIO

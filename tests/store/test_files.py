@@ -1,7 +1,5 @@
 """The store: whole records or none, and nothing lost in silence."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from concurrent.futures import ProcessPoolExecutor

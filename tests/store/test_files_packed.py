@@ -1,7 +1,5 @@
 """Counts that are packed: read with the plain ones, appended to beside them, packed again, damaged."""
 
-from __future__ import annotations
-
 import lzma
 
 import pytest

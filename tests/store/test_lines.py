@@ -1,7 +1,5 @@
 """JSON Lines: whole lines or none."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Records: their times, visits and keys; which are current, whose they are, and what is read once."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

@@ -1,7 +1,5 @@
 """Comparison of outputs: differences, groups of variants, and the outputs of a reference."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

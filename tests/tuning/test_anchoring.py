@@ -1,7 +1,5 @@
 """Runs of kernels at small sizes, the choice of these sizes, and kernels that cannot run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import loopy as lp

@@ -1,7 +1,5 @@
 """The distribution of variants' times, against SciPy's multivariate Student distribution and numerical integrals."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The visits of a timing: their order, their number, and what they take; on trials whose times are made up."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Trials of variants on a device: what is recorded of those that run and of those that fail in each way."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

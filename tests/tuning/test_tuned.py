@@ -1,7 +1,5 @@
 """What tuning found, as text and as tables."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Tuning on this machine's device: which variants run, what is kept, and what happens to those that fail."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import loopy as lp

@@ -1,7 +1,5 @@
 """A user's variants as kernel classes: made once, with the same contents in arguments of one name."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Ratios of predicted times with their intervals, and the verdicts that follow."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 

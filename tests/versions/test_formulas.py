@@ -1,7 +1,5 @@
 """Changed formulas of kernels, and what is equal: formulas as functions, whatever their text and names."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import loopy as lp

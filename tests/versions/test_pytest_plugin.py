@@ -1,7 +1,5 @@
 """The fixture ``perf_counts``: what it stores, compares and refuses."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from configparser import ConfigParser

@@ -1,7 +1,5 @@
 """Sides of a comparison: files, revisions in git, saved counts and recordings, and refused ones."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The workflow of GitHub Actions on the page, run as a runner does: each command in a clone of a repository."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Programs with Loopy kernels that tests watch."""
 
-from __future__ import annotations
-
 import inspect
 
 from tests.sparse import spmv

@@ -1,7 +1,5 @@
 """Predictions, tables, advice and projections of a recording, against the same numbers computed another way."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

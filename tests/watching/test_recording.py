@@ -1,7 +1,5 @@
 """Recordings of real runs, against what the programs do by their text."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

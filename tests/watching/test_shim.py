@@ -1,7 +1,5 @@
 """Launches of a recording, against those that a library between the program and OpenCL counts."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

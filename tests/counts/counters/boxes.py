@@ -1,7 +1,5 @@
 """Small launches and domains for tests of the counters."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import islpy as isl

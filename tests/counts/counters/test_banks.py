@@ -1,7 +1,5 @@
 """Bank conflicts against the words that lanes touch, in plain Python and in the executed code."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Distinct cells, and cells with their gaps filled, against sets of cells in plain Python."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Sets counted once, at each granularity, of a small kernel that is easy to count by hand."""
 
-from __future__ import annotations
-
 import islpy as isl
 import loopy as lp
 import numpy as np

@@ -1,7 +1,5 @@
 """Lanes of sub-groups as boxes, against linear local ids in plain Python."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

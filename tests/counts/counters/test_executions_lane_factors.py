@@ -1,7 +1,5 @@
 """Instances of sub-groups factor by factor, against the enumeration of lanes."""
 
-from __future__ import annotations
-
 import pytest
 
 from perfmodel.counts.counters.executions import factors_of_lanes

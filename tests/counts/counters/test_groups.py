@@ -1,7 +1,5 @@
 """What each work-group executes, against the loops of the kernel in plain Python."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Distinct cache lines, against sets of lines in plain Python."""
 
-from __future__ import annotations
-
 import islpy as isl
 import loopy as lp
 import numpy as np

@@ -1,7 +1,5 @@
 """Parameters that may be negative, and parameters of statements without anything to count."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

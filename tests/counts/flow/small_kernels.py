@@ -1,7 +1,5 @@
 """Small kernels and their dataflow, for the tests of flow."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

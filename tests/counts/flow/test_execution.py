@@ -1,7 +1,5 @@
 """The state of a walk after statements, barriers, stores and reads, by hand; every operation costs 1."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from perfmodel.counts.flow.execution import LATEST, Arcs, CellValue, Position, Rules, State, execute

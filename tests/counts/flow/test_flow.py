@@ -1,7 +1,5 @@
 """The dataflow of kernels: chains, parallelism and graph, against what follows by hand from the code."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

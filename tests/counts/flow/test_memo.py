@@ -1,7 +1,5 @@
 """The kept effect of a loop body equals that of executing it again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod

@@ -1,7 +1,5 @@
 """Trip counts of loops for the work-item with the longest loops, by hand."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import islpy as isl

@@ -1,7 +1,5 @@
 """What a walk finds in loops and across launches, by hand."""
 
-from __future__ import annotations
-
 import loopy as lp
 
 from tests.counts.flow.small_kernels import ADD, FLOAT, LOAD, MUL, RSQRT, STORE, at, flow_of, in_lanes, kernel

@@ -1,7 +1,5 @@
 """Digits of an index by hand: their place values and names."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Operations and accesses that sub-groups issue, by hand; test_nests.py checks them for every kernel."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import loopy as lp

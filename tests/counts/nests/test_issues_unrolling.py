@@ -1,7 +1,5 @@
 """Which loops a compiler writes out, of tiles worked out by hand."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Affine addresses against the cells of the accesses, one by one."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

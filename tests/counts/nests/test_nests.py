@@ -1,7 +1,5 @@
 """Nests of kernels worked out by hand, and what holds for every kernel."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import loopy as lp

@@ -1,7 +1,5 @@
 """A loop that data bound is the same nest, with the same strides and traffic, as one that a size bounds."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

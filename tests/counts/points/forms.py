@@ -1,7 +1,5 @@
 """Short notation for affine forms, and the points of a polytope by enumeration in plain Python."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from perfmodel.counts.points.polytopes import AffineForm, Polytope

@@ -1,7 +1,5 @@
 """Numbers of points multiply as functions, and an upper bound stays one."""
 
-from __future__ import annotations
-
 import islpy as isl
 import pytest
 

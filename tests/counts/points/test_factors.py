@@ -1,7 +1,5 @@
 """Sets as products of factors, against the enumeration of points."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import islpy as isl

@@ -1,7 +1,5 @@
 """Changes of variables keep the number of points, and uncouple tiles and skewed loops."""
 
-from __future__ import annotations
-
 import pytest
 
 from perfmodel.counts.points.factors import straightened, without_tiles

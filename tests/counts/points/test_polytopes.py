@@ -1,7 +1,5 @@
 """Polytopes: their text, their constraints on one name, and the way from isl's sets and back."""
 
-from __future__ import annotations
-
 import islpy as isl
 import pytest
 

@@ -1,7 +1,5 @@
 """Sizes of sets by closed forms, against the enumeration of points in plain Python."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from itertools import product
 

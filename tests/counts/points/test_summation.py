@@ -1,7 +1,5 @@
 """Counting by pure isl, against brute force, closed forms and Barvinok's algorithm."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import islpy as isl

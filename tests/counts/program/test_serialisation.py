@@ -1,7 +1,5 @@
 """Programs as JSON and back."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from fractions import Fraction

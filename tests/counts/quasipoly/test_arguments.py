@@ -1,7 +1,5 @@
 """Sizes are non-negative integers, of whatever type."""
 
-from __future__ import annotations
-
 import pickle
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Count: arithmetic, equality as functions, refusals, and ways in and out."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from fractions import Fraction

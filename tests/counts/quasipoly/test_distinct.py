@@ -1,7 +1,5 @@
 """Counts without duplicates."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Quasi-polynomials written by hand, at one point each."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counts as text."""
 
-from __future__ import annotations
-
 import islpy as isl
 import pytest
 

@@ -1,7 +1,5 @@
 """A small scheduled kernel for the tests of reading."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

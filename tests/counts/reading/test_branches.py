@@ -1,7 +1,5 @@
 """Of the arms of a branch one runs: the most that all arms can execute, and whether that is exact."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from itertools import product

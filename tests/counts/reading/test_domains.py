@@ -1,7 +1,5 @@
 """Domains of executed instances, against sets written by hand."""
 
-from __future__ import annotations
-
 import islpy as isl
 import loopy as lp
 import numpy as np

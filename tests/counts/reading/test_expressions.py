@@ -1,7 +1,5 @@
 """Operations and accesses of single instructions, counted by hand from the C code."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Comparisons and selects: of which type they are, and how often they are made."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Which integer arithmetic is that of indices, and what of it the generated code has."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import loopy as lp

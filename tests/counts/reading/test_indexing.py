@@ -1,7 +1,5 @@
 """Accesses as isl maps, against cells and strides worked out by hand."""
 
-from __future__ import annotations
-
 import islpy as isl
 import loopy as lp
 import numpy as np

@@ -1,7 +1,5 @@
 """Distances between neighbouring lanes, worked out by hand."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """C instructions: what is declared about them is counted, and what is not declared is no exact count."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

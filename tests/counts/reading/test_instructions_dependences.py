@@ -1,7 +1,5 @@
 """Statements as steps: what they read, and the acts between a value and the result, by hand."""
 
-from __future__ import annotations
-
 import loopy as lp
 import pytest
 

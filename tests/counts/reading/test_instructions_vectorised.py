@@ -1,7 +1,5 @@
 """Where vectorised loops are unrolled, against Loopy's generated code."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p

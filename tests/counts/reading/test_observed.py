@@ -1,7 +1,5 @@
 """Statistics from the arrays of a call, against loops in Python that do what the kernel does."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import loopy as lp

@@ -1,7 +1,5 @@
 """Schedules as trees, and loops without an end."""
 
-from __future__ import annotations
-
 import re
 import sys
 

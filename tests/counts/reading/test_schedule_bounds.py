@@ -1,7 +1,5 @@
 """Accesses beyond the cells that the code declares, by strides and by linear indices."""
 
-from __future__ import annotations
-
 import re
 
 import loopy as lp

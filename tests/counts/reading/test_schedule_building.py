@@ -1,7 +1,5 @@
 """Whether a kernel can be built: checked once, remembered with its refusal, and asked for."""
 
-from __future__ import annotations
-
 import json
 
 import loopy as lp

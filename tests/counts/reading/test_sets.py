@@ -1,7 +1,5 @@
 """Sets and functions of either Loopy become islpy's: by stand-ins of namedisl's, and by kernels of the Loopy here."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

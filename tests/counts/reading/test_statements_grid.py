@@ -1,7 +1,5 @@
 """Grids and groups, against the launch of OpenCL written by hand."""
 
-from __future__ import annotations
-
 import islpy as isl
 import loopy as lp
 import numpy as np

@@ -1,7 +1,5 @@
 """C types and memory, against the rules of C written out by hand."""
 
-from __future__ import annotations
-
 import re
 
 import loopy as lp

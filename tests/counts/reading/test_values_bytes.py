@@ -1,7 +1,5 @@
 """Bytes of local and private arrays, against the declarations in the generated code."""
 
-from __future__ import annotations
-
 import re
 
 import loopy as lp

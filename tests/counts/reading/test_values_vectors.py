@@ -1,7 +1,5 @@
 """OpenCL's vector types count as their components; members of vectors and structures are accesses of their own."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

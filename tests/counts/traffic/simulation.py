@@ -1,7 +1,5 @@
 """Every access of a kernel, one by one in the order of the device, through an LRU cache: an oracle for traffic."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

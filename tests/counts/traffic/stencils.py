@@ -1,7 +1,5 @@
 """A family of stencils: dimensions, shapes, radii, where inames begin, guards, groups and orders of loops."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product

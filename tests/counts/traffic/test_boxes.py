@@ -1,7 +1,5 @@
 """Lines and sets of boxes by hand, and by marking every byte; chances to stay in a set, by hand and by drawing."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 

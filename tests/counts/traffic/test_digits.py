@@ -1,7 +1,5 @@
 """Indices with floors: lines by hand, and as an LRU cache fetches them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

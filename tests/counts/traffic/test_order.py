@@ -1,7 +1,5 @@
 """The order of loops and work-items, by hand."""
 
-from __future__ import annotations
-
 from perfmodel.counts.program.program import DeviceKernel, Launch, Loop, Node, Run, Wait
 from perfmodel.counts.traffic.order import Path, paths
 

@@ -1,7 +1,5 @@
 """Loops that data bound: they go along neighbouring cells, or gather from anywhere."""
 
-from __future__ import annotations
-
 import pytest
 
 from perfmodel.counts import KernelCounts, count

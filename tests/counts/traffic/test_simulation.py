@@ -5,8 +5,6 @@ tests take one variant of a few classes; ``-m nightly`` takes all, and prints th
 ``docs/lab/counting.md`` explains these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Traffic of stencils against LRU over a range of capacities: a step may be at another capacity, no range is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import loopy as lp

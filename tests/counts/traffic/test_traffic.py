@@ -1,7 +1,5 @@
 """Traffic of small kernels, derived by hand in the comments; ``test_simulation.py`` compares with an LRU cache."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

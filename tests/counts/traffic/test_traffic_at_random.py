@@ -1,7 +1,5 @@
 """Data-dependent indices: lines with a given span, and in an LRU cache for matrices of that bandwidth."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 

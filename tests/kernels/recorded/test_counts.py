@@ -1,7 +1,5 @@
 """What the kernels of `test_kernels/recorded/` execute at the recorded sizes, by closed forms of their descriptions."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

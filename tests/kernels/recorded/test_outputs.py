@@ -1,7 +1,5 @@
 """The kernels of `test_kernels/recorded/` compute what they should, on sizes that do not divide too where they may."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

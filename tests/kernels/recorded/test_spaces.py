@@ -1,7 +1,5 @@
 """The spaces of `test_kernels/recorded/`: the configurations are those that were recorded."""
 
-from __future__ import annotations
-
 import pytest
 
 from test_kernels.recorded import SIZES, cards, recorded, space

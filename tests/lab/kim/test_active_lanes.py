@@ -1,7 +1,5 @@
 """Active lanes of kernels, lane by lane by brute force."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection
 

@@ -1,7 +1,5 @@
 """The picture of potential benefits: its axes, points and arrows."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import pytest

@@ -1,7 +1,5 @@
 """``python -m scripts.lab.kim``: pictures, what is printed with them, and the search for the best change."""
 
-from __future__ import annotations
-
 from itertools import product
 from pathlib import Path
 

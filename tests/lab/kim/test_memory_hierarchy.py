@@ -1,7 +1,5 @@
 """Hit rates against closed forms, and against all orders of requests in plain Python."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Traces against executed code, and of the sparse product of Kim et al. 2012, Listing 4.1, against plain Python."""
 
-from __future__ import annotations
-
 from collections import Counter
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Work flow graphs of small kernels, their times and critical paths, and their pictures, by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import loopy as lp

@@ -1,7 +1,5 @@
 """Work beyond that of the best sequential algorithm, by a schedule and by the book's example."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

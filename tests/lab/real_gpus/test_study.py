@@ -1,7 +1,5 @@
 """Recorded rows by hand: how a trait correlates with errors; and the committed page."""
 
-from __future__ import annotations
-
 import math
 
 import loopy as lp

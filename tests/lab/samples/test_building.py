@@ -1,7 +1,5 @@
 """What Loopy makes of drawn kernels, and whether the shipped samples are what is made today."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

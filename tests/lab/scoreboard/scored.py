@@ -1,7 +1,5 @@
 """A device by hand, as the scoreboard scores it: planted times, of which one kernel is the 2016 paper's."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from math import nan

@@ -1,7 +1,5 @@
 """Boosted trees on the features of a family: deterministic, blind to what is left out, carried to other sizes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The files of the scoreboard: what is added, what is logged, and what is refused."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Rows of the scoreboard on planted times: which kernels they see, their figures by hand, and noise."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

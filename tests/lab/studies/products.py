@@ -1,7 +1,5 @@
 """A study of matrix products on a recorded device, with times that a test gives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 

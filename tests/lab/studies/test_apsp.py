@@ -1,7 +1,5 @@
 """The APSP study against the paper's printed numbers, its formulas by hand, squarings, and claims on made-up times."""
 
-from __future__ import annotations
-
 import math
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How well families choose among a study's variants, worked out by hand."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The U-list of the fast multipole method: the paper's numbers, its search, counts by hand, and its claims."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 

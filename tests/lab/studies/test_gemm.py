@@ -1,7 +1,5 @@
 """The matrix product: closed forms against Karsin's numbers, loops and counts, and claims where the answer is known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

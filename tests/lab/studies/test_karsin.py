@@ -1,7 +1,5 @@
 """The platforms of Karsin (2018) and the models before SPT, against printed tables, external sorting and loops."""
 
-from __future__ import annotations
-
 from math import ceil, log2
 from types import SimpleNamespace
 

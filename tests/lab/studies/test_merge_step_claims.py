@@ -1,7 +1,5 @@
 """What a measured merge step says, on times made up by hand; and its counts, against a merge in plain Python."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """The paper's fit to nine classes: planted weights, the pages' numbers, printed tables, and claims by hand."""
 
-from __future__ import annotations
-
 import csv
 import math
 import re

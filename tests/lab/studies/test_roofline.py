@@ -1,7 +1,5 @@
 """Roofs and balance of recorded test kernels, against the inequality 2.4 worked out by hand."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Saxpy over warps: what is made of measurements, and the claims, on times that are known by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from perfmodel.counts import count

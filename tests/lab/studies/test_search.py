@@ -1,7 +1,5 @@
 """Formulas of chapter 6 against numbers by hand, by enumeration, and by searches written as loops."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Claims of chapter 6: from the formulas, and from made-up times."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Counts, times, addresses and claims of the three mergesorts, against numbers by hand and plain Python."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import inf, log2
 

@@ -1,7 +1,5 @@
 """GPU-MMS and the pairwise mergesort carried out: they sort, and do what chapter 7 counts."""
 
-from __future__ import annotations
-
 from math import ceil, log2
 
 import numpy as np

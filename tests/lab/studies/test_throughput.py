@@ -1,7 +1,5 @@
 """The microbenchmarks of chapter 4: what they count, and what is made of their times."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

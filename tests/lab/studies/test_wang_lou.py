@@ -1,7 +1,5 @@
 """Wang and Lou's equations in cycles: against numbers by hand, and against the tests of the model families."""
 
-from __future__ import annotations
-
 import pytest
 
 from scripts.lab.studies import wang_lou

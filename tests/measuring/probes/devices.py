@@ -1,7 +1,5 @@
 """The device of the tests, opened for probes, and settings that take a moment."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Probes of caches: the chase, conflicts of lines, pages, and the line of the first cache."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

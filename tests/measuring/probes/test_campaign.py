@@ -1,7 +1,5 @@
 """Probes in their visits: what is recorded, what goes on, and what a failure leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Probes of how a device executes: lanes, nests, barriers and overlap."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

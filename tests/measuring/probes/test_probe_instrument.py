@@ -1,7 +1,5 @@
 """Programs, buffers and times on a device."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

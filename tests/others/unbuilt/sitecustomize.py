@@ -1,7 +1,5 @@
 """Lets pip ask Firedrake's source distribution for its name where its build requirements are missing."""
 
-from __future__ import annotations
-
 import sys
 from unittest.mock import MagicMock
 

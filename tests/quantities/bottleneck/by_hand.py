@@ -1,7 +1,5 @@
 """Small kernels and made-up devices for the quantities of nests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import loopy as lp

@@ -1,7 +1,5 @@
 """The quantities of each resource, at one size and at arrays of sizes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

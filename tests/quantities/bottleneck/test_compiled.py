@@ -1,7 +1,5 @@
 """A kernel as its compiler sees it."""
 
-from __future__ import annotations
-
 import pytest
 
 from perfmodel.quantities.bottleneck.compiled import compiled_kernel

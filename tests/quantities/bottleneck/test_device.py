@@ -1,7 +1,5 @@
 """What is read from a device's facts and what is assumed; the lines of each level, worked out by hand."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Vectors (as in the machine code of PoCL 3.1), latency hiding and load imbalance, by hand."""
 
-from __future__ import annotations
-
 import loopy as lp
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Quantities of nests, derived by hand in the comments."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import loopy as lp

@@ -1,7 +1,5 @@
 """A report of recorded measurements for the tests of its parts, and its page as a tree."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from functools import cache
 from html.parser import HTMLParser
@@ -41,10 +39,10 @@ class Element:
 
     tag: str
     attributes: dict[str, str | None]
-    children: list[Element] = field(default_factory=list)
+    children: list["Element"] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
 
-    def every(self, *tags: str) -> list[Element]:
+    def every(self, *tags: str) -> list["Element"]:
         """Return this and all elements below, or those with one of the tags, in their order."""
         own = [self] if not tags or self.tag in tags else []
         return own + [one for child in self.children for one in child.every(*tags)]

@@ -1,7 +1,5 @@
 """The report in a browser: at the width of a phone and of a desk, light and dark, by pointer and by keyboard."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Cards of kernels and the figures of the first tab, from values by hand."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

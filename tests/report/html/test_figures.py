@@ -1,7 +1,5 @@
 """Pictures as plotly draws them."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

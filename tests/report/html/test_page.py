@@ -1,7 +1,5 @@
 """The report's page: well formed, self-contained, small, readable by a screen reader; nothing in it runs."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The report's tables, as texts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from perfmodel.analyses.descriptions import FactLine, WeightLine
