@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from loopy import TranslationUnit
 
     from perfmodel.facts.device_facts import DeviceFacts
-    from perfmodel.recipes.loops import Loop, Nest, Statement
+    from perfmodel.recipes.loops import Invariants, Loop, Nest, Statement
 
 LOCAL_BYTES, LARGEST_GROUP = 32 * 1024, 256  # limits where no facts are given: what OpenCL's full profile promises
 SHORT = 16  # trips of a loop that may be unrolled
@@ -262,7 +262,10 @@ class Recipes(FrozenValue):
         items *= math.prod(self.nest.by_name[loop].trips for loop in lanes)
         few = items <= self.largest_group and (not form.elements or elements <= REGISTERS)
         copies = (elements if form.elements else 1) * (tiles.get("K", 1) if form.reduction == "unrolled" else 1)
-        copies *= math.prod(self.nest.by_name[loop].trips for loop in form.unrolled)
+        copies *= max(
+            math.prod(self.nest.by_name[loop].trips for loop in part.intersection(form.unrolled))
+            for part in _parts(self.nest, form.prefetch)
+        )
         few = few and (copies == 1 or copies * len(self.nest.accesses) <= LONGEST_CODE)
         # with a tile of twice the trips, half of a group has no work
         few = few and all(
@@ -274,8 +277,9 @@ class Recipes(FrozenValue):
 
 def _steps(nest: Nest, point: Point) -> Iterator[Step]:
     form, tiles = point.form, dict(point.tiles)
-    for loop, values in nest.invariants:
-        yield from [Step.of("extract_invariants", loop)] * any(value.array in form.prefetch for value in values)
+    computed = _computed(nest, form.prefetch)
+    if computed:
+        yield Step.of("extract_invariants", computed.loops)
     for axis in form.axes:
         yield from (Step.of("add_inames_to_insn", loop, f"id:{statement}") for loop, statement in axis.moved)
     groups, items = (nest.first_axis(letter) for letter in "gl")
@@ -290,14 +294,44 @@ def _steps(nest: Nest, point: Point) -> Iterator[Step]:
     for loop in _split_reductions(nest, form):
         tag = {"inner_tag": "unr"} if form.reduction == "unrolled" else {}
         yield Step.of("split_iname", loop, tiles["K"], **tag)
-    if form.unrolled:
-        yield Step.of("tag_inames", ", ".join(f"{loop}:unr" for loop in form.unrolled))
     yield from (_fetch_step(nest, form, array) for array in form.prefetch)
+    unrolled = list(form.unrolled)
+    for array, sums in _repeated(nest, form.prefetch):
+        names = [name for loop in sums for name in _sequential(nest, form, loop)]
+        yield Step.of("duplicate_inames", ",".join(names), f"id:{array}", suffix=f"_{array}")
+        unrolled += [f"{loop}_{array}" for loop in sums if loop in form.unrolled]
+    if unrolled:
+        yield Step.of("tag_inames", ", ".join(f"{loop}:unr" for loop in unrolled))
     together = (tuple(loop for loop in nest.kept if loop in one.all) for one in nest.statements)
     for loops in dict.fromkeys((form.order, *together)):
         names = [name for loop in loops for name in _sequential(nest, form, loop)]
         yield from [Step.of("prioritize_loops", ",".join(names))] * (len(names) > 1)
     yield from _barriers(nest, form)
+
+
+def _computed(nest: Nest, names: Sequence[str]) -> Invariants | None:
+    """Return the values to which those with these names belong, or None if the names are arrays."""
+    return next((one for one in nest.invariants if any(value.array in names for value in one.values)), None)
+
+
+def _parts(nest: Nest, names: Sequence[str]) -> list[frozenset[str]]:
+    """Return sets of loops: those of statements, and for each value that is computed in advance those of its sums."""
+    computed = _computed(nest, names)
+    if computed is None:
+        return [one.all for one in nest.statements]
+    chosen = [one.reductions for one in computed.values if one.array in names]
+    others = [one.reductions for one in computed.values if one.array not in names]
+    rest = frozenset(nest.by_name).difference(*chosen).union(computed.left, *others)
+    return [rest, *chosen]
+
+
+def _repeated(nest: Nest, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield values, and those of their reductions that statements or values before them have too."""
+    known, *others = _parts(nest, names)
+    for name, own in zip(names, others, strict=False):
+        if own & known:
+            yield name, sorted(own & known)
+        known |= own
 
 
 def _fetch_step(nest: Nest, form: Form, array: str) -> Step:
@@ -391,12 +425,14 @@ def _fetched(nest: Nest, form: Form, array: str) -> Fetch | None:
     # A fetch inside of a reduction is inside of the loops around it, which are all that ILP does not move inside.
     deep = inside and form.elements != "ilp"
     alone = value and all(loop in uses for loop in loads[0].within if placed.get(loop, Parts()).items)
+    computed = _computed(nest, [array])
+    again = set(computed.loops.split(",")) - placed.keys() if computed else ()  # other values are the same in these
     sweeps: dict[str, list[str]] = {}
     outer: list[str | None] = []
     for loop in sorted(loads[0].within):
         used = loop in uses
         reduced = loop in nest.by_name and nest.by_name[loop].kind == "reduction"
-        own = alone and used and not reduced  # a work-item computes the values of one iteration
+        own = alone and used and not reduced and loop not in again  # a work-item computes the values of one iteration
         around = used or (value and inside)
         parts = placed.get(loop) or (Parts(elements=f"{loop}_inner", outer=f"{loop}_outer") if loop in split else None)
         if parts is None:  # the loop stays as it is
@@ -445,9 +481,9 @@ def _computable(nest: Nest, form: Form) -> Iterator[tuple[str, ...]]:
     """Yield the values without each loop that a form can compute once for several iterations."""
     placed, split = form.placed, _split_reductions(nest, form)
     tree = any(nest.by_name[loop].kind == "reduction" for loop in placed)
-    for _, values in () if tree or (split and all(_whole(nest, loop) for loop in split)) else nest.invariants:
+    for some in () if tree or (split and all(_whole(nest, loop) for loop in split)) else nest.invariants:
         names = []
-        for value in values:
+        for value in some.values:
             fetch, others = _fetched(nest, form, value.array), value.within - value.uses
             if fetch is None or not value.kept.isdisjoint(fetch.plain):
                 continue
@@ -615,7 +651,7 @@ def _covers(nest: Nest) -> list[Axis]:
         for loop in usable:
             axis = _cover(nest, loop, statements)
             whole = statements is nest.statements
-            if axis is None and whole and loop.name in dict(nest.invariants):
+            if axis is None and whole and any(loop.name == one.loops for one in nest.invariants):
                 axis = Axis((loop.name,), _STEPS)  # of a work-item, which computes values once for several steps
             if axis is not None and (whole or loop.kind == "parallel"):
                 found.setdefault(frozenset(axis.loops), axis)
@@ -672,7 +708,7 @@ def _movable(nest: Nest, loops: Sequence[str], statement: Statement) -> str:
 
 def _forms(nest: Nest, *, cpu: bool) -> list[Form]:
     """Return the forms, the most usual first. Unusual axes are left out where there are :data:`MOST_FORMS`."""
-    covers = _covers(nest)[:MOST_COVERS]
+    covers = [cover for cover in _covers(nest) if _kinds(nest, cover)][:MOST_COVERS]
     ranks = {loop.name: rank for rank, loop in enumerate(loop for loop in nest.loops if loop.kind != "serial")}
     most = sum(any(nest.by_name[loop].kind == "parallel" for loop in cover.loops) for cover in covers)
     ranked = [(_rank(nest, axes, ranks, min(most, 2), cpu=cpu), axes) for axes in _axes(nest, covers)]
@@ -747,7 +783,7 @@ def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]
     several = several and not nest.private and not any(loop.by_data for loop in nest.loops)
     outside = taken | ({nest.step} if _on_host(nest, Form(axes)) else set())
     rest = [loop for loop in nest.loops if loop.name not in outside]
-    short = _unrollable(rest)
+    short = _unrollable(rest, _parts(nest, ()))
     splits = ("", "unrolled", "split") if any(map(_long, rest)) else ("",)
     steps = any(axis.kind.name == "steps" for axis in axes)
     choices = product(("",) * (not steps) + ("ilp",) * several, splits, ((), short) if short else ((),))
@@ -760,20 +796,24 @@ def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]
             if reduction == "split" and not any(split & load.uses for load in loads):
                 continue
             fetched = replace(form, prefetch=prefetch)
+            if unrolled and prefetch in values:
+                fetched = replace(fetched, unrolled=_unrollable(rest, _parts(nest, prefetch)))
             for number, order in enumerate([()] if prefetch in values else _orders(nest, fetched)):
                 penalty = (elements != "") + (reduction != "") + (unrolled != ()) + bool(prefetch) + number
                 penalty -= 4 * (prefetch in values)
                 yield penalty, replace(fetched, order=order)
 
 
-def _unrollable(loops: Sequence[Loop]) -> tuple[str, ...]:
-    """Return the short loops that are unrolled together, reductions first, without making the code too long."""
+def _unrollable(loops: Sequence[Loop], parts: Sequence[frozenset[str]]) -> tuple[str, ...]:
+    """Return the short loops that are unrolled, reductions first, without making the code of a part too long."""
     found: list[str] = []
-    copies = 1
+    copies = dict.fromkeys(parts, 1)
     for loop in sorted(loops, key=lambda loop: loop.kind != "reduction"):
-        if loop.constant and 1 < loop.trips <= SHORT and not loop.by_data and copies * loop.trips <= REGISTERS:
+        more = {part: copies[part] * loop.trips for part in parts if loop.name in part}
+        short = loop.constant and 1 < loop.trips <= SHORT and not loop.by_data
+        if short and max(more.values(), default=0) <= REGISTERS:
             found.append(loop.name)
-            copies *= loop.trips
+            copies |= more
     return tuple(sorted(found))
 
 

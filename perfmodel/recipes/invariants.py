@@ -1,4 +1,4 @@
-"""Values that a statement computes again in each iteration of a loop."""
+"""Values that a statement computes again in each iteration of loops."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ if TYPE_CHECKING:
     from loopy import TranslationUnit
 
 
-def extract_invariants(t_unit: TranslationUnit, loop: str) -> TranslationUnit:
-    """Make substitution rules ``without_LOOP`` of calls, sums and products that are equal in all iterations.
+def extract_invariants(t_unit: TranslationUnit, loops: str) -> TranslationUnit:
+    """Make substitution rules ``without_LOOPS`` of calls, sums and products that are equal in all iterations of a loop.
 
     Such factors leave sums: for ``i``, ``sum([j, x], a[i,j]*b[x,j]*c[x])`` becomes ``sum(j, a[i,j]*without_i(j))``,
-    with the rule ``sum(x, b[x,j]*c[x])``.
+    with the rule ``sum(x, b[x,j]*c[x])``. Of several loops, as in ``i,j``, one after the other is taken, and rules of
+    those before are changed too.
     """
     from typing import Any  # saved kernel files have a copy of this function
 
@@ -22,29 +23,37 @@ def extract_invariants(t_unit: TranslationUnit, loop: str) -> TranslationUnit:
     from pymbolic.primitives import Call, If, Product, Variable, flattened_product
 
     kernel = lp.expand_subst(t_unit).default_entrypoint
-    names, rules, temporaries = kernel.get_var_name_generator(), {}, kernel.temporary_variables
+    names, temporaries = kernel.get_var_name_generator(), kernel.temporary_variables
+    names.add_names(insn.id for insn in kernel.instructions)
+    plain = (insn for insn in kernel.instructions if isinstance(insn, lp.Assignment) and not insn.predicates)
+    statements = {insn.id: insn for insn in plain}  # also those to which rules belong
+    values = {name: insn.expression for name, insn in statements.items()}
+    around = {name: insn.within_inames for name, insn in statements.items()}  # of rules: their arguments
 
     def loops_of(*values: Any) -> Any:
         """Return the loops on which values depend; all if a statement in the same loops changes what they read."""
         words = get_dependencies(values)
         writers = [insn for insn in kernel.instructions if not words.isdisjoint(insn.assignee_var_names())]
         written = [name for insn in writers for name in insn.assignee_var_names()]
-        around = frozenset().union(*(insn.within_inames for insn in writers))
-        once = len(set(written)) == len(written) and around <= statement.within_inames
+        outside = frozenset().union(*(insn.within_inames for insn in writers))
+        once = len(set(written)) == len(written) and outside <= statement.within_inames
         same = once and all(name in temporaries and not temporaries[name].shape for name in written)
         own = get_reduction_inames(values)
         rows = kernel.get_inames_domain(own).get_constraints() if own else ()
         bounds = set().union(*(used for row in rows if own & (used := {*row.get_coefficients_by_name()}))) - own
         same = same and bounds.isdisjoint(kernel.all_inames() | temporaries.keys())
-        return (words | around) & kernel.all_inames() if same else kernel.all_inames()
+        return (words | outside) & kernel.all_inames() if same else kernel.all_inames()
 
     def rule(value: Any) -> Any:
-        arguments, name = tuple(sorted(loops_of(value))), names(f"without_{loop}")
-        rules[name] = lp.SubstitutionRule(name, arguments, value)
+        arguments, name = tuple(sorted(loops_of(value))), names(f"without_{loops.replace(',', '_')}")
+        statements[name], values[name], around[name] = statement, value, arguments
         return Variable(name)(*map(Variable, arguments)) if arguments else Variable(name)
 
+    def works(value: Any) -> bool:
+        return isinstance(value, Reduction) or (isinstance(value, Call) and value.function.name not in values)
+
     def changed(value: Any, mapper: Any) -> Any:
-        if isinstance(value, Call | Reduction) and loop not in loops_of(value):
+        if works(value) and loop not in loops_of(value):
             return rule(value)
         if isinstance(value, Reduction) and isinstance(value.operation, SumReductionOperation):
             product = flattened_product([value.expr])
@@ -55,7 +64,7 @@ def extract_invariants(t_unit: TranslationUnit, loop: str) -> TranslationUnit:
             inner = tuple(iname for iname in value.inames if iname not in outer)
             part = Reduction(value.operation, inner, flattened_product(same)) if inner else flattened_product(same)
             arrays = get_dependencies(same) & (kernel.arg_dict.keys() | temporaries.keys())
-            worth = inner or len(arrays) > 1 or any(isinstance(factor, Call) for factor in same)
+            worth = inner or len(arrays) > 1 or any(map(works, same))
             if same and worth and loop not in loops_of(part):
                 product = Product((*rest, rule(part)))
                 return Reduction(value.operation, outer, product) if outer else product
@@ -64,11 +73,13 @@ def extract_invariants(t_unit: TranslationUnit, loop: str) -> TranslationUnit:
     class Changed(CallbackMapper):  # type: ignore[misc]  # Loopy's mapper has no types
         map_min = map_max = CallbackMapper.map_constant
 
-    statements = []
-    for statement in kernel.instructions:
-        if loop in statement.within_inames and isinstance(statement, lp.Assignment) and not statement.predicates:
-            expression = Changed(changed, IdentityMapper())(statement.expression)
-            statements.append(statement.copy(expression=expression))
-        else:
-            statements.append(statement)
-    return t_unit.with_kernel(kernel.copy(instructions=statements, substitutions=rules))
+    for loop in loops.split(","):
+        for name in [name for name, inside in around.items() if loop in inside]:
+            statement = statements[name]
+            values[name] = Changed(changed, IdentityMapper())(values[name])
+    instructions = [
+        insn.copy(expression=values[insn.id]) if insn.id in values else insn for insn in kernel.instructions
+    ]
+    rules = {name: lp.SubstitutionRule(name, around[name], values[name])
+             for name in values if name not in kernel.id_to_insn}  # fmt: skip
+    return t_unit.with_kernel(kernel.copy(instructions=instructions, substitutions=rules))

@@ -10,9 +10,9 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from io import StringIO
-from itertools import chain, product
+from itertools import chain
 from operator import or_
-from typing import Any
+from typing import Any, NamedTuple
 
 import loopy as lp
 import numpy as np
@@ -22,6 +22,7 @@ from loopy.schedule import EnterLoop, generate_loop_schedules
 from loopy.schedule.tools import AccessMapDescriptor, WriteRaceChecker
 from loopy.symbolic import (
     CoefficientCollector,
+    SubstitutionRuleExpander,
     WalkMapper,
     condition_to_set,
     dim_type,
@@ -67,10 +68,19 @@ class Access(FrozenValue):
     constants: tuple[str, ...]  #: what the subscripts add to multiples of loops
     affine: bool  #: whether each subscript is a sum of multiples of loops and of a constant that no data gives
     kept: frozenset[str] = frozenset()  #: of an invariant: loops that a fetch cannot distribute
+    reductions: frozenset[str] = frozenset()  #: of an invariant: those of its own sums
 
     def stride(self, loop: str) -> float:
         """Return the elements between two steps of a loop; NaN if the access is not affine in it."""
         return dict(self.strides).get(loop, math.nan if loop in self.uses else 0.0)
+
+
+class Invariants(NamedTuple):
+    """Values that do not use all loops around them, as if they were loaded."""
+
+    loops: str  #: that `extract_invariants` takes
+    values: tuple[Access, ...]  #: before a value those that it uses
+    left: frozenset[str]  #: the reductions that statements keep
 
 
 @dataclass(frozen=True)
@@ -104,7 +114,7 @@ class Nest(FrozenValue):
     step: str = ""  #: a sequential loop around all statements, which a global barrier makes a loop of the host
     notes: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()  #: loops whose iterations depend on each other, in the order of the plain kernel
-    invariants: tuple[tuple[str, tuple[Access, ...]], ...] = ()  #: by loop: values that do not use it, as if loaded
+    invariants: tuple[Invariants, ...] = ()  #: of single loops, and of all these loops together
 
     @cached_property
     def by_name(self) -> Mapping[str, Loop]:
@@ -154,7 +164,8 @@ class Nest(FrozenValue):
         return tuple(access for access in loads if access.within == deepest)
 
     def _uses(self, array: str) -> list[Access]:
-        return [access for access in (*self.accesses, *chain(*dict(self.invariants).values())) if access.array == array]
+        every = chain(self.accesses, *(some.values for some in self.invariants))
+        return [access for access in every if access.array == array]
 
     @cached_method
     def match_of(self, array: str) -> str | None:
@@ -218,24 +229,41 @@ def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
     return Nest(tuple(scored), statements, accesses, tuple(tags.items()), private, step, notes, in_order, values_of)
 
 
-def _invariants(t_unit: lp.TranslationUnit, names: Sequence[str]) -> Iterator[tuple[str, tuple[Access, ...]]]:
-    """Yield loops, and values that do not use them; of loops with equal values only the first."""
+def _invariants(t_unit: lp.TranslationUnit, names: Sequence[str]) -> Iterator[Invariants]:
+    """Yield the values without single loops, of loops with equal values only the first, and without any of these."""
     known: set[str] = set()
+    found: list[Invariants] = []
     for loop in names:
         kernel = extract_invariants(t_unit, loop).default_entrypoint
-        rules = kernel.substitutions.values()
-        values = []
-        for rule, insn in product(rules, kernel.instructions):
-            if re.search(rf"\b{rule.name}\b", str(insn)):
-                # other iterations have other values of the variables that it reads
-                varies = bool(get_dependencies(rule.expression) & kernel.temporary_variables.keys())
-                kept = get_reduction_inames(rule.expression) | (insn.within_inames if varies else frozenset())
-                within = insn.within_inames | insn.reduction_inames()
-                values.append(Access(rule.name, 8, within, frozenset(rule.arguments), (), (), affine=True, kept=kept))
-        texts = {str(rule.expression) for rule in rules}
-        if texts - known:
-            yield loop, tuple(values)
+        texts = {str(rule.expression) for rule in kernel.substitutions.values()}
+        found += [_extracted(kernel, loop)] * bool(texts - known)
         known |= texts
+    yield from found
+    if len(found) > 1:
+        loops = ",".join(one.loops for one in found)
+        every = _extracted(extract_invariants(t_unit, loops).default_entrypoint, loops)
+        yield from [every] * (len(every.values) > max(len(one.values) for one in found))
+
+
+def _extracted(kernel: lp.LoopKernel, loops: str) -> Invariants:
+    rules, whole = kernel.substitutions, SubstitutionRuleExpander(kernel.substitutions)
+
+    def users(name: str) -> list[Any]:  # rules from inside to outside, then the instruction
+        among = chain(rules.values(), kernel.instructions)
+        user = next(one for one in among if re.search(rf"\b{name}\b", str(getattr(one, "expression", ""))))
+        return [user, *(users(user.name) if user in rules.values() else ())]
+
+    values = []
+    for name in sorted(rules, key=lambda name: -len(users(name))):
+        rule, insn, expression = rules[name], users(name)[-1], whole(rules[name].expression)
+        # other iterations have other values of the variables that it reads
+        varies = bool(get_dependencies(expression) & kernel.temporary_variables.keys())
+        kept = get_reduction_inames(expression) | (insn.within_inames if varies else frozenset())
+        uses = frozenset(rule.arguments)
+        within = insn.within_inames | insn.reduction_inames() | uses
+        own = get_reduction_inames(rule.expression)
+        values.append(Access(name, 8, within, uses, (), (), affine=True, kept=kept, reductions=own))
+    return Invariants(loops, tuple(values), frozenset(chain(*(one.reduction_inames() for one in kernel.instructions))))
 
 
 def _loop(
