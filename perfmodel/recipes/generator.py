@@ -328,7 +328,7 @@ def _parts(nest: Nest, names: Sequence[str]) -> list[frozenset[str]]:
 def _repeated(nest: Nest, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield values, and those of their reductions that statements or values before them have too."""
     known, *others = _parts(nest, names)
-    for name, own in zip(names, others, strict=False):
+    for name, own in zip(names, others, strict=True) if _computed(nest, names) else ():
         if own & known:
             yield name, sorted(own & known)
         known |= own
@@ -709,7 +709,7 @@ def _movable(nest: Nest, loops: Sequence[str], statement: Statement) -> str:
 def _forms(nest: Nest, *, cpu: bool) -> list[Form]:
     """Return the forms, the most usual first. Unusual axes are left out where there are :data:`MOST_FORMS`."""
     covers = [cover for cover in _covers(nest) if _kinds(nest, cover)][:MOST_COVERS]
-    ranks = {loop.name: rank for rank, loop in enumerate(loop for loop in nest.loops if loop.kind != "serial")}
+    ranks = {loop: rank for rank, cover in reversed([*enumerate(covers)]) for loop in cover.loops}
     most = sum(any(nest.by_name[loop].kind == "parallel" for loop in cover.loops) for cover in covers)
     ranked = [(_rank(nest, axes, ranks, min(most, 2), cpu=cpu), axes) for axes in _axes(nest, covers)]
     ranked.sort(key=itemgetter(0))
@@ -798,9 +798,10 @@ def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]
             fetched = replace(form, prefetch=prefetch)
             if unrolled and prefetch in values:
                 fetched = replace(fetched, unrolled=_unrollable(rest, _parts(nest, prefetch)))
+            alone = prefetch in values and all((_fetched(nest, form, name) or Fetch()).alone for name in prefetch)
             for number, order in enumerate([()] if prefetch in values else _orders(nest, fetched)):
                 penalty = (elements != "") + (reduction != "") + (unrolled != ()) + bool(prefetch) + number
-                penalty -= 4 * (prefetch in values)
+                penalty -= 4 * (prefetch in values) + 4 * alone * len(prefetch)  # without barriers
                 yield penalty, replace(fetched, order=order)
 
 

@@ -24,7 +24,7 @@ def extract_invariants(t_unit: TranslationUnit, loops: str) -> TranslationUnit:
 
     kernel = lp.expand_subst(t_unit).default_entrypoint
     names, temporaries = kernel.get_var_name_generator(), kernel.temporary_variables
-    names.add_names(insn.id for insn in kernel.instructions)
+    names.add_names(kernel.id_to_insn, conflicting_ok=True)
     plain = (insn for insn in kernel.instructions if isinstance(insn, lp.Assignment) and not insn.predicates)
     statements = {insn.id: insn for insn in plain}  # also those to which rules belong
     values = {name: insn.expression for name, insn in statements.items()}

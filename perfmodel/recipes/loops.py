@@ -114,7 +114,7 @@ class Nest(FrozenValue):
     step: str = ""  #: a sequential loop around all statements, which a global barrier makes a loop of the host
     notes: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()  #: loops whose iterations depend on each other, in the order of the plain kernel
-    invariants: tuple[Invariants, ...] = ()  #: of single loops, and of all these loops together
+    invariants: tuple[Invariants, ...] = ()  #: of several loops together, then of single ones
 
     @cached_property
     def by_name(self) -> Mapping[str, Loop]:
@@ -230,7 +230,7 @@ def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
 
 
 def _invariants(t_unit: lp.TranslationUnit, names: Sequence[str]) -> Iterator[Invariants]:
-    """Yield the values without single loops, of loops with equal values only the first, and without any of these."""
+    """Yield the values without any of several loops, then without one; of loops with equal values only the first."""
     known: set[str] = set()
     found: list[Invariants] = []
     for loop in names:
@@ -238,11 +238,11 @@ def _invariants(t_unit: lp.TranslationUnit, names: Sequence[str]) -> Iterator[In
         texts = {str(rule.expression) for rule in kernel.substitutions.values()}
         found += [_extracted(kernel, loop)] * bool(texts - known)
         known |= texts
-    yield from found
     if len(found) > 1:
         loops = ",".join(one.loops for one in found)
         every = _extracted(extract_invariants(t_unit, loops).default_entrypoint, loops)
         yield from [every] * (len(every.values) > max(len(one.values) for one in found))
+    yield from found
 
 
 def _extracted(kernel: lp.LoopKernel, loops: str) -> Invariants:

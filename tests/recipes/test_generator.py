@@ -200,6 +200,29 @@ def divergence():
 
 
 @cache
+def spectral():
+    """Both sums over m have values that are the same for all i, or for all j; their sums have the same loops."""
+    gradient = "(G[{}, e, {r}, {c}]*simul_reduce(sum, o, D[{r}, o]*u[e, o, {c}])" \
+               " + G[{}, e, {r}, {c}]*simul_reduce(sum, p, D[{c}, p]*u[e, {r}, p]))"
+    down, along = gradient.format(0, 1, r="m", c="j"), gradient.format(1, 2, r="i", c="m")
+    return made(
+        "{[e, i, j, m, o, p]: 0 <= e < n and 0 <= i, j, m, o, p < 4}",
+        f"out[e, i, j] = simul_reduce(sum, m, D[m, i]*{down}) + simul_reduce(sum, m, D[m, j]*{along})",
+        {"G": "3, n, 4, 4", "D": "4, 4", "u": "n, 4, 4", "out": "n, 4, 4"},
+    )
+
+
+@cache
+def interpolation():
+    """In three dimensions: two of the sums are the same for all i, and the inner one is for all j too."""
+    return made(
+        "{[e, i, j, k, a, b, c]: 0 <= e < n and 0 <= i, j, k, a, b, c < 3}",
+        "out[e, i, j, k] = sum(a, D[i, a]*sum(b, D[j, b]*sum(c, D[k, c]*u[e, a, b, c])))",
+        {"D": "3, 3", "u": "n, 3, 3, 3", "out": "n, 3, 3, 3"},
+    )
+
+
+@cache
 def attention():
     """The exponentials are the same for all d, but each i has its own largest element."""
     return made(
@@ -245,6 +268,12 @@ def data():
         marched[t, 1:-1] = marched[t - 1, :-2] + marched[t - 1, 2:] / 2
     dg = {"J": rng.random((2, 2, N), F32), "D": rng.random((2, 18, 18), F32), "u": rng.random((2, N, 18), F32)}
     heads = {"a": square["a"], "v": rng.random((N, 6), F32)}
+    nodes = {"G": rng.random((3, N, 4, 4), F32), "D": rng.random((4, 4), F32), "u": rng.random((N, 4, 4), F32)}
+    across = np.einsum("mo,eoj->emj", nodes["D"], nodes["u"]), np.einsum("jo,emo->emj", nodes["D"], nodes["u"])
+    fluxes = [nodes["G"][at] * across[0] + nodes["G"][at + 1] * across[1] for at in range(2)]
+    divergences = np.einsum("mi,emj->eij", nodes["D"], fluxes[0]) + np.einsum("mj,eim->eij", nodes["D"], fluxes[1])
+    elements = {"D": rng.random((3, 3), F32), "u": rng.random((N, 3, 3, 3), F32)}
+    finer = np.einsum("ia,jb,kc,eabc->eijk", *[elements["D"]] * 3, elements["u"])
     electric, magnetic = wide[1, :-1].copy(), wide[2, :-1].copy()
     for _ in range(4):
         electric[:-1] += np.diff(magnetic)
@@ -277,6 +306,8 @@ def data():
         diffusion: ({"a": square["a"], "flux": 0 * new, "new": 0 * new}, {"flux": flux, "new": new}),
         pairs: ({"x": cells}, {"y": (distances**2).sum(axis=(2, 3))}),
         divergence: (dg, {"out": np.einsum("xre,rij,xej->ei", *dg.values())}),
+        spectral: (nodes, {"out": divergences}),
+        interpolation: (elements, {"out": finer}),
         attention: (heads, {"out": np.exp(heads["a"] - heads["a"].max(axis=1, keepdims=True)) @ heads["v"]}),
         scaled: (
             {"a": square["a"], "b": line["b"]}, {"out": 2 * line["b"][:, None] * square["a"]}
@@ -311,6 +342,13 @@ FORMS = {
     divergence: [
         "e:item i:steps elements=ilp prefetch=without_i", "e:item i:item prefetch=without_i",
         "e:item prefetch=without_i unrolled=r,x", "e:strided prefetch=without_i",
+    ],
+    spectral: [
+        "e:item prefetch=without_j_i,without_j_i_0 unrolled=i,j,m,o,p", "e:item prefetch=without_j",
+        "j:lanes i:lanes prefetch=without_j_i,without_j_i_0", "j:lanes e:item prefetch=without_j_i,without_j_i_0",
+    ],
+    interpolation: [
+        "e:item prefetch=without_i_j_0,without_i_j", "i:lanes j:lanes prefetch=without_i_j_0,without_i_j",
     ],
     attention: [
         "i:item d:steps elements=ilp reduction=split prefetch=without_d",
@@ -359,6 +397,13 @@ def test_what_does_not_depend_on_a_loop_becomes_a_rule(text, loop, expected):
     rules = extract_invariants(unit, loop).default_entrypoint.substitutions
     assert expected == {str(rule.expression) for rule in rules.values()}
     assert {f"without_{loop}"} >= rules.keys()
+
+
+def test_rules_of_several_loops_use_each_other():
+    rules = extract_invariants(interpolation(), "i,j").default_entrypoint.substitutions
+    assert rules.keys() == {"without_i_j", "without_i_j_0"}
+    assert "reduce(sum, [b], D[j, b]*without_i_j_0(a, b, e, k))" == str(rules["without_i_j"].expression)
+    assert "reduce(sum, [c], D[k, c]*u[e, a, b, c])" == str(rules["without_i_j_0"].expression)
 
 
 def test_a_product_has_thousands_of_recipes_and_a_copy_dozens():
