@@ -101,6 +101,7 @@ class Form(FrozenValue):
     prefetch: tuple[str, ...] = ()  #: arrays that go through local memory
     order: tuple[str, ...] = ()  #: sequential loops of the plain kernel, from outside to inside; () for Loopy's choice
     unrolled: tuple[str, ...] = ()  #: short loops that are unrolled
+    parts: tuple[str, ...] = ()  #: splits and tags of reductions that two kernels execute one after the other
 
     @cached_property
     def placed(self) -> Mapping[str, Parts]:
@@ -141,7 +142,7 @@ class Recipes(FrozenValue):
     local_bytes: int  #: most bytes of local memory that a group uses
     notes: tuple[str, ...]  #: sentences: which loops stay sequential and why
     forms: tuple[Form, ...]  #: the most usual first
-    nest: Nest
+    nests: Mapping[tuple[str, ...], Nest]  #: of the plain kernel, and by :attr:`Form.parts`
 
     def __repr__(self) -> str:
         return one_line(f"<Recipes: {len(self.forms)} forms, at most {self.number} recipes>")
@@ -172,7 +173,7 @@ class Recipes(FrozenValue):
     def recipe(self, point: Point) -> Recipe:
         """Return the recipe of a form and tile sizes. It assumes that these divide the given sizes, where they do."""
         assumed = (Step.of("assume", text) for text in self._assumptions(point))
-        recipe = Recipe((*assumed, *_steps(self.nest, point)))
+        recipe = Recipe((*assumed, *_steps(self.nests[point.form.parts], point)))
         self._points.setdefault(recipe, point)
         return recipe
 
@@ -207,9 +208,10 @@ class Recipes(FrozenValue):
         Those that divide the loop come before the others, and then those near the usual value.
         """
         found: dict[str, tuple[int, ...]] = {}
+        nest = self.nests[form.parts]
         wide = [axis for axis in form.axes if "L" in axis.kind.tiles]
         for number, axis in enumerate(form.axes):
-            loops = [self.nest.by_name[loop] for loop in axis.loops]
+            loops = [nest.by_name[loop] for loop in axis.loops]
             trips = max(loop.trips for loop in loops)
             first = bool(wide) and axis is wide[0]
             if "L" in axis.kind.tiles:
@@ -221,8 +223,8 @@ class Recipes(FrozenValue):
                 tile = axis.kind.name == "tile"
                 most = (1024 if not form.elements else 16) if tile else 16
                 found[f"E{number}"] = _sizes(2, min(most, 2 * trips - 1), 8 if tile else 4, loops)
-        if split := _split_reductions(self.nest, form):
-            loops = [self.nest.by_name[loop] for loop in split]
+        if split := _split_reductions(nest, form):
+            loops = [nest.by_name[loop] for loop in split]
             most = 2 * max(loop.trips for loop in loops) - 1
             low, high, usual = (4, 32 if form.reduction == "unrolled" else 64, 16) if form.prefetch else (2, 16, 4)
             found["K"] = _sizes(low, min(high, most), usual, loops)
@@ -230,13 +232,14 @@ class Recipes(FrozenValue):
 
     def _assumptions(self, point: Point) -> list[str]:
         """Return the conditions on sizes, true at the given ones, that leave out tests of the ends of split loops."""
-        tiles, divisors = dict(point.tiles), dict[str, int]()
-        splits = [(loop, tiles["K"]) for loop in _split_reductions(self.nest, point.form)]
+        tiles, divisors, nest = dict(point.tiles), dict[str, int](), self.nests[point.form.parts]
+        splits = [(step.arguments[0], int(str(step.arguments[1]))) for step in nest.first if step.name == "split_iname"]
+        splits += [(loop, tiles["K"]) for loop in _split_reductions(nest, point.form)]
         for number, axis in enumerate(point.form.axes):
             size = math.prod(tiles[f"{letter}{number}"] for letter in axis.kind.tiles)
             splits += [(loop, size) for loop in axis.loops]
-        for name, size in splits:
-            loop = self.nest.by_name[name]
+        loops = {**nest.by_name, **self.nests[()].by_name}
+        for loop, size in ((loops[name], size) for name, size in splits if name in loops):
             known = set(re.findall(r"[^\W\d]\w*", loop.upper)) <= set(dict(self.sizes))
             if loop.upper and known and size > 1 and loop.trips % size == 0:
                 divisors[loop.upper] = max(size, divisors.get(loop.upper, 1))  # tiles are powers of two
@@ -257,26 +260,28 @@ class Recipes(FrozenValue):
         return {}
 
     def _fits(self, form: Form, tiles: Mapping[str, int]) -> bool:
+        nest = self.nests[form.parts]
         items, elements = (math.prod(size for name, size in tiles.items() if name[0] == letter) for letter in "LE")
         lanes = [axis.loops[0] for axis in form.axes if axis.kind.name == "lanes"]
-        items *= math.prod(self.nest.by_name[loop].trips for loop in lanes)
+        items *= math.prod(nest.by_name[loop].trips for loop in lanes)
         few = items <= self.largest_group and (not form.elements or elements <= REGISTERS)
         copies = (elements if form.elements else 1) * (tiles.get("K", 1) if form.reduction == "unrolled" else 1)
         copies *= max(
-            math.prod(self.nest.by_name[loop].trips for loop in part.intersection(form.unrolled))
-            for part in _parts(self.nest, form.prefetch)
+            math.prod(nest.by_name[loop].trips for loop in part.intersection(form.unrolled))
+            for part in _parts(nest, form.prefetch)
         )
-        few = few and (copies == 1 or copies * len(self.nest.accesses) <= LONGEST_CODE)
+        few = few and (copies == 1 or copies * len(nest.accesses) <= LONGEST_CODE)
         # with a tile of twice the trips, half of a group has no work
         few = few and all(
-            tiles[f"L{number}"] * tiles[f"E{number}"] < 2 * max(self.nest.by_name[loop].trips for loop in axis.loops)
+            tiles[f"L{number}"] * tiles[f"E{number}"] < 2 * max(nest.by_name[loop].trips for loop in axis.loops)
             for number, axis in enumerate(form.axes) if axis.kind.tiles == "LE"
         )  # fmt: skip
-        return few and _local_bytes(self.nest, form, tiles) <= self.local_bytes
+        return few and _local_bytes(nest, form, tiles) <= self.local_bytes
 
 
 def _steps(nest: Nest, point: Point) -> Iterator[Step]:
     form, tiles = point.form, dict(point.tiles)
+    yield from nest.first
     computed = _computed(nest, form.prefetch)
     if computed:
         yield Step.of("extract_invariants", computed.loops)
@@ -458,7 +463,7 @@ def _fetchable(nest: Nest, form: Form) -> list[str]:
     scalars = {scalar for loop in nest.loops for scalar in loop.by_data}
     bounds = {array for statement in nest.statements if statement.scalar in scalars for array in statement.reads}
     found = []
-    for array in sorted(nest.arrays - nest.written - bounds) if spread else ():
+    for array in sorted(nest.arrays - nest.written - bounds) if spread and not nest.first else ():
         fetch = _fetched(nest, form, array)
         if fetch is None:
             continue
@@ -571,6 +576,8 @@ def recipes_of(
     """
     from loopy import TranslationUnit as Unit
 
+    from perfmodel.recipes.stages import in_stages
+
     if not isinstance(t_unit, Unit):
         raise ArgumentError(f"t_unit is of the type {type(t_unit).__name__}", "give a loopy.TranslationUnit")
     cpu = facts is not None and facts.known("device_type", "gpu") == "cpu"
@@ -578,10 +585,12 @@ def recipes_of(
     local = int(facts.known("local_memory_bytes", LOCAL_BYTES)) if facts is not None else LOCAL_BYTES
     given = tuple(sorted((sizes or {}).items()))
     nest = _nest(t_unit, dict(given))
-    forms = tuple(_forms(nest, cpu=cpu))
+    nests = {one.parts: one for one in (nest, *in_stages(t_unit, nest, dict(given), cpu=cpu))}
+    ranked = sorted(chain.from_iterable(_forms(one, cpu=cpu) for one in nests.values()), key=itemgetter(0))
+    forms = tuple(form for _, form in ranked[:MOST_FORMS])
     none = "no loop without a tag can run in parallel" if nest.loops else "all loops have tags already"
     notes = nest.notes if forms or not nest.statements else (none, *nest.notes)
-    return Recipes(t_unit, given, cpu, largest, local, notes, forms, nest)
+    return Recipes(t_unit, given, cpu, largest, local, notes, forms, nests)
 
 
 def _nest(t_unit: TranslationUnit, sizes: Mapping[str, int]) -> Nest:
@@ -607,13 +616,15 @@ def legal(recipe: Recipe, t_unit: TranslationUnit) -> TranslationUnit:
     import loopy as lp
     from loopy.check import check_for_unused_hw_axes_in_insns, check_for_write_races, pre_schedule_checks
     from loopy.diagnostic import WriteRaceConditionWarning
+    from loopy.kernel.tools import get_subkernel_to_insn_id_map
     from loopy.schedule import generate_loop_schedules
 
-    from perfmodel.recipes.loops import RaceChecker, assigned, quiet
+    from perfmodel.recipes.loops import RaceChecker, assigned, quiet, states_no_race
 
     t_unit = recipe.apply(t_unit)
     kernel = t_unit.default_entrypoint
-    t_unit = t_unit.with_kernel(kernel.copy(silenced_warnings=frozenset({"v1_scheduler_fallback"})))
+    stated = {f"write_race({insn.id})" for insn in kernel.instructions if states_no_race(kernel, insn)}
+    t_unit = t_unit.with_kernel(kernel.copy(silenced_warnings=frozenset({"v1_scheduler_fallback", *stated})))
     try:
         with quiet() as given:
             checked = lp.preprocess_program(t_unit)
@@ -624,10 +635,16 @@ def legal(recipe: Recipe, t_unit: TranslationUnit) -> TranslationUnit:
             schedules = generate_loop_schedules(kernel, checked.callables_table, debug_args={"interactive": False})
             unit: TranslationUnit = checked.with_kernel(next(iter(schedules)))
             check_for_unused_hw_axes_in_insns(unit.default_entrypoint, unit.callables_table)
+        launches = get_subkernel_to_insn_id_map(unit.default_entrypoint).values()
+        for ids in launches:
+            kernel.get_grid_sizes_for_insn_ids(ids, checked.callables_table)  # refuses an axis that no loop uses
         for text in (str(one.message) for one in given if issubclass(one.category, WriteRaceConditionWarning)):
-            match, checker = _RACE.search(text), RaceChecker(kernel, checked.callables_table)
+            match = _RACE.search(text)
             insn = kernel.id_to_insn[match[1]] if match else None
-            if insn is None or any(checker.races(insn.id, insn.id, variable) for variable in assigned(insn)):
+            ids = next((ids for ids in launches if insn is not None and insn.id in ids), ())
+            own = kernel.copy(instructions=[one for one in kernel.instructions if one.id in ids])  # with its work-items
+            checker = RaceChecker(own, checked.callables_table)
+            if not ids or insn is None or any(checker.races(insn.id, insn.id, name) for name in assigned(insn)):
                 raise WriteRaceConditionWarning(text.partition(" (add ")[0])
     except Exception as error:  # Loopy raises many kinds
         reason = reason_of(error)
@@ -642,15 +659,20 @@ def _covers(nest: Nest) -> list[Axis]:
     If the kernel has several stages, a second axis may be of one stage alone. These sets come last.
     """
     usable = [loop for loop in nest.loops if loop.kind != "serial" and not loop.by_data]
-    stages = set(nest.stages.values())
-    parts = [nest.statements] if len(stages) < 2 else [nest.statements, *(
-        tuple(one for one in nest.statements if nest.stages[one.name] == stage) for stage in sorted(stages)
+    if any("ilp" in tag for _, tag in nest.tagged):
+        usable = [loop for loop in usable if loop.kind != "reduction"]  # with a tree, Loopy's code would be wrong
+    names = {loop.name for loop in usable}
+    # a stage without such loops is one work-item
+    stages = {nest.stages[one.name] for one in nest.statements if one.all & names}
+    every = tuple(one for one in nest.statements if nest.stages[one.name] in stages)
+    parts = [every] if len(stages) < 2 else [every, *(
+        tuple(one for one in every if nest.stages[one.name] == stage) for stage in sorted(stages)
     )]  # fmt: skip
     found: dict[frozenset[str], Axis] = {}
     for statements in parts:
         for loop in usable:
             axis = _cover(nest, loop, statements)
-            whole = statements is nest.statements
+            whole = statements is every
             if axis is None and whole and any(loop.name == one.loops for one in nest.invariants):
                 axis = Axis((loop.name,), _STEPS)  # of a work-item, which computes values once for several steps
             if axis is not None and (whole or loop.kind == "parallel"):
@@ -706,15 +728,15 @@ def _movable(nest: Nest, loops: Sequence[str], statement: Statement) -> str:
     return targets.pop()
 
 
-def _forms(nest: Nest, *, cpu: bool) -> list[Form]:
-    """Return the forms, the most usual first. Unusual axes are left out where there are :data:`MOST_FORMS`."""
+def _forms(nest: Nest, *, cpu: bool) -> Iterator[tuple[float, Form]]:
+    """Yield at most :data:`MOST_FORMS` forms, and how unusual they are, those with usual axes first."""
     covers = [cover for cover in _covers(nest) if _kinds(nest, cover)][:MOST_COVERS]
     ranks = {loop: rank for rank, cover in reversed([*enumerate(covers)]) for loop in cover.loops}
     most = sum(any(nest.by_name[loop].kind == "parallel" for loop in cover.loops) for cover in covers)
     ranked = [(_rank(nest, axes, ranks, min(most, 2), cpu=cpu), axes) for axes in _axes(nest, covers)]
     ranked.sort(key=itemgetter(0))
     options = ((rank + more, form) for rank, axes in ranked for more, form in _options(nest, axes))
-    return [form for _, form in sorted(islice(options, MOST_FORMS), key=itemgetter(0))]
+    return islice(options, MOST_FORMS)
 
 
 def _axes(nest: Nest, covers: Sequence[Axis]) -> Iterator[tuple[Axis, ...]]:
@@ -751,6 +773,8 @@ def _kinds(nest: Nest, cover: Axis) -> list[Kind]:
         names = {kind.name for kind in KINDS} - {"local"} if loops[0].trips > SHORT else {"lanes", "group"}
     else:
         names = {kind.name for kind in KINDS} - {"lanes", "steps"}
+    if nest.first and nest.tagged:  # with other loops around lanes, compilers do not make vectors of these
+        names &= {"group"}
     return [kind for kind in KINDS if kind.name in names]
 
 
@@ -784,11 +808,12 @@ def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]
     outside = taken | ({nest.step} if _on_host(nest, Form(axes)) else set())
     rest = [loop for loop in nest.loops if loop.name not in outside]
     short = _unrollable(rest, _parts(nest, ()))
-    splits = ("", "unrolled", "split") if any(map(_long, rest)) else ("",)
+    vectors = bool(nest.first and nest.tagged)  # compilers make none of the lanes in unrolled loops
+    splits = ("", "unrolled", "split") if any(map(_long, rest)) and not vectors else ("",)
     steps = any(axis.kind.name == "steps" for axis in axes)
     choices = product(("",) * (not steps) + ("ilp",) * several, splits, ((), short) if short else ((),))
     for elements, reduction, unrolled in choices:
-        form = Form(axes, elements, reduction, unrolled=unrolled)
+        form = Form(axes, elements, reduction, unrolled=unrolled, parts=nest.parts)
         arrays, split = tuple(_fetchable(nest, form)), set(_split_reductions(nest, form))
         values = [*_computable(nest, form)]  # they save work, so forms with them are first
         for prefetch in dict.fromkeys([(), arrays, *((array,) for array in arrays), *values]):

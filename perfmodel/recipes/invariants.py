@@ -1,4 +1,4 @@
-"""Values that a statement computes again in each iteration of loops."""
+"""Substitution rules of values that are equal in all iterations of loops, and of parts of reductions."""
 
 from __future__ import annotations
 
@@ -83,3 +83,41 @@ def extract_invariants(t_unit: TranslationUnit, loops: str) -> TranslationUnit:
     rules = {name: lp.SubstitutionRule(name, around[name], values[name])
              for name in values if name not in kernel.id_to_insn}  # fmt: skip
     return t_unit.with_kernel(kernel.copy(instructions=instructions, substitutions=rules))
+
+
+def extract_parts(t_unit: TranslationUnit, loops: list[str]) -> TranslationUnit:
+    """Make substitution rules ``part`` of reductions over some of their loops, of which `loops` combine the results.
+
+    For ``["i_outer"]``, ``sum([i_outer, i_inner], a[16*i_outer + i_inner])`` becomes ``sum(i_outer, part(i_outer))``,
+    with the rule ``sum(i_inner, a[16*i_outer + i_inner])``. Reductions inside of each other count as one.
+    """
+    from typing import Any  # saved kernel files have a copy of this function
+
+    import loopy as lp
+    from loopy.library.reduction import ScalarReductionOperation
+    from loopy.symbolic import Reduction, ReductionCallbackMapper, get_dependencies
+    from pymbolic.primitives import Variable
+
+    kernel = t_unit.default_entrypoint
+    names, rules = kernel.get_var_name_generator(), dict(kernel.substitutions)
+
+    def changed(value: Any, mapped: Any, **options: Any) -> Any:
+        inames, term = value.inames, value.expr
+        while isinstance(term, Reduction) and term.operation == value.operation:
+            inames, term = inames + term.inames, term.expr
+        outer = tuple(iname for iname in inames if iname in loops)
+        inner = tuple(iname for iname in inames if iname not in loops)
+        if not outer or not inner or not isinstance(value.operation, ScalarReductionOperation):
+            return value
+        part, name = Reduction(value.operation, inner, term), names("part")
+        arguments = tuple(sorted(get_dependencies(part) & kernel.all_inames() - {*inner}))
+        rules[name] = lp.SubstitutionRule(name, arguments, part)
+        return Reduction(value.operation, outer, Variable(name)(*map(Variable, arguments)))
+
+    mapper = ReductionCallbackMapper(changed)
+    statements = [
+        statement.copy(expression=mapper(statement.expression))
+        if isinstance(statement, lp.Assignment) and not statement.predicates else statement
+        for statement in kernel.instructions
+    ]  # fmt: skip
+    return t_unit.with_kernel(kernel.copy(instructions=statements, substitutions=rules))

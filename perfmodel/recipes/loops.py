@@ -34,6 +34,7 @@ from pymbolic import evaluate
 from pymbolic.primitives import LogicalNot, Subscript
 
 from perfmodel.recipes.invariants import extract_invariants
+from perfmodel.recipes.recipe import Step
 from perfmodel.values import FrozenValue, cached_method
 
 UNKNOWN_SIZE = 1024  # of a parameter whose size is not given; only the order of recipes depends on it
@@ -115,11 +116,17 @@ class Nest(FrozenValue):
     notes: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()  #: loops whose iterations depend on each other, in the order of the plain kernel
     invariants: tuple[Invariants, ...] = ()  #: of several loops together, then of single ones
+    first: tuple[Step, ...] = ()  #: steps of the plain kernel before it has these loops
 
     @cached_property
     def by_name(self) -> Mapping[str, Loop]:
         """The loops by name."""
         return {loop.name: loop for loop in self.loops}
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The splits and tags of :attr:`first`, by which reductions have two stages."""
+        return tuple(step.short for step in self.first if step.name in ("split_iname", "tag_inames"))
 
     @cached_property
     def written(self) -> frozenset[str]:
@@ -216,6 +223,8 @@ def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
         if name != step and not _carried(checked, name, step):
             found[name] = (replace(found[name][0], kind=PARALLEL, step=step), "")
     loops, notes = [loop for loop, _ in found.values()], tuple(why for _, why in found.values() if why)
+    notes += tuple(f"recipes rely on silenced_warnings: no two iterations of {insn.id} write one element"
+                   for insn in kernel.instructions if states_no_race(kernel, insn))  # fmt: skip
     private = tuple(
         name for name, temporary in sorted(plain.temporary_variables.items())
         if temporary.shape and not temporary.read_only and temporary.address_space in (lp.auto, AddressSpace.PRIVATE)
@@ -321,6 +330,7 @@ def _carried(t_unit: lp.TranslationUnit, name: str, step: str = "") -> str:
     kernel = t_unit.default_entrypoint
     inside = [insn for insn in kernel.instructions if name in insn.within_inames]
     ids = {insn.id for insn in inside}
+    stated = {insn.id for insn in inside if states_no_race(kernel, insn) and name in _index_loops(kernel, insn)}
     used = [tag.axis for iname in kernel.inames.values() for tag in iname.tags if isinstance(tag, GroupInameTag)]
     tagged = lp.tag_inames(t_unit, {name: f"g.{max(used, default=-1) + 1}"}, force=True)
     checker = RaceChecker(tagged.default_entrypoint, tagged.callables_table, step)
@@ -338,9 +348,21 @@ def _carried(t_unit: lp.TranslationUnit, name: str, step: str = "") -> str:
             for user in inside:
                 if variable not in assigned(writer) or variable not in user.dependency_names():
                     continue
-                if checker.races(writer.id, user.id, variable):
+                if not writer.id == user.id in stated and checker.races(writer.id, user.id, variable):
                     return f"loop {name} carries a dependency of `{variable}`"
     return ""
+
+
+def states_no_race(kernel: lp.LoopKernel, insn: Any) -> bool:
+    """Whether the author of a kernel silenced Loopy's warning that iterations of a statement may write one element."""
+    return f"write_race({insn.id})" in kernel.silenced_warnings
+
+
+def _index_loops(kernel: lp.LoopKernel, insn: Any) -> frozenset[str]:
+    """Return the loops on which the subscripts of written arrays depend, also through scalars."""
+    words = frozenset().union(*(get_dependencies(one.index_tuple) for one in _subscripts(insn.assignees)))
+    writers = (other for other in kernel.instructions if not words.isdisjoint(assigned(other)))
+    return words.union(*(other.within_inames for other in writers))
 
 
 def _written_first(checker: RaceChecker, users: Sequence[Any], variable: str) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from perfmodel.documents import Schema, one_line
 from perfmodel.errors import ArgumentError, DocumentError, KernelError, clipped, listed
-from perfmodel.recipes.invariants import extract_invariants
+from perfmodel.recipes.invariants import extract_invariants, extract_parts
 from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:
@@ -25,12 +25,13 @@ Argument: TypeAlias = "str | int | float | bool | tuple[Argument, ...] | None"
 
 SCHEMA = "perfmodel.recipe/1"
 _SCHEMA = Schema(SCHEMA, "write it again with Recipe.to_json")
-#: The transformations of steps. Each takes a translation unit first. All but `extract_invariants` are Loopy's.
+_OWN = {function.__name__: function for function in (extract_invariants, extract_parts)}
+#: The transformations of steps. Each takes a translation unit first. All but those in `_OWN` are Loopy's.
 TRANSFORMATIONS = frozenset({
-    "add_barrier", "add_inames_to_insn", "add_prefetch", "assume", "duplicate_inames", "extract_invariants",
-    "join_inames", "precompute", "prioritize_loops", "privatize_temporaries_with_inames", "realize_reduction",
-    "rename_iname", "set_temporary_address_space", "split_array_axis", "split_iname", "split_reduction_inward",
-    "split_reduction_outward", "tag_array_axes", "tag_inames",
+    "add_barrier", "add_inames_to_insn", "add_prefetch", "assume", "duplicate_inames", "join_inames",
+    "make_reduction_inames_unique", "precompute", "prioritize_loops", "privatize_temporaries_with_inames",
+    "realize_reduction", "rename_iname", "set_temporary_address_space", "split_array_axis", "split_iname",
+    "split_reduction_inward", "split_reduction_outward", "tag_array_axes", "tag_inames", *_OWN,
 })  # fmt: skip
 #: Options that Loopy takes as sets only.
 _SETS = frozenset({
@@ -39,6 +40,7 @@ _SETS = frozenset({
 _LABELS = {
     "prioritize_loops": "order", "split_reduction_inward": "inward", "split_reduction_outward": "outward",
     "privatize_temporaries_with_inames": "private", "realize_reduction": "realized",
+    "set_temporary_address_space": "space", "extract_parts": "parts",
 }  # fmt: skip
 LONGEST = 200  # characters of Loopy's reason in an error
 
@@ -79,7 +81,7 @@ class Step(FrozenValue):
         arguments = [list(value) if isinstance(value, tuple) else value for value in self.arguments]
         try:
             with redirect_stdout(StringIO()):  # Loopy prints parts of sets
-                function: Any = getattr(lp, self.name, extract_invariants)
+                function: Any = _OWN.get(self.name) or getattr(lp, self.name)
                 transformed: TranslationUnit = function(t_unit, *arguments, **options)
         except Exception as error:  # Loopy raises many kinds: LoopyError, ValueError, isl's errors, failed assertions
             reason = reason_of(error)
@@ -91,7 +93,7 @@ class Step(FrozenValue):
     def line(self) -> str:
         """Return the step as a line of Python that changes ``t_unit``."""
         options = [f"{key}={_source(v, as_set=key in _SETS)}" for key, v in self.options]
-        module = "" if self.name == extract_invariants.__name__ else "lp."
+        module = "" if self.name in _OWN else "lp."
         return f"t_unit = {module}{self.name}({', '.join(['t_unit', *map(_source, self.arguments), *options])})"
 
     def to_json(self) -> list[Any]:
@@ -238,8 +240,8 @@ class Recipe(FrozenValue):
             body = [f'"""{note}"""', *body, f"if {given}{self.condition}:", *(f"    {line}" for line in lines)]
         body += [*(self if otherwise is None else otherwise).unassumed.lines(), f"return {result}"]
         head = [] if has_lp else ["import loopy as lp", ""]
-        if any("= extract_invariants(" in line for line in body):
-            source = getsource(extract_invariants).replace("TranslationUnit", "lp.TranslationUnit")
+        for function in (function for own, function in _OWN.items() if any(f"= {own}(" in line for line in body)):
+            source = getsource(function).replace("TranslationUnit", "lp.TranslationUnit")
             head += ["", *source.splitlines(), "", ""]
         return "\n".join([
             text.rstrip("\n"), "", *head, *alias, "", "",

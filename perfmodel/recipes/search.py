@@ -62,7 +62,8 @@ BUDGET_S, RUNS, RUN_S = 56.0, 5, 6.0  # no run starts later [s]; more time for e
 FIRST_RUN_S, LAST_RUN_S = 12.0, 5.0  # longest time of building and running a recipe once, also near the end [s]
 AFFORDABLE_S = 1.0  # if the untransformed kernel is predicted to be slower, it runs only at small sizes [s]
 # Smaller sizes leave the same remainder by one of these numbers, so that tiles of powers of two divide both or neither.
-STRIDES = (1024, 512, 256, 128)
+STRIDES = (1 << 20, 1 << 18, 1 << 16, 1 << 13, 1024, 512, 256, 128)
+EXACT_TERMS = 2 << 20  # float32 additions for an element after which sums in two orders may differ in the first digits
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -396,7 +397,8 @@ def _chosen_by_runs(
     """
     plain, t_unit, arguments = found.plain, found.untransformed, trials.keywords["arguments"]
     affordable = plain is not None and plain.seconds <= AFFORDABLE_S
-    small = found.sizes if affordable else _small_sizes(found, counts, tuning.keywords["model"], arguments)
+    exact = _additions(counts, found.sizes) < EXACT_TERMS
+    small = found.sizes if affordable and exact else _small_sizes(found, counts, tuning.keywords["model"], arguments)
     compare_at = None if small == found.sizes else small
     allowed = ((one, one.recipe.allows(compare_at or found.sizes)) for one in found.candidates)
     chosen = shortlist(one if allows else one.unassumed for one, allows in allowed)
@@ -436,11 +438,12 @@ def _chosen_by_runs(
 def _small_sizes(
     found: Transformed, counts: KernelCounts, model: FittedModel, arguments: Arguments | None
 ) -> Mapping[str, int]:
-    """Return sizes at which the untransformed kernel takes at most a second, or the given ones if there are none."""
+    """Return sizes at which the untransformed kernel takes at most a second, and its sums have enough digits."""
     for stride in STRIDES:
         small = small_sizes(counts, found.sizes, stride)
         with suppress(PerfModelError):
-            if model.predict(counts, small, allow_unmeasured=True).seconds <= AFFORDABLE_S:
+            seconds = model.predict(counts, small, allow_unmeasured=True).seconds
+            if seconds <= AFFORDABLE_S and _additions(counts, small) < EXACT_TERMS:
                 break
     if arguments is not None:
         try:
@@ -448,6 +451,12 @@ def _small_sizes(
         except Exception:  # of the user's code, or sizes of the data that differ
             return found.sizes
     return small
+
+
+def _additions(counts: KernelCounts, sizes: Mapping[str, int]) -> float:
+    """Return about how many float32 numbers a kernel adds for each element that it stores."""
+    stores = float(counts.accesses(space="global", direction="store")(**sizes))
+    return float(counts.operations(dtype="float32", kind="add")(**sizes)) / max(stores, 1.0)
 
 
 def _archived(found: Transformed, t_unit: TranslationUnit, device: str) -> Transformed:
