@@ -26,6 +26,7 @@ from perfmodel.counts.program.program import (
     ARITHMETIC,
     BUILT_IN,
     DECISIONS,
+    INDEX_DIVISION,
     Access,
     Domain,
     IndexSpan,
@@ -209,7 +210,8 @@ class KernelCounts(FrozenValue):
     def decisions(self) -> Count:
         """The comparisons and selects by sub-groups, in all nests. Each is an instruction."""
         count, statements = self._cardinalities.count, self.program.decisions
-        made = (each.amount * count(s.domain, "subgroup") for s in statements for each in s.operations)
+        made = (each.amount * count(s.domain, "subgroup") for s in statements for each in s.operations
+                if each.kind != INDEX_DIVISION)  # fmt: skip
         return total(made, "subgroup")
 
     @cached_property

@@ -13,7 +13,7 @@ from perfmodel.quantities.occupancy import launched
 
 SIMPLE = frozenset({
     "add", "mul", "minmax", "shift", "bitwise",
-    "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan", "isinf", "isfinite",
+    "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan", "isinf", "isfinite", *DECISIONS,
 })  # fmt: skip
 """Kinds that a CPU or GPU computes in one instruction; sign changes are not counted at all."""
 ORDINARY = SIMPLE | {"madd"}

@@ -47,6 +47,7 @@ from perfmodel.values import FrozenValue, cached_method
 FIRST_LANES = "l.0"  # the local axis whose work-items are lanes next to each other
 #: By type and kind: how many operations are made at each point of a domain without some of its inames.
 Executions = defaultdict[tuple[str, str], Counter[tuple[Domain, frozenset[str]]]]
+NestKey = tuple[LoopTable, tuple[str, ...]]  # loops, and the axes of the lanes
 
 
 def counted(
@@ -95,6 +96,7 @@ class Nest(FrozenValue):
     kernel: NestedKernel
     loops: LoopTable
     statements: tuple[Statement, ...]
+    decisions: tuple[Statement, ...]  # comparisons, selects, and divisions in indices
 
     @cached_property
     def domains(self) -> tuple[Domain, ...]:
@@ -182,6 +184,15 @@ class Nest(FrozenValue):
         """The :attr:`operations` if no test depended on data. A vector computes all lanes, and masks what it stores."""
         return counted(self.remaining(self.loops.inner, unmasked=True), self.kernel.cardinalities)
 
+    def decided(self, unmasked: bool) -> tuple[OperationCount, ...]:
+        """Return the number of :attr:`decisions`; if ``unmasked``, as if no test depended on data."""
+        executions = Executions(Counter)
+        for statement in self.decisions:
+            domain = self._without_chance(statement.domain) if unmasked else statement.domain
+            for each in statement.operations:
+                executions[each.dtype, each.kind][domain, frozenset()] += each.amount
+        return counted(executions, self.kernel.cardinalities)
+
     def remaining(self, loops: Sequence[str], unmasked: bool = False) -> Executions:
         """Return what remains after compilation, ``unmasked`` or not. All inner loops except ``loops`` are unrolled."""
         executions, changes = Executions(Counter), self.kernel.changes
@@ -235,17 +246,19 @@ class NestedKernel:
         self.changes = Changes(self.program)
         launches = enumerate(program.device_kernels(self.program.schedule))
         intervals = [Intervals(launch, device.body, flow.dataflow.unrolled) for launch, device in launches]
-        nests: dict[tuple[LoopTable, tuple[str, ...]], list[Statement]] = defaultdict(list)
-        for statement in self.program.statements:
-            domain = statement.domain
-            lanes = tuple(sorted(axis for axis in domain.axes if axis.startswith("l")))
-            nests[intervals[domain.launch].loops(statement.place), lanes].append(statement)
+        nests, decided = defaultdict[NestKey, list[Statement]](list), defaultdict[NestKey, list[Statement]](list)
+        for table, statements in ((nests, self.program.statements), (decided, self.program.decisions)):
+            for statement in statements:
+                domain = statement.domain
+                lanes = tuple(sorted(axis for axis in domain.axes if axis.startswith("l")))
+                table[intervals[domain.launch].loops(statement.place), lanes].append(statement)
         #: the statements of each nest by its loops and the axes of its lanes, in the order of the schedule
         self.statements = dict(sorted(nests.items(), key=lambda item: (item[0][0].launch, item[0][0].interval)))
+        self.decided = decided  # the decisions in the same nests
 
     @property
     def nests(self) -> tuple[Nest, ...]:
-        return tuple(Nest(self, loops, tuple(statements)) for (loops, _), statements in self.statements.items())
+        return tuple(Nest(self, key[0], tuple(each), tuple(self.decided[key])) for key, each in self.statements.items())
 
     @cached_property
     def sizes(self) -> Mapping[str, int]:

@@ -81,7 +81,9 @@ OpKind = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or `
 #: An affine index: its constant, and the coefficients of the names in it; None for an index that is not affine.
 Index = tuple[int, tuple[tuple[str, int], ...]] | None
 Cell = tuple[Index, ...]
-DECISIONS = ("compare", "select")  # kinds of operations that do not compute a number
+INDEX_DIVISION = "index_div"  # a quotient or remainder by a size, in an index or a test of indices
+#: kinds of operations that do not compute a number of the kernel
+DECISIONS = ("compare", "select", INDEX_DIVISION)
 ARITHMETIC = frozenset({"add", "mul", "madd", "div", "pow", "minmax", "shift", "bitwise", "intpow"})
 BUILT_IN = frozenset({
     "abs", "acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan", "atan2", "atan2pi", "atanh", "atanpi",

@@ -19,7 +19,7 @@ from loopy.library.reduction import ArgExtOp, ReductionOpFunction
 from loopy.type_inference import TypeReader
 from pymbolic.mapper import Mapper
 
-from perfmodel.counts.program.program import Operand
+from perfmodel.counts.program.program import INDEX_DIVISION, Operand
 from perfmodel.counts.reading import sets, values
 from perfmodel.counts.reading.domains import affine_form, is_nonnegative, names_in
 from perfmodel.counts.reading.values import COMPLEX, INT, AccessEvent, Condition, OperationEvent, Options, Scope, Type
@@ -58,6 +58,7 @@ class Walk(Mapper):  # type: ignore[misc]
     operations: list[OperationEvent] = field(default_factory=list)
     accesses: list[AccessEvent] = field(default_factory=list)
     operand: Operand = ""  # the value of the expression walked last
+    divided: set[tuple[str, ...]] = field(default_factory=set)  # operands of divisions in indices
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -251,7 +252,12 @@ class Walk(Mapper):  # type: ignore[misc]
         if dtype.kind == "V":
             amount, dtype = amount * values.components(dtype), values.component(dtype)
         if scope.in_index and dtype.kind in "iub" and not self.options.include_index_arithmetic:
-            self.operand = " ".join(map(str, operands))
+            self.operand, pair = " ".join(map(str, operands)), tuple(map(str, operands))
+            # a literal divisor becomes a product and shifts; a quotient and its remainder are one division
+            if kind == "div" and not pair[-1].isdigit() and pair not in self.divided:
+                self.divided.add(pair)
+                name = values.type_name(dtype)
+                self.record(OperationEvent(name, INDEX_DIVISION, amount, scope.conditions, per_lane, pair))
             return
         name, lanes = values.type_name(dtype), max(lanes, amount)
         self.operand = len(self.operations)

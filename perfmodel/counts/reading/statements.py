@@ -185,6 +185,8 @@ class Statements:
         once = names - {walk.vector_iname}
         for number, operation in enumerate(walk.operations):
             around = names if operation.per_lane else once
+            if operation.kind == program.INDEX_DIVISION and not (conditions or operation.conditions):
+                around = self._changing(around, " ".join(map(str, operation.operands)))
             domain = where(self.launch, around, (*conditions, *operation.conditions))
             executed = self._executed(domain)
             self.operations[executed][operation.dtype, operation.kind] += operation.amount
@@ -197,6 +199,14 @@ class Statements:
                 continue
             domain = where(self.launch, once, (*conditions, *access.conditions))
             self.accesses[self._executed(domain)].append(self.indexing.access(access, domain, self.width))
+
+
+    def _changing(self, inames: frozenset[str], text: str) -> frozenset[str]:
+        """Return inames without the loops before which a compiler moves an expression of inames and sizes."""
+        names = {*re.findall(r"\w+", text)}
+        if not names.isdisjoint(self.kernel.temporary_variables) or "[" in text:
+            return inames
+        return frozenset(name for name in inames if self.domains.axes[name] or name in names)
 
 
 def _of_kinds(statement: program.Statement, decide: bool) -> program.Statement:

@@ -20,7 +20,7 @@ from typing import Generic
 from perfmodel.counts import Count, KernelCounts, LaunchCount
 from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
 from perfmodel.counts.nests.nest import FIRST_LANES, Nest, NestAccess
-from perfmodel.counts.program.program import SHARED, OpKind
+from perfmodel.counts.program.program import DECISIONS, INDEX_DIVISION, SHARED, OpKind
 from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
 from perfmodel.quantities.instructions import is_call
 from perfmodel.values import cached_method
@@ -36,7 +36,7 @@ FEWEST_ITEMS = 16  # with fewer work-items along the first axis, PoCL's compiler
 WRITTEN_OUT = 16  # most trips of a loop of constant trips that a compiler unrolls
 UNROLLED_CODE = 400  # most operations and accesses of the loops that Intel's compiler unrolls (docs/lab/guards.md)
 WIDEST_LOAD = 256  # most bits of neighbouring cells of an iteration that Intel's compiler loads together and shuffles
-OPERATORS = frozenset({"add", "mul", "div"})  # other operations are functions of OpenCL
+OPERATORS = frozenset({"add", "mul", "div", *DECISIONS})  # other operations are functions of OpenCL
 INTEGER, LOAD = "integer_", "load"  # prefix of the kinds of integer operations on a chain, and the kind of loads there
 
 
@@ -229,7 +229,8 @@ def _nest(
         guarded_row=FIRST_LANES in nest.guarded_axes, guarded=bool(nest.guarded_axes), kept_values=nest.kept,
         operations=tuple(
             CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row.dtype), row.count, unmasked.count)
-            for row, unmasked in zip(nest.operations, nest.unmasked_operations, strict=True)
+            for row, unmasked in zip((*nest.operations, *nest.decided(unmasked=False)),
+                                     (*nest.unmasked_operations, *nest.decided(unmasked=True)), strict=True)
         ),
         accesses=tuple(_access(access, nest, around, access in filling, access in new, stored) for access in accesses),
         chains=tuple(_chains(nest if alone else written)),
@@ -242,6 +243,7 @@ def _chains(nest: Nest) -> Iterator[CompiledChain[Count]]:
     The loads of a chain count only if all operations of the chain are integer. Such operations compute an address.
     """
     carrying = {(each.variable, each.loop) for each in nest.kernel.flow.recurrences}
+    yield from _chosen(nest)
     for carried in nest.carried:
         amounts = Counter[OpKind]()
         for (kind, _), amount in carried.terms:
@@ -257,6 +259,24 @@ def _chains(nest: Nest) -> Iterator[CompiledChain[Count]]:
             bits = max((_bits(dtype) for dtype, _ in rows), default=32)
             outermost = next(k for k, loop in enumerate(nest.loops.inner) if (carried.variable, loop) in carrying)
             yield CompiledChain(operations, carried.chains, bits, nest.entered[outermost])
+
+
+def _chosen(nest: Nest) -> Iterator[CompiledChain[Count]]:
+    """Yield a chain of the decisions about values of the iteration before: ``best = x if x < best else best``.
+
+    A comparison of floats, with its select, waits like a minimum. A compiler reorders the minimum of integers, but not
+    decisions between other operations that wait.
+    """
+    targets = {arc.target for arc in nest.kernel.flow.dependences if arc.carried in nest.loops.inner[-1:]}
+    kinds = [(each, _is_floating(each.dtype)) for statement in nest.decisions if statement.instruction in targets
+             for each in statement.operations if each.kind != INDEX_DIVISION]  # fmt: skip
+    amounts = {
+        "minmax": sum(each.amount for each, floating in kinds if floating and each.kind == "compare"),
+        f"{INTEGER}bitwise": sum(each.amount for each, floating in kinds if not floating and nest.carried),
+    }
+    operations = {kind: amount * nest.iterations for kind, amount in amounts.items() if amount}
+    if operations:
+        yield CompiledChain(operations, 1, 32, nest.entries)
 
 
 def _stays_scalar(nest: Nest, launch: Sequence[Nest]) -> bool:

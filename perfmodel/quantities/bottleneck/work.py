@@ -33,6 +33,7 @@ from math import gcd, inf
 import numpy as np
 from numpy.typing import NDArray
 
+from perfmodel.counts.program.program import INDEX_DIVISION
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.quantities.bottleneck import compiled, execution
 from perfmodel.quantities.bottleneck.device import DeviceUnits
@@ -53,11 +54,12 @@ IDLE_CODE = 8
 Three are the test, and five are the loop with two induction variables. Eager array operations of programs run 3 to 10
 work-items of groups of 32.
 """
+FLOOR_CODE = 19  # instructions of floor and ceil in PoCL's library, beyond the first: conversions, tests and the sign
 ADDRESS_CODE = 4  # instructions of an address with products, if Intel's compiler loops over work-items in an interval
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
 }
-INTEGER_SLOW = ("div", "pow")  # integer operations that take much longer than an instruction
+INTEGER_SLOW = ("div", INDEX_DIVISION, "pow")  # integer operations that take much longer than an instruction
 UNFUSED = SIMPLE - {"add", "mul", "minmax"}  # simple operations of one instruction each that never join another
 CALLED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("exp", "exp2", "exp10", "expm1"), "exponential"),
@@ -65,6 +67,11 @@ CALLED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("sin", "cos", "tan", "sincos"), "circular"),
 }
 """Functions that a library computes in similar ways; any other is a ``function``."""
+LONG_CALLS: Mapping[str, float] = {"atan": 3.0, "atan2": 4.0, "erf": 2.0, "erfc": 5.0, "hypot": 3.0}
+"""Calls of PoCL's library that take longer than one of its other functions, and how many times as long.
+
+The times are about the same for float32 and float64 (docs/lab/functions.md).
+"""
 Quantities = defaultdict[str, float]
 
 
@@ -220,6 +227,8 @@ class NestWork:
             lanes = self.lanes(bits)
             simple = max(kinds["add"], kinds["mul"])  # a multiplication and an addition are fused
             simple += sum([amount for kind, amount in kinds.items() if kind in UNFUSED])
+            if not self.lockstep:
+                simple += FLOOR_CODE * (kinds["floor"] + kinds["ceil"])
             self._add("minmax", kinds["minmax"] / lanes)
             instructions += (simple + kinds["minmax"]) / lanes
             for kind, amount in kinds.items():
@@ -245,8 +254,9 @@ class NestWork:
         if kind == "intpow":  # a loop of products
             self._add("varied_entries", amount / self.lanes(bits))
             return
-        # only a device in lockstep calls a function for a whole vector
-        lanes = 1.0 if is_call(kind, bits) and not self.lockstep else self.lanes(bits)
+        lanes = self.lanes(bits)
+        if is_call(kind, bits) and not self.lockstep:  # only a device in lockstep calls a function for a whole vector
+            amount, lanes = amount * LONG_CALLS.get(kind, 1.0), 1.0
         name = NATIVE.get(kind) or CALLED_NAMES.get(kind, "function")
         if kind in INLINED and lanes > 1 and not self.lockstep:
             name = "inlined"

@@ -114,6 +114,84 @@ def test_integers_are_divided_apart_from_floats(operator: str, dtype: type, bits
     assert not {"divide_32", "divide_64", f"int_divide_{96 - bits}"} & {*values}
 
 
+@pytest.mark.parametrize(("index", "each"), [("(i + 1) % n", 1), ("(i + 1) % 8", 0), ("(i + n - 2)//n", 1)])
+def test_a_division_by_a_size_in_an_index_is_a_division(index: str, each: int) -> None:
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = a[{index}]", "a: n + 8; out: n")
+    serial, lockstep = (quantities(counts, order, n=640).get("int_divide_32", 0) for order in ("serial", "lockstep"))
+    assert (640 * each, 640 * each / LANES) == (serial, lockstep)
+    # index arithmetic is no operation of the kernel, and GPUs are predicted without it
+    assert (0, 0) == (counts.operations()(n=640), counts.decisions(n=640))
+
+
+def test_a_division_in_an_index_moves_before_the_loop_that_does_not_change_it() -> None:
+    domain = "[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }"
+    still = kernel(domain, "out[i] = sum(j, a[(i + 1) % n, j] + b[(i + 1) % n, j])", "a: n, k; b: n, k; out: n")
+    moved = kernel(domain, "out[i] = sum(j, a[(i + j) % n, j])", "a: n, k; out: n")
+    assert (128, 128 * 9) == tuple(quantities(each, "serial", n=128, k=9)["int_divide_32"] for each in (still, moved))
+
+
+@pytest.mark.parametrize("order", ["serial", "lockstep"])
+def test_a_comparison_and_a_select_are_instructions(order: str) -> None:
+    domain, shapes = "[n] -> { [i]: 0 <= i < n }", "a: n; b: n; out: n"
+    chosen, added = (
+        quantities(kernel(domain, f"out[i] = {code}", shapes), order, n=640)["instructions"]
+        for code in ("if(a[i] > b[i], a[i], b[i])", "a[i] + b[i]")
+    )
+    assert 640 / LANES == chosen - added  # two, where the sum is one
+
+
+CHOICES = [
+    ("any(j, a[i] == b[j])", np.float32, {"chain_minmax": 1}),  # `||` evaluates a comparison only if it decides
+    ("sum(j, a[i]*b[j])", np.float32, {"chain_multiply_add": 1}),
+    ("sum(j, a[i]*b[j])", np.int32, {}),
+]
+
+
+@pytest.mark.parametrize(("code", "dtype", "chain"), CHOICES)
+def test_a_loop_that_carries_a_choice_waits_for_it(code: str, dtype: type, chain: dict[str, int]) -> None:
+    domain = "[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }"
+    values = quantities(kernel(domain, f"out[i] = {code}", "a: n; b: k; out: n", dtype), "serial", n=128, k=640)
+    # over 160 instructions of each work-item: no other one fills the wait
+    assert {name: 128 * 640 * each for name, each in chain.items()} == {
+        name: value for name, value in values.items() if name.startswith("chain_")
+    }
+    assert (1 if chain else LANES) == 128 * 640 / (values["iterations"] - 128)  # and one for each work-item
+
+
+@pytest.mark.parametrize(
+    ("step", "waits"), [("y if y < best else best", 0), ("y + 1 if y + 1 < best + y else best + y", 2)]
+)
+def test_integers_wait_for_choices_between_sums_but_not_for_a_minimum(step: str, waits: int) -> None:
+    unit = make(
+        "{ [i, j]: 0 <= i < n and 0 <= j < k }",
+        f"for i\n<int32> best = 9 {{id=0}}\nfor j\n<int32> y = a[i] ^ b[j] {{id=y}}\n"
+        f"best = {step} {{id=1, dep=0:y}}\nend\nout[i] = best {{dep=1}}\nend",
+        [lp.GlobalArg("a, out", np.int32, shape="n"), lp.GlobalArg("b", np.int32, shape="k"), ...],
+        assumes="n mod 64 = 0 and n >= 64",
+    )  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    values = quantities(count(unit, cache=False), "serial", n=128, k=640)
+    # a comparison and a select take a cycle each, a sum of floats 4
+    assert 128 * 640 * waits / 4 == values.get("chain_add", 0)
+
+
+@pytest.mark.parametrize(("function", "dtype", "times"), [
+    ("atan2(a[i], b[i])", np.float64, 4), ("erf(a[i])", np.float32, 2), ("asin(a[i])", np.float32, 1),
+])  # fmt: skip
+def test_a_long_function_of_pocl_is_several_others(function: str, dtype: type, times: int) -> None:
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {function}", "a: n; b: n; out: n", dtype)
+    name, lanes = ("function_64", LANES / 2) if dtype is np.float64 else ("function_32", LANES)
+    serial, lockstep = (quantities(counts, order, n=640)[name] for order in ("serial", "lockstep"))
+    assert (640 * times, 640 / lanes) == (serial, lockstep)
+
+
+def test_pocl_rounds_in_twenty_instructions() -> None:
+    codes = ("floor(a[i])", "fabs(a[i])")
+    counts = [kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {code}", "a: n; out: n") for code in codes]
+    rounded, plain = (quantities(each, "serial", n=640)["instructions"] for each in counts)
+    assert 19 * 640 / LANES == rounded - plain
+
+
 def test_what_registers_do_not_hold_is_loaded_and_stored_in_each_step() -> None:
     unit = make("{ [i, j, c]: 0 <= i < n and 0 <= j < k and 0 <= c < 32 }", "out[c, i] = sum(j, a[j, i]*b[j, c])",
                 [lp.GlobalArg("a", np.float32, shape="k, n"), lp.GlobalArg("b", np.float32, shape="k, 32"),
