@@ -14,6 +14,7 @@ from perfmodel.counts.reading.schedule import schedule
 from perfmodel.predicting import load
 from perfmodel.store import read
 from scripts import redraw
+from scripts.lab.made_up import CASES
 from scripts.lab.others import Row, figures, half_of, judge, main, read_rows, write_rows
 from tests.machine import ROOT
 from tests.recorded import POCL
@@ -34,10 +35,13 @@ def test_figures_by_hand() -> None:
 
 def test_the_halves_of_the_committed_rows_follow_from_the_names(tmp_path: Path) -> None:
     rows = read_rows(TABLE)
-    assert ["blind", "look", "score"] == sorted({row.half for row in rows})
-    assert all(half_of(row.kernel) == row.half for row in rows if row.half != "blind")
+    assert ["blind", "look", "made", "score"] == sorted({row.half for row in rows})
+    halves = [row for row in rows if row.half not in ("blind", "made")]
+    assert all(half_of(row.kernel) == row.half for row in halves)
     blind = {row.project for row in rows if row.half == "blind"}
-    assert blind.isdisjoint(row.project for row in rows if row.half != "blind")
+    assert blind.isdisjoint(row.project for row in halves)
+    for runtime in ("pocl", "intel"):  # each kernel ran on both
+        assert [*sorted(CASES)] == [row.kernel for row in rows if (row.runtime, row.half) == (runtime, "made")]
     write_rows(tmp_path / "others.csv", rows)
     assert TABLE.read_bytes() == (tmp_path / "others.csv").read_bytes()
     assert [] == read_rows(tmp_path / "none.csv")
@@ -52,7 +56,7 @@ def test_the_committed_pages_have_the_figures_of_the_committed_rows(tmp_path: Pa
     assert page.read_text() == (tmp_path / "lab" / "others.md").read_text()
     evaluation = (ROOT / "docs" / "evaluation.md").read_text()
     for runtime, name in (("pocl", "PoCL"), ("intel", "Intel's runtime")):
-        for half in ("blind", "score"):
+        for half in ("blind", "score", "made"):
             rows = [row for row in read_rows(TABLE) if (row.runtime, row.half) == (runtime, half)]
             assert f"| {name} | {' | '.join(figures(rows)[:4])} |" in evaluation
 

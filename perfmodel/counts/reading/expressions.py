@@ -19,7 +19,7 @@ from loopy.library.reduction import ArgExtOp, ReductionOpFunction
 from loopy.type_inference import TypeReader
 from pymbolic.mapper import Mapper
 
-from perfmodel.counts.program.program import INDEX_DIVISION, Operand
+from perfmodel.counts.program.program import INDEX_DIVISIONS, Operand
 from perfmodel.counts.reading import sets, values
 from perfmodel.counts.reading.domains import affine_form, is_nonnegative, names_in
 from perfmodel.counts.reading.values import COMPLEX, INT, AccessEvent, Condition, OperationEvent, Options, Scope, Type
@@ -256,8 +256,8 @@ class Walk(Mapper):  # type: ignore[misc]
             # a literal divisor becomes a product and shifts; a quotient and its remainder are one division
             if kind == "div" and not pair[-1].isdigit() and pair not in self.divided:
                 self.divided.add(pair)
-                name = values.type_name(dtype)
-                self.record(OperationEvent(name, INDEX_DIVISION, amount, scope.conditions, per_lane, pair))
+                kind = INDEX_DIVISIONS[0]
+                self.record(OperationEvent(values.type_name(dtype), kind, amount, scope.conditions, per_lane, pair))
             return
         name, lanes = values.type_name(dtype), max(lanes, amount)
         self.operand = len(self.operations)

@@ -29,7 +29,7 @@ from perfmodel.counts.reading.indexing import Indexing
 from perfmodel.counts.reading.instructions import Declared, PathWalk, declaration, unrolled_inames, vectorised
 from perfmodel.counts.reading.observed import CallData, Observed
 from perfmodel.counts.reading.schedule import refusal
-from perfmodel.counts.reading.values import INT, Condition, Options, Scope
+from perfmodel.counts.reading.values import INT, Condition, OperationEvent, Options, Scope
 from perfmodel.errors import CountError, OptionError, listed
 
 SET, PARAM, DIV = isl.dim_type.set, isl.dim_type.param, isl.dim_type.div
@@ -185,8 +185,8 @@ class Statements:
         once = names - {walk.vector_iname}
         for number, operation in enumerate(walk.operations):
             around = names if operation.per_lane else once
-            if operation.kind == program.INDEX_DIVISION and not (conditions or operation.conditions):
-                around = self._changing(around, " ".join(map(str, operation.operands)))
+            if operation.kind in program.INDEX_DIVISIONS:
+                around, operation = self._divided(around, operation, bool(conditions or operation.conditions))
             domain = where(self.launch, around, (*conditions, *operation.conditions))
             executed = self._executed(domain)
             self.operations[executed][operation.dtype, operation.kind] += operation.amount
@@ -201,12 +201,16 @@ class Statements:
             self.accesses[self._executed(domain)].append(self.indexing.access(access, domain, self.width))
 
 
-    def _changing(self, inames: frozenset[str], text: str) -> frozenset[str]:
-        """Return inames without the loops before which a compiler moves an expression of inames and sizes."""
-        names = {*re.findall(r"\w+", text)}
-        if not names.isdisjoint(self.kernel.temporary_variables) or "[" in text:
-            return inames
-        return frozenset(name for name in inames if self.domains.axes[name] or name in names)
+    def _divided(
+        self, inames: frozenset[str], operation: OperationEvent, tested: bool
+    ) -> tuple[frozenset[str], OperationEvent]:
+        """Return a division in an index, and the inames without loops before which a compiler moves it."""
+        names, axes = {*re.findall(r"\w+|\[", " ".join(map(str, operation.operands)))}, self.domains.axes
+        if names.isdisjoint(("[", *self.kernel.temporary_variables)):  # else data change it
+            inames = frozenset(name for name in inames if tested or axes[name] or name in names)
+            if "l.0" not in map(axes.get, names):
+                operation = replace(operation, kind=program.INDEX_DIVISIONS[1])
+        return inames, operation
 
 
 def _of_kinds(statement: program.Statement, decide: bool) -> program.Statement:

@@ -20,7 +20,7 @@ from typing import Generic
 from perfmodel.counts import Count, KernelCounts, LaunchCount
 from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
 from perfmodel.counts.nests.nest import FIRST_LANES, Nest, NestAccess
-from perfmodel.counts.program.program import DECISIONS, INDEX_DIVISION, SHARED, OpKind
+from perfmodel.counts.program.program import DECISIONS, INDEX_DIVISIONS, SHARED, OpKind
 from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
 from perfmodel.quantities.instructions import is_call
 from perfmodel.values import cached_method
@@ -262,14 +262,13 @@ def _chains(nest: Nest) -> Iterator[CompiledChain[Count]]:
 
 
 def _chosen(nest: Nest) -> Iterator[CompiledChain[Count]]:
-    """Yield a chain of the decisions about values of the iteration before: ``best = x if x < best else best``.
+    """Yield a chain of the decisions about values of the iteration before, as in ``best = x if x < best else best``.
 
-    A comparison of floats, with its select, waits like a minimum. A compiler reorders the minimum of integers, but not
-    decisions between other operations that wait.
+    With floats they wait like a minimum. A compiler reorders a minimum of integers, but no decisions between sums.
     """
     targets = {arc.target for arc in nest.kernel.flow.dependences if arc.carried in nest.loops.inner[-1:]}
     kinds = [(each, _is_floating(each.dtype)) for statement in nest.decisions if statement.instruction in targets
-             for each in statement.operations if each.kind != INDEX_DIVISION]  # fmt: skip
+             for each in statement.operations if each.kind not in INDEX_DIVISIONS]  # fmt: skip
     amounts = {
         "minmax": sum(each.amount for each, floating in kinds if floating and each.kind == "compare"),
         f"{INTEGER}bitwise": sum(each.amount for each, floating in kinds if not floating and nest.carried),

@@ -33,7 +33,7 @@ from math import gcd, inf
 import numpy as np
 from numpy.typing import NDArray
 
-from perfmodel.counts.program.program import INDEX_DIVISION
+from perfmodel.counts.program.program import INDEX_DIVISIONS
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.quantities.bottleneck import compiled, execution
 from perfmodel.quantities.bottleneck.device import DeviceUnits
@@ -59,7 +59,7 @@ ADDRESS_CODE = 4  # instructions of an address with products, if Intel's compile
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
 }
-INTEGER_SLOW = ("div", INDEX_DIVISION, "pow")  # integer operations that take much longer than an instruction
+INTEGER_SLOW = ("div", "pow", *INDEX_DIVISIONS)  # integer operations that take much longer than an instruction
 UNFUSED = SIMPLE - {"add", "mul", "minmax"}  # simple operations of one instruction each that never join another
 CALLED_NAMES: Mapping[str, str] = {
     **dict.fromkeys(("exp", "exp2", "exp10", "expm1"), "exponential"),
@@ -68,10 +68,7 @@ CALLED_NAMES: Mapping[str, str] = {
 }
 """Functions that a library computes in similar ways; any other is a ``function``."""
 LONG_CALLS: Mapping[str, float] = {"atan": 3.0, "atan2": 4.0, "erf": 2.0, "erfc": 5.0, "hypot": 3.0}
-"""Calls of PoCL's library that take longer than one of its other functions, and how many times as long.
-
-The times are about the same for float32 and float64 (docs/lab/functions.md).
-"""
+"""Calls of PoCL's library that take longer than its other ones, and how many times as long (docs/lab/functions.md)."""
 Quantities = defaultdict[str, float]
 
 
@@ -240,13 +237,15 @@ class NestWork:
     def _add_integers(self, operation: compiled.CompiledOperation[float]) -> float:
         """Add integer operations and return their instructions. Integer operations are not fused.
 
-        On devices in lockstep, divisions and remainders of 32 bits run in vectors. A data-dependent power is a loop of
-        products.
+        On devices in lockstep, divisions of 32 bits run in vectors, or once for all lanes. Behind a test that may leave
+        out lanes they run one by one, as no lane may divide by zero. A data-dependent power is a loop of products.
         """
         amount, lanes = self._executed(operation), self.lanes(operation.bits)
         if operation.kind in INTEGER_SLOW:
-            bits = float_bits(operation.bits)
-            lanes = lanes if self.lockstep and bits == 32 else 1.0
+            shared = operation.kind == INDEX_DIVISIONS[1]
+            scalar = self.lockstep and (self.nest.guarded_row or shared)  # the weight of 64 bits is that of scalars
+            bits = 64 if scalar else float_bits(operation.bits)
+            lanes = lanes if self.lockstep and (bits == 32 or shared) else 1.0
             self._add(f"int_divide_{bits}", amount / lanes)
         return amount / lanes * (VECTOR_PRODUCT if operation.kind == "mul" and lanes > 1 else 1)
 

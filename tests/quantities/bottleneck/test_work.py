@@ -123,6 +123,17 @@ def test_a_division_by_a_size_in_an_index_is_a_division(index: str, each: int) -
     assert (0, 0) == (counts.operations()(n=640), counts.decisions(n=640))
 
 
+@pytest.mark.parametrize(
+    ("assumed", "name", "lanes"), [("n mod 64 = 0", "int_divide_32", LANES), ("n >= 1", "int_divide_64", 1)]
+)
+def test_vectors_of_intel_divide_one_by_one_behind_a_test(assumed: str, name: str, lanes: int) -> None:
+    """Its machine code has a vector function without a test, and an `idiv` for each lane behind one."""
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[i] % b[i]", [lp.GlobalArg("a, b, out", np.int32, shape="n"), ...],
+                assumes=assumed)  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    assert 640 / lanes == quantities(count(unit, cache=False), "lockstep", n=640)[name]
+
+
 def test_a_division_in_an_index_moves_before_the_loop_that_does_not_change_it() -> None:
     domain = "[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }"
     still = kernel(domain, "out[i] = sum(j, a[(i + 1) % n, j] + b[(i + 1) % n, j])", "a: n, k; b: n, k; out: n")
