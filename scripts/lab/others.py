@@ -5,7 +5,8 @@
 with statistics of real data (:class:`~perfmodel.counts.counting.Prepared`). Each file ``RUNTIME-r*.jsonl`` has the
 measurements of one visit. A hash of its name decides whether a kernel is in the half ``look``, whose errors developers
 may look at, or in the half ``score``. Kernels that were predicted before they ran for the first time are in neither:
-``--half blind``. ``docs/data/others.csv`` keeps the rows, from which :func:`draw_others` draws the tables::
+``--half blind``, or ``--half made`` for those of :mod:`scripts.lab.made_up`. ``docs/data/others.csv`` keeps the rows,
+from which :func:`draw_others` draws the tables::
 
     python -m scripts.lab.others FOLDER --weights fitted_weights/DEVICE --runtime RUNTIME
 """
@@ -39,8 +40,9 @@ from scripts.lab.markdown import drawn_between, markdown_table
 
 RANGE = 0.2e-3, 50e-3  # measured times to judge [s]; shorter ones are mostly launch
 LEVEL = 0.9
-BLIND = "blind"
-HALVES = {"score": "kept back", "look": "looked at", BLIND: "predicted before they ran"}
+BLIND, MADE = "blind", "made"
+HALVES = {"score": "kept back", "look": "looked at", **dict.fromkeys((BLIND, MADE), "predicted before they ran")}
+TABLES = {"others": ("score", "look"), BLIND: (BLIND,), MADE: (MADE,)}  # the halves of each table of the page
 NAMES = {"pocl": "PoCL", "intel": "Intel's runtime"}
 COMMAND = "scripts/redraw others"
 PROJECT = attrgetter("project")
@@ -143,7 +145,7 @@ def table(rows: Sequence[Row]) -> str:
         for half, what in HALVES.items():
             some = [row for row in rows if (row.runtime, row.half) == (runtime, half)]
             if some:
-                cells.append((name, f"all projects, {what}", *figures(some)))
+                cells.append((name, f"all, {what}", *figures(some)))
         own = sorted((row for row in rows if row.runtime == runtime), key=PROJECT)
         cells += [(name, project, *figures(list(ones))) for project, ones in groupby(own, PROJECT)]
     return markdown_table(cells)
@@ -152,9 +154,8 @@ def table(rows: Sequence[Row]) -> str:
 def draw_others(data: Path, page: Path) -> None:
     """Draw the tables of a page again from committed rows."""
     rows, drawn = read_rows(data), page.read_text()
-    for name, blind in (("others", False), (BLIND, True)):
-        some = [row for row in rows if (row.half == BLIND) == blind]
-        drawn = drawn_between(drawn, name, table(some), COMMAND)
+    for name, halves in TABLES.items():
+        drawn = drawn_between(drawn, name, table([row for row in rows if row.half in halves]), COMMAND)
     write_whole(page, drawn.encode())
 
 
@@ -172,8 +173,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PerfModelError as error:
         print(f"others: error: {error}", file=sys.stderr)
         return 2
-    blind = options.half == BLIND
-    kept = (row for row in read_rows(options.out) if (row.runtime, row.half == BLIND) != (options.runtime, blind))
+    same = next(halves for halves in TABLES.values() if (options.half or "look") in halves)
+    kept = (row for row in read_rows(options.out) if row.runtime != options.runtime or row.half not in same)
     write_rows(options.out, [*kept, *rows])
     print(table(rows))
     return 0
