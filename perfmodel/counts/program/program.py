@@ -81,10 +81,8 @@ OpKind = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or `
 #: An affine index: its constant, and the coefficients of the names in it; None for an index that is not affine.
 Index = tuple[int, tuple[tuple[str, int], ...]] | None
 Cell = tuple[Index, ...]
-#: quotients and remainders by a size, in an index or a test of indices: of a lane, and equal for all lanes of a row
-INDEX_DIVISIONS = ("index_div", "row_index_div")
-#: kinds of operations that do not compute a number of the kernel
-DECISIONS = ("compare", "select", *INDEX_DIVISIONS)
+INDEX_DIVISIONS = ("index_div", "row_index_div")  # by a size, in an index: for each lane, and equal for a row of lanes
+DECISIONS = ("compare", "select", *INDEX_DIVISIONS)  # kinds of operations that do not compute a number of the kernel
 ARITHMETIC = frozenset({"add", "mul", "madd", "div", "pow", "minmax", "shift", "bitwise", "intpow"})
 BUILT_IN = frozenset({
     "abs", "acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan", "atan2", "atan2pi", "atanh", "atanpi",

@@ -262,10 +262,7 @@ def _chains(nest: Nest) -> Iterator[CompiledChain[Count]]:
 
 
 def _chosen(nest: Nest) -> Iterator[CompiledChain[Count]]:
-    """Yield a chain of the decisions about values of the iteration before, as in ``best = x if x < best else best``.
-
-    With floats they wait like a minimum. A compiler reorders a minimum of integers, but no decisions between sums.
-    """
+    """Yield a chain of decisions about values of the iteration before. A compiler reorders only minima of integers."""
     targets = {arc.target for arc in nest.kernel.flow.dependences if arc.carried in nest.loops.inner[-1:]}
     kinds = [(each, _is_floating(each.dtype)) for statement in nest.decisions if statement.instruction in targets
              for each in statement.operations if each.kind not in INDEX_DIVISIONS]  # fmt: skip

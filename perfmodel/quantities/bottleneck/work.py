@@ -224,8 +224,7 @@ class NestWork:
             lanes = self.lanes(bits)
             simple = max(kinds["add"], kinds["mul"])  # a multiplication and an addition are fused
             simple += sum([amount for kind, amount in kinds.items() if kind in UNFUSED])
-            if not self.lockstep:
-                simple += FLOOR_CODE * (kinds["floor"] + kinds["ceil"])
+            simple += (0 if self.lockstep else FLOOR_CODE) * (kinds["floor"] + kinds["ceil"])
             self._add("minmax", kinds["minmax"] / lanes)
             instructions += (simple + kinds["minmax"]) / lanes
             for kind, amount in kinds.items():
@@ -243,8 +242,8 @@ class NestWork:
         amount, lanes = self._executed(operation), self.lanes(operation.bits)
         if operation.kind in INTEGER_SLOW:
             shared = operation.kind == INDEX_DIVISIONS[1]
-            scalar = self.lockstep and (self.nest.guarded_row or shared)  # the weight of 64 bits is that of scalars
-            bits = 64 if scalar else float_bits(operation.bits)
+            # the weight of 64 bits is that of scalars
+            bits = 64 if self.lockstep and (self.nest.guarded_row or shared) else float_bits(operation.bits)
             lanes = lanes if self.lockstep and (bits == 32 or shared) else 1.0
             self._add(f"int_divide_{bits}", amount / lanes)
         return amount / lanes * (VECTOR_PRODUCT if operation.kind == "mul" and lanes > 1 else 1)
