@@ -265,7 +265,7 @@ class Recipes(FrozenValue):
         lanes = [axis.loops[0] for axis in form.axes if axis.kind.name == "lanes"]
         items *= math.prod(nest.by_name[loop].trips for loop in lanes)
         few = items <= self.largest_group and (not form.elements or elements <= REGISTERS)
-        unrolled = len(_split_reductions(self.nest, form)) if form.reduction == "unrolled" else 0
+        unrolled = len(_split_reductions(nest, form)) if form.reduction == "unrolled" else 0
         copies = (elements if form.elements else 1) * tiles.get("K", 1) ** unrolled
         copies *= max(
             math.prod(nest.by_name[loop].trips for loop in part.intersection(form.unrolled))
