@@ -1,10 +1,10 @@
 """A small campaign: one class in two variants at three sizes, in a few runs."""
 
 import loopy as lp
-import numpy as np
 
 from perfmodel.kernels import KernelClass, Ladder
 from perfmodel.measuring import Campaign, measure
+from tests.corpus.kernel import make
 from tests.machine import device
 
 TINY = Campaign(
@@ -15,11 +15,8 @@ TINY = Campaign(
 
 
 def build(factor: int = 2, work_group=(64,)) -> lp.TranslationUnit:
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}", f"out[i] = {factor}*a[i]",
-        [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2), name="scale",
-    )  # fmt: skip
+    t_unit = make("{[i]: 0 <= i < n}", f"out[i] = {factor}*a[i]", "out, a: n", assumes="n >= 1 and n mod 64 = 0",
+                  name="scale")  # fmt: skip
     return lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
 
 

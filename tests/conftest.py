@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 #: Files that are split: tests of one kernel, class or family need the same costly values, also in several files.
 BY_SUBJECT = {
-    "tests/counts/nests/test_nest_address.py": "corpus", "tests/counts/nests/test_nests.py": "corpus",
-    "tests/counts/test_against_oracle.py": "corpus", "tests/oracle/test_device.py": "corpus",
+    "tests/counts/nests/test_nests.py": "corpus", "tests/counts/test_against_oracle.py": "corpus",
+    "tests/oracle/test_device.py": "corpus",
     "tests/kernels/test_contract.py": "class", "tests/models/test_contract.py": "family",
 }  # fmt: skip
 #: Folders whose files need the same costly values, as a report, a space or what was read of a store: each is a unit.

@@ -130,13 +130,11 @@ def idle() -> tuple[KernelCounts, ...]:
     arrays += [lp.GlobalArg("start", np.int32, shape="n"), lp.ValueArg("n, t, rows", np.int32)]
     local = lp.TemporaryVariable("tile", np.float32, shape=(16,), address_space=lp.AddressSpace.LOCAL)
     codes = (
-        "if t == 0\n  a[i] = b[i]\nend\nout[i] = a[i] + 1",
-        "if b[i] > 0\n  a[i] = exp(b[i])\nend\nout[i] = a[i] + 1",
-        "out[i] = sum(k, m[k, i]*b[i])",
-        "<> first = start[i]\nout[i] = b[first] + sum(k, m[k, first])",
+        "if t == 0\n  a[i] = b[i]\nend\nout[i] = a[i] + 1", "if b[i] > 0\n  a[i] = exp(b[i])\nend\nout[i] = a[i] + 1",
+        "out[i] = sum(k, m[k, i]*b[i])", "<> first = start[i]\nout[i] = b[first] + sum(k, m[k, first])",
         "<> first = start[i]\n<> second = start[first]\nout[i] = sum(k, m[k, second + k])",
         "w[i, 0] = 2*w[i, 0] + v[0, i]",
-    )
+    )  # fmt: skip
     found = []
     for code in codes:
         unit = lp.make_kernel(
@@ -369,8 +367,7 @@ def _is_feature(name: str) -> bool:
 
 
 CHECKS: tuple[Callable[[Trial], None], ...] = (
-    names_are_unique, all_has_a_unit, quantities_are_numbers_of_the_sizes_shape,
-    quantities_of_what_is_not_executed, missing_facts_are_told,
-    seconds_are_above_zero, seconds_do_not_fall_as_features_grow, planted_weights_are_recovered, facts_give_weights,
-    a_model_survives_its_file, its_file_is_short_and_cites,
+    names_are_unique, all_has_a_unit, quantities_are_numbers_of_the_sizes_shape, quantities_of_what_is_not_executed,
+    missing_facts_are_told, seconds_are_above_zero, seconds_do_not_fall_as_features_grow, planted_weights_are_recovered,
+    facts_give_weights, a_model_survives_its_file, its_file_is_short_and_cites,
 )  # fmt: skip

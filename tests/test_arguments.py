@@ -36,8 +36,7 @@ CALLS = {
     "count_all jobs": lambda value, model: pm.count_all({"a": UNIT}, jobs=value),
     "fit": lambda value, model: pm.fit(value),
     "fit family": lambda value, model: pm.fit(measurements(), "no family" if value is None else value),
-    "load": lambda value, model: pm.load(value),
-    "load family": lambda value, model: pm.load("missing", value),
+    "load": lambda value, model: pm.load(value), "load family": lambda value, model: pm.load("missing", value),
     "predict": lambda value, model: model.predict(value, n=1024),
     "predict size": lambda value, model: model.predict(COUNTS, m=value),
     "predict level": lambda value, model: model.predict(COUNTS, n=1024, level=value),
@@ -50,11 +49,9 @@ CALLS = {
     "measure device": lambda value, model: pm.measure([], value, "store"),
     "measure store": lambda value, model: pm.measure([], None, value),
     "from_expression": lambda value, model: pm.Family.from_expression(value),
-    "save": lambda value, model: model.save(value),
-    "read": lambda value, model: store.read(value),
-    "lines": lambda value, model: COUNTS.lines("a", line_bytes=value),
-    "size": lambda value, model: LOADS(n=value),
-}
+    "save": lambda value, model: model.save(value), "read": lambda value, model: store.read(value),
+    "lines": lambda value, model: COUNTS.lines("a", line_bytes=value), "size": lambda value, model: LOADS(n=value),
+}  # fmt: skip
 #: Values of the list above that a call takes.
 TAKEN = {
     "count statistics": (WRONG[0],), "count budget": (WRONG[1], WRONG[11]), "count sub-groups": (WRONG[1], True),
@@ -77,13 +74,10 @@ def test_arguments_of_wrong_types_are_refused(call, model, tmp_path, monkeypatch
     assert [] == list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        [128, 256], (128, 256), range(128, 384, 128), pd.Series([128, 256], index=[5, 9]), pd.Index([128, 256]),
-        np.array([128.0, 256.0]), np.ma.masked_array([128, 256], [False, False]), pd.array([128, 256], dtype="Int64"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("sizes", [
+    [128, 256], (128, 256), range(128, 384, 128), pd.Series([128, 256], index=[5, 9]), pd.Index([128, 256]),
+    np.array([128.0, 256.0]), np.ma.masked_array([128, 256], [False, False]), pd.array([128, 256], dtype="Int64"),
+])  # fmt: skip
 def test_several_sizes_of_any_kind(sizes, model):
     """One load of `a` for each of n work-items."""
     assert [128.0, 256.0] == LOADS.evaluate({"n": sizes}).tolist()
@@ -91,19 +85,12 @@ def test_several_sizes_of_any_kind(sizes, model):
     assert single == pytest.approx(model.predict(COUNTS, n=sizes, allow_unmeasured=True).seconds.tolist(), rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "said"),
-    [
-        (np.ma.masked_array([128, 256, 384], [False, True, False]), "has 1 masked entry of 3"),
-        (np.ma.masked_all(2, dtype=int), "has 2 masked entries of 2"),
-        (np.ma.masked, "has 1 masked entry of 1"),
-        (pd.Series([128, None]), "type float64"),
-        ([[128, 256], [384]], "not an array"),
-        (np.array([True, False]), "type bool"),
-        (np.array(["128"]), "type <U3"),
-        (np.True_, "True"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("sizes", "said"), [
+    (np.ma.masked_array([128, 256, 384], [False, True, False]), "has 1 masked entry of 3"),
+    (np.ma.masked_all(2, dtype=int), "has 2 masked entries of 2"), (np.ma.masked, "has 1 masked entry of 1"),
+    (pd.Series([128, None]), "type float64"), ([[128, 256], [384]], "not an array"),
+    (np.array([True, False]), "type bool"), (np.array(["128"]), "type <U3"), (np.True_, "True"),
+])  # fmt: skip
 def test_refused_sizes(sizes, said, model):
     for call in (lambda: LOADS.evaluate({"n": sizes}), lambda: model.predict(COUNTS, n=sizes)):
         with pytest.raises(SizeError, match="'n'") as found:

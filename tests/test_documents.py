@@ -49,23 +49,14 @@ def test_json():
     assert isinstance(json_document(MOST_LEVELS * b"[" + MOST_LEVELS * b"]"), list)
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b"", "not valid JSON"),
-        (b"{", "not valid JSON"),
-        (b"\xff\xfe", "not in UTF-8"),
-        (rb'"\ud800"', "not in UTF-8"),
-        (b"NaN", "has NaN, which is not a finite number"),
-        (b"[-Infinity]", "has -Infinity"),
-        (b"-1e999", "has -1e999"),
-        (b"9" * 5000, "an integer of 5000 digits; at most 100"),
-        (b'[{"b": {"a": 1, "c": 0, "a": 2}}]', "has the key 'a' twice"),
-        ((MOST_LEVELS + 1) * b"[" + (MOST_LEVELS + 1) * b"]", "more than 64 levels"),
-        (b'{"a":' * 5000 + b"1" + b"}" * 5000, "64 levels"),
-        (b"[" * 100_000, "64 levels"),
-    ],
-)
+@pytest.mark.parametrize(("content", "problem"), [
+    (b"", "not valid JSON"), (b"{", "not valid JSON"), (b"\xff\xfe", "not in UTF-8"), (rb'"\ud800"', "not in UTF-8"),
+    (b"NaN", "has NaN, which is not a finite number"), (b"[-Infinity]", "has -Infinity"), (b"-1e999", "has -1e999"),
+    (b"9" * 5000, "an integer of 5000 digits; at most 100"),
+    (b'[{"b": {"a": 1, "c": 0, "a": 2}}]', "has the key 'a' twice"),
+    ((MOST_LEVELS + 1) * b"[" + (MOST_LEVELS + 1) * b"]", "more than 64 levels"),
+    (b'{"a":' * 5000 + b"1" + b"}" * 5000, "64 levels"), (b"[" * 100_000, "64 levels"),
+])  # fmt: skip
 def test_refused_json(content, problem):
     with pytest.raises(DocumentError, match=problem) as caught:
         json_document(content)
@@ -80,14 +71,10 @@ def test_a_finite_document_is_written_as_python_does(options):
     assert json.loads(text) == json_document(text.encode())
 
 
-@pytest.mark.parametrize(
-    ("position", "document"),
-    [
-        ("points[1].seconds", lambda bad: {"points": [{"seconds": 1.0}, {"seconds": bad}], "last": bad}),
-        ("intervals[0][1]", lambda bad: {"intervals": [(0.0, bad)]}),
-        ("the document", lambda bad: bad),
-    ],
-)
+@pytest.mark.parametrize(("position", "document"), [
+    ("points[1].seconds", lambda bad: {"points": [{"seconds": 1.0}, {"seconds": bad}], "last": bad}),
+    ("intervals[0][1]", lambda bad: {"intervals": [(0.0, bad)]}), ("the document", lambda bad: bad),
+])  # fmt: skip
 @pytest.mark.parametrize("bad", [math.nan, -math.inf])
 def test_the_first_number_that_is_not_finite_is_named(position, document, bad):
     with pytest.raises(DocumentError) as caught:
@@ -104,22 +91,14 @@ def test_yaml():
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("a: [", "not valid YAML"),
-        ("a: 1\n---\nb: 2", "not valid YAML"),
-        (BOMB, "anchor or alias in line 1"),
-        ("a: 1\nb: *x", "anchor or alias in line 2"),
-        ("a: !!python/object/apply:os.system [ls]", "uses the tag 'tag:yaml.org,2002:python/object/apply:os.system'"),
-        ("a: 1\na: 1", "has the key 'a' twice, again in line 2"),
-        ("1: 2", "key in line 1 that is not a string"),
-        ("? [a]\n: 1", "not a string"),
-        ("a: " + "9" * 5000, "not valid YAML: Exceeds the limit"),
-        ("[" * 5000, "more than 64 levels"),
-        ("a: " + MOST_YAML_BYTES * "x", "more than 65536 bytes"),
-    ],
-)
+@pytest.mark.parametrize(("text", "problem"), [
+    ("a: [", "not valid YAML"), ("a: 1\n---\nb: 2", "not valid YAML"), (BOMB, "anchor or alias in line 1"),
+    ("a: 1\nb: *x", "anchor or alias in line 2"),
+    ("a: !!python/object/apply:os.system [ls]", "uses the tag 'tag:yaml.org,2002:python/object/apply:os.system'"),
+    ("a: 1\na: 1", "has the key 'a' twice, again in line 2"), ("1: 2", "key in line 1 that is not a string"),
+    ("? [a]\n: 1", "not a string"), ("a: " + "9" * 5000, "not valid YAML: Exceeds the limit"),
+    ("[" * 5000, "more than 64 levels"), ("a: " + MOST_YAML_BYTES * "x", "more than 65536 bytes"),
+])  # fmt: skip
 def test_refused_yaml(text, problem):
     with pytest.raises(DocumentError, match=problem) as caught:
         yaml_document(text.encode())
@@ -131,17 +110,13 @@ def test_a_frozen_dataclass_is_made():
     assert Toy("a", ()) == value_of(Toy, b'{"name": "a", "sizes": []}')
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        (b'{"name": "a"}', "field 'sizes': Field required"),
-        (b'{"name": 1, "sizes": []}', "field 'name': Input should be a valid string (found 1)"),
-        (b'{"name": "a", "sizes": ["1"]}', "field 'sizes.0': Input should be a valid integer (found '1')"),
-        (b'{"name": "a", "sizes": [true]}', "field 'sizes.0'"),
-        (b'{"name": "a", "sizes": [], "seconds": "1e-9"}', "field 'seconds'"),
-        (b"[]", "the document"),
-    ],
-)
+@pytest.mark.parametrize(("content", "problem"), [
+    (b'{"name": "a"}', "field 'sizes': Field required"),
+    (b'{"name": 1, "sizes": []}', "field 'name': Input should be a valid string (found 1)"),
+    (b'{"name": "a", "sizes": ["1"]}', "field 'sizes.0': Input should be a valid integer (found '1')"),
+    (b'{"name": "a", "sizes": [true]}', "field 'sizes.0'"),
+    (b'{"name": "a", "sizes": [], "seconds": "1e-9"}', "field 'seconds'"), (b"[]", "the document"),
+])  # fmt: skip
 def test_a_missing_field_or_a_field_of_another_type(content, problem):
     with pytest.raises(DocumentError) as caught:
         value_of(Toy, content)
@@ -151,16 +126,12 @@ def test_a_missing_field_or_a_field_of_another_type(content, problem):
 TOY = Schema("toy.thing/2", "run toy make")
 
 
-@pytest.mark.parametrize(
-    ("document", "problem", "newer"),
-    [
-        ({"schema": "toy.thing/1"}, "older schema 'toy.thing/1' instead of 'toy.thing/2'; run toy make", False),
-        ({"schema": "toy.thing/10"}, "newer than 'toy.thing/2'; update perfmodel", True),
-        ({"schema": "toy.other/2"}, "has schema 'toy.other/2'; 'toy.thing/2' is expected", False),
-        ({"schema": 2}, "has no schema; 'toy.thing/2' is expected", False),
-        ([], "has no schema", False),
-    ],
-)
+@pytest.mark.parametrize(("document", "problem", "newer"), [
+    ({"schema": "toy.thing/1"}, "older schema 'toy.thing/1' instead of 'toy.thing/2'; run toy make", False),
+    ({"schema": "toy.thing/10"}, "newer than 'toy.thing/2'; update perfmodel", True),
+    ({"schema": "toy.other/2"}, "has schema 'toy.other/2'; 'toy.thing/2' is expected", False),
+    ({"schema": 2}, "has no schema; 'toy.thing/2' is expected", False), ([], "has no schema", False),
+])  # fmt: skip
 def test_schemas(document, problem, newer):
     TOY.check({"schema": "toy.thing/2", "more": 1})
     with pytest.raises(DocumentError) as caught:

@@ -12,6 +12,7 @@ from perfmodel.errors import SizeError, UnknownNameError
 from perfmodel.features import find_sources, stride_class, stride_classes
 from perfmodel.models import find_family
 from perfmodel.quantities.case import Case
+from tests.corpus.kernel import make
 from tests.standins import Access, Counts, Operation, count
 
 ONE, ZERO = count("1", ""), count("0", "")
@@ -21,16 +22,12 @@ def copy_like() -> Counts:
     """a[i] loaded twice and b[i] stored once by each of n work-items, groups of 16."""
     return Counts(
         operation_table=(
-            Operation("float32", "add", count("3*n")),
-            Operation("float32", "rsqrt", count("n")),
-            Operation("float32", "exp", count("2*n")),
-            Operation("float64", "minmax", count("5")),
+            Operation("float32", "add", count("3*n")), Operation("float32", "rsqrt", count("n")),
+            Operation("float32", "exp", count("2*n")), Operation("float64", "minmax", count("5")),
         ),
         access_table=(
-            Access("global", "load", "a", ONE, count("n")),
-            Access("global", "load", "c", ONE, count("n")),
-            Access("global", "store", "b", ONE, count("n")),
-            Access("global", "load", "d", ZERO, count("4*n")),
+            Access("global", "load", "a", ONE, count("n")), Access("global", "load", "c", ONE, count("n")),
+            Access("global", "store", "b", ONE, count("n")), Access("global", "load", "d", ZERO, count("4*n")),
             Access("global", "load", "e", ONE, count("n"), indirect=True),
             Access("local", "load", "tile", ONE, count("7*n")),
             Access("local", "store", "tile", ZERO, count("n"), bits=64),
@@ -38,24 +35,15 @@ def copy_like() -> Counts:
         ),
         barrier_count=count("2*n"),
         group_count=count("floor((15 + n)/16)"),
-    )
+    )  # fmt: skip
 
 
 EXPECTED_AT_100 = {
-    "op_float32_add": 300.0,
-    "op_float32_special": 300.0,
-    "op_float64_minmax": 5.0,
-    "global_load_32_stride1": 200.0,
-    "global_store_32_stride1": 100.0,
-    "global_minloadstore_32_stride1": 100.0,
-    "global_load_32_uniform": 400.0,
-    "global_load_32_indirect": 100.0,
-    "local_load_32": 700.0,
-    "local_store_64": 100.0,
-    "barrier_local": 200.0,
-    "work_groups": 7.0,
-    "launches": 1.0,
-}
+    "op_float32_add": 300.0, "op_float32_special": 300.0, "op_float64_minmax": 5.0, "global_load_32_stride1": 200.0,
+    "global_store_32_stride1": 100.0, "global_minloadstore_32_stride1": 100.0, "global_load_32_uniform": 400.0,
+    "global_load_32_indirect": 100.0, "local_load_32": 700.0, "local_store_64": 100.0, "barrier_local": 200.0,
+    "work_groups": 7.0, "launches": 1.0,
+}  # fmt: skip
 
 
 def test_values_by_hand():
@@ -64,18 +52,14 @@ def test_values_by_hand():
 
 def in_place(stride: int, loaded: int, stored: int) -> KernelCounts:
     """Each of n work-items loads a cell of `a` and stores another one."""
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", f"a[{stride}*i + {stored}] = 2*a[{stride}*i + {loaded}]",
-        [lp.GlobalArg("a", np.float32, shape=f"{stride}*n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1 and n mod 16 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", f"a[{stride}*i + {stored}] = 2*a[{stride}*i + {loaded}]", f"a: {stride}*n",
+                assumes="n >= 1 and n mod 16 = 0")  # fmt: skip
     return count_kernel(lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0"), cache=False)
 
 
-@pytest.mark.parametrize(
-    ("stride", "loaded", "stored", "separate", "together"),
-    [(2, 0, 1, "1of2", "2of2"), (2, 0, 0, "1of2", "1of2"), (3, 2, 0, "1of3", "2of3"), (4, 1, 3, "1of4", "2of4")],
-)
+@pytest.mark.parametrize(("stride", "loaded", "stored", "separate", "together"), [
+    (2, 0, 1, "1of2", "2of2"), (2, 0, 0, "1of2", "1of2"), (3, 2, 0, "1of3", "2of3"), (4, 1, 3, "1of4", "2of4"),
+])  # fmt: skip
 def test_a_load_beside_a_store_of_the_same_array(stride, loaded, stored, separate, together):
     """By the paper's Algorithm 2 the footprint is the array's: F_v has a cell for each load and for each store."""
     counts, n = in_place(stride, loaded, stored), 64
@@ -95,13 +79,9 @@ def test_a_load_beside_a_store_of_the_same_array(stride, loaded, stored, separat
 @pytest.mark.parametrize("stride", [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 33, 64])
 def test_a_local_stride_has_the_class_of_its_conflicts(stride):
     """The class is the number of 32 lanes that share a bank."""
-    unit = lp.make_kernel(
-        "{ [g, i]: 0 <= g < n and 0 <= i < 32 }",
-        f"tile[{stride}*i] = a[g, i] {{id=put}}\nb[g, i] = tile[{stride}*i] {{dep=put}}",
-        [lp.TemporaryVariable("tile", np.float32, shape=(31 * stride + 1,), address_space=lp.AddressSpace.LOCAL),
-         lp.GlobalArg("a, b", np.float32, shape="n, 32"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [g, i]: 0 <= g < n and 0 <= i < 32 }",
+                f"tile[{stride}*i] = a[g, i] {{id=put}}\nb[g, i] = tile[{stride}*i] {{dep=put}}",
+                f"local tile: {31 * stride + 1}; a, b: n, 32", assumes="n >= 1")  # fmt: skip
     counts = count_kernel(lp.tag_inames(unit, {"g": "g.0", "i": "l.0"}), cache=False)
     words = {stride * lane for lane in range(32)}
     conflicts = max(Counter(word % 32 for word in words).values())
@@ -144,40 +124,28 @@ def test_the_smaller_of_loads_and_stores_is_taken_class_by_class():
     assert [0, 8] == values["global_load_32_stride3_1of3"].tolist()
 
 
-@pytest.mark.parametrize(
-    ("name", "sizes"),
-    [("m", {"n": 4}), ("k", {"n": 4, "m": 1, "k": 2}), ("n", {"n": -4, "m": 1})],
-)
+@pytest.mark.parametrize(("name", "sizes"), [
+    ("m", {"n": 4}), ("k", {"n": 4, "m": 1, "k": 2}), ("n", {"n": -4, "m": 1}),
+])  # fmt: skip
 def test_a_wrong_size_is_named(name, sizes):
     with pytest.raises(SizeError) as caught:
         features.evaluate(by_column(), sizes)
     assert f"'{name}'" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("expected", "name"),
-    [
-        ("operation", "op_float32_add"),
-        ("operation", "op_float64_special"),
-        ("operation", "op_int32_bitwise"),
-        ("access", "global_load_128_uniform"),
-        ("access", "global_store_8_strideN_4of4"),
-        ("access", "global_minloadstore_32_stride1"),
-        ("access", "global_load_64_indirect"),
-        ("access", "local_store_16"),
-        ("barrier", "barrier_local"),
-        ("work-group", "work_groups"),
-        ("launch", "launches"),
-    ],
-)
+@pytest.mark.parametrize(("expected", "name"), [
+    ("operation", "op_float32_add"), ("operation", "op_float64_special"), ("operation", "op_int32_bitwise"),
+    ("access", "global_load_128_uniform"), ("access", "global_store_8_strideN_4of4"),
+    ("access", "global_minloadstore_32_stride1"), ("access", "global_load_64_indirect"), ("access", "local_store_16"),
+    ("barrier", "barrier_local"), ("work-group", "work_groups"), ("launch", "launches"),
+])  # fmt: skip
 def test_units(expected, name):
     assert expected == features.unit(name)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["op_float32_rsqrt", "global_load_24_stride1", "global_load_32_stride2_3of2", "Launches", ""],
-)
+@pytest.mark.parametrize("name", [
+    "op_float32_rsqrt", "global_load_24_stride1", "global_load_32_stride2_3of2", "Launches", "",
+])  # fmt: skip
 def test_a_name_outside_the_grammar_is_refused(name):
     with pytest.raises(UnknownNameError) as caught:
         features.unit(name)
@@ -205,24 +173,21 @@ def test_a_stride_that_depends_on_sizes_is_classified_later():
     assert [30, 10, 20, 40] == [found.counts[place](n=10) for place in places]
 
 
-@pytest.mark.parametrize(
-    ("expected", "stride", "footprint", "filled"),
-    [
-        ("uniform", 0, 1, 100),  # utilisation is disregarded for strides 0 and 1
-        ("stride1", 1, 1, 100),
-        ("stride2_1of2", 2, 1, 2),  # exactly half is still the lower class
-        ("stride2_2of2", 2, 51, 100),
-        ("stride2_2of2", 2, 2000, 2001),  # a[2i] with a[2i+1]
-        ("stride3_1of3", 3, 1, 3),
-        ("stride3_2of3", 3, 2, 3),
-        ("stride3_3of3", 3, 2 * 10**9 + 1, 3 * 10**9),
-        ("stride4_1of4", 4, 1, 4),
-        ("stride4_4of4", 4, 4, 4),
-        ("strideN_1of4", 5, 1, 5),
-        ("strideN_2of4", 1024, 1, 3),
-        ("strideN_4of4", 1024, 1, 1),
-    ],
-)
+@pytest.mark.parametrize(("expected", "stride", "footprint", "filled"), [
+    ("uniform", 0, 1, 100),  # utilisation is disregarded for strides 0 and 1
+    ("stride1", 1, 1, 100),
+    ("stride2_1of2", 2, 1, 2),  # exactly half is still the lower class
+    ("stride2_2of2", 2, 51, 100),
+    ("stride2_2of2", 2, 2000, 2001),  # a[2i] with a[2i+1]
+    ("stride3_1of3", 3, 1, 3),
+    ("stride3_2of3", 3, 2, 3),
+    ("stride3_3of3", 3, 2 * 10**9 + 1, 3 * 10**9),
+    ("stride4_1of4", 4, 1, 4),
+    ("stride4_4of4", 4, 4, 4),
+    ("strideN_1of4", 5, 1, 5),
+    ("strideN_2of4", 1024, 1, 3),
+    ("strideN_4of4", 1024, 1, 1),
+])  # fmt: skip
 def test_classes_of_section_2_1(expected, stride, footprint, filled):
     assert expected == stride_class(stride, footprint, filled)
     assert [expected] == stride_classes([stride], footprint, float(filled)).tolist()

@@ -174,19 +174,11 @@ def test_a_dash_is_standard_output(capsysbinary):
 # }}}
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("tile=8 unroll=(1, 2)", "tile=8 unroll=(1, 2)"),
-        ("größer", "größer"),
-        ("../../etc/passwd", "..%2F..%2Fetc%2Fpasswd"),
-        ("..", ".."),
-        ("a\0b\n", "a%00b%0A"),
-        ("\ud800", "%ED%A0%80"),
-        ("a%2Fb", "a%252Fb"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("name", "expected"), [
+    ("tile=8 unroll=(1, 2)", "tile=8 unroll=(1, 2)"), ("größer", "größer"),
+    ("../../etc/passwd", "..%2F..%2Fetc%2Fpasswd"), ("..", ".."), ("a\0b\n", "a%00b%0A"), ("\ud800", "%ED%A0%80"),
+    ("a%2Fb", "a%252Fb"), ("", ""),
+])  # fmt: skip
 def test_a_users_name_is_a_part_of_a_files_name(tmp_path, name, expected):
     assert expected == file_part(name)
     path = tmp_path / f"picture-{file_part(name)}.png"

@@ -57,13 +57,10 @@ def test_a_newer_islpy_is_named_with_its_range_and_the_command_that_replaces_it(
     assert text.endswith(" -m pip install 'islpy<2026.2,>=2025.2.5'.")
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("from loopy import Missing", True), ("import loopy\nloopy.Missing", True), ("import older_inside", True),
-        ("import not_installed_here", False), ("missing", False), ("import own_module", False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "named"), [
+    ("from loopy import Missing", True), ("import loopy\nloopy.Missing", True), ("import older_inside", True),
+    ("import not_installed_here", False), ("missing", False), ("import own_module", False),
+])  # fmt: skip
 def test_what_a_kernel_file_runs_into_with_an_older_loopy(versions, tmp_path, monkeypatch, text, named):
     """A name that Loopy lacks, or an error inside of a library, and not what the file itself does wrong."""
     versions["loopy"] = "2024.1"

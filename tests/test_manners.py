@@ -54,15 +54,11 @@ def test_tables_are_escaped():
     assert "b" not in shown.tags
 
 
-@pytest.mark.parametrize(
-    ("make", "rows", "head"),
-    [
-        (lambda: compare(fit(MEASURED), TESTS), len(TESTS.rows), ("kernel", "variant", "sizes")),
-        (lambda: MODEL, len(MODEL.weights), ("weight", "value", "std. error", "unit", "marks")),
-        (lambda: evaluate(MEASURED, TESTS, protocols=("B",), level=None)[0], len(TESTS.rows), ("kernel", "variant")),
-    ],
-    ids=["comparisons", "model", "evaluation"],
-)
+@pytest.mark.parametrize(("make", "rows", "head"), [
+    (lambda: compare(fit(MEASURED), TESTS), len(TESTS.rows), ("kernel", "variant", "sizes")),
+    (lambda: MODEL, len(MODEL.weights), ("weight", "value", "std. error", "unit", "marks")),
+    (lambda: evaluate(MEASURED, TESTS, protocols=("B",), level=None)[0], len(TESTS.rows), ("kernel", "variant")),
+], ids=["comparisons", "model", "evaluation"])  # fmt: skip
 def test_a_table_and_a_frame_have_the_same_rows(make, rows, head):
     value = make()
     shown = Cells(value._repr_html_())
@@ -78,14 +74,11 @@ def test_dir_shows_everything_public():
         assert getattr(pm, name) is not None
 
 
-@pytest.mark.parametrize(
-    ("used", "heavy"),
-    [
-        ("dir(pm)", {"numpy", "matplotlib", "loopy", "pandas"}),
-        # scikit-learn imports pandas itself
-        ("[getattr(pm.plot, name) for name in pm.plot.__all__]", {"matplotlib"}),
-    ],
-)
+@pytest.mark.parametrize(("used", "heavy"), [
+    ("dir(pm)", {"numpy", "matplotlib", "loopy", "pandas"}),
+    # scikit-learn imports pandas itself
+    ("[getattr(pm.plot, name) for name in pm.plot.__all__]", {"matplotlib"}),
+])  # fmt: skip
 def test_libraries_are_imported_when_they_are_needed(used, heavy):
     code = f"import sys, perfmodel as pm; {used}; print(sorted({heavy} & {{*sys.modules}}))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(pm.__path__[0]).parent)

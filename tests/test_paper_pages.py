@@ -25,8 +25,7 @@ NUMBERED: dict[str, dict[str, list[str]]] = {
         "Eq.": [f"{k}.{n}" for k, last in ((2, 5), (3, 1), (4, 31)) for n in range(1, last + 1)],
         "Table": ["1.1", "1.2", "1.3", "1.4", "4.1", "4.2"],
         "Figure": [f"{k}.{n}" for k, last in ((1, 19), (2, 7), (3, 5), (4, 11)) for n in range(1, last + 1)],
-        "Algorithm": ["1"],
-        "Listing": ["3.1", "4.1"],
+        "Algorithm": ["1"], "Listing": ["3.1", "4.1"],
     },
     "ma-2014.md": {
         "Eq.": [str(number) for number in range(1, 16)], "Table": ["1"],
@@ -39,7 +38,7 @@ NUMBERED: dict[str, dict[str, list[str]]] = {
     "wang-lou.md": {
         "Eq.": ["1", "2", *map(str, range(4, 23))], "Table": ["1"], "Figure": [str(number) for number in range(1, 9)],
     },
-}
+}  # fmt: skip
 #: A row: what the paper has, what it says, where it is here, what tests it, where we depart.
 COLUMNS = 5
 #: What a first cell names: "Eq. 4.25 to 4.27", "Tables 1 and 2".

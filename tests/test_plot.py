@@ -56,14 +56,11 @@ def test_the_map_of_families():
     check_legible(pm.plot.families(found))
 
 
-@pytest.mark.parametrize(
-    ("found", "protocol", "message"),
-    [
-        (lambda: contenders()[2:], "A", "no family that was fitted"),
-        (lambda: (*contenders(), replace(contenders()[0], device="other")), "A", "families of 2 devices"),
-        (contenders, "C", "by protocol 'C'; choose one of A, B"),
-    ],
-)
+@pytest.mark.parametrize(("found", "protocol", "message"), [
+    (lambda: contenders()[2:], "A", "no family that was fitted"),
+    (lambda: (*contenders(), replace(contenders()[0], device="other")), "A", "families of 2 devices"),
+    (contenders, "C", "by protocol 'C'; choose one of A, B"),
+])  # fmt: skip
 def test_families_that_cannot_be_drawn(found, protocol, message):
     with pytest.raises(OptionError, match=message):
         pm.plot.families(found(), new_axes(), protocol=protocol)

@@ -16,6 +16,7 @@ from perfmodel.fitting import FitOptions
 from perfmodel.fitting.weights_file import FittedWeight, FittedWeights, Residuals
 from perfmodel.models import find_family
 from perfmodel.predicting.model import FittedModel
+from tests.corpus.kernel import make
 from tests.models.test_gpuperf import C2050, WEIGHTS, counted, printed, quantities
 from tests.quantities.test_multiplicity import sequence
 from tests.standins import made_up
@@ -39,16 +40,13 @@ def test_the_terms_of_the_inequality():
     assert pytest.approx(5e-7 * 100 + 64e6 / 1e11) == found.memory_s  # 2.3
 
 
-@pytest.mark.parametrize(
-    ("changes", "verdict"),
-    [
-        ({}, verdicts.COMPUTE_BOUND),  # 1 ms of work against 0.05 ms of latency and 0.64 ms of transfers
-        ({"transfers": 1e8}, verdicts.MEMORY_BOUND),  # 64 ms of transfers
-        ({"depth": 1e7}, verdicts.TOO_LITTLE_PARALLELISM),  # 5 s of latency
-        ({"depth": 1e7, "latency": 0.0}, verdicts.TOO_LITTLE_PARALLELISM),  # a chain of 10 ms
-        ({"work": 0.0, "depth": 0.0, "transfers": 0.0}, verdicts.NO_WORK),
-    ],
-)
+@pytest.mark.parametrize(("changes", "verdict"), [
+    ({}, verdicts.COMPUTE_BOUND),  # 1 ms of work against 0.05 ms of latency and 0.64 ms of transfers
+    ({"transfers": 1e8}, verdicts.MEMORY_BOUND),  # 64 ms of transfers
+    ({"depth": 1e7}, verdicts.TOO_LITTLE_PARALLELISM),  # 5 s of latency
+    ({"depth": 1e7, "latency": 0.0}, verdicts.TOO_LITTLE_PARALLELISM),  # a chain of 10 ms
+    ({"work": 0.0, "depth": 0.0, "transfers": 0.0}, verdicts.NO_WORK),
+])  # fmt: skip
 def test_the_largest_time_gives_the_verdict(changes, verdict):
     assert verdict == balance(**changes).verdict
 
@@ -94,11 +92,8 @@ def test_a_copy_is_bound_by_memory_and_a_long_sum_by_its_chain():
 @pytest.mark.parametrize(("on_chip", "times"), [(None, 1), (2**30, 1), (1024, 16)])
 def test_a_finite_z_decides_how_often_data_moves(on_chip, times):
     """The columns of a matrix with rows of 4 KiB: a line of 16 cells moves once, or for each cell where Z is small."""
-    unit = lp.make_kernel(
-        "{[i, j]: 0 <= i < n and 0 <= j < 1024}", "out[j] = sum(i, a[i, j])",
-        [lp.GlobalArg("a", np.float32, shape="n, 1024"), lp.GlobalArg("out", np.float32, shape="1024"), ...],
-        assumptions="n >= 64", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{[i, j]: 0 <= i < n and 0 <= j < 1024}", "out[j] = sum(i, a[i, j])", "a: n, 1024; out: 1024",
+                assumes="n >= 64")  # fmt: skip
     asked = {} if on_chip is None else {"on_chip_bytes": Fact(on_chip, "B", "asked")}
     found = judge_balance(model().with_facts(asked), count(unit, subgroup_size=32), {"n": 256})
     assert pytest.approx(times * 256 * 64 + 64, rel=0.06) == found.transfers

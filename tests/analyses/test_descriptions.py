@@ -14,37 +14,34 @@ from perfmodel.predicting.model import fit
 from tests.recorded import QUICKSTART
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "per", "expected"),
-    [
-        # 4 bytes in 32 ps are 125 GB/s, 8 in 1 ns are 8 GB/s; a pair moves twice as much.
-        ("global_load_32_stride1", 3.2e-11, "s/access",
-         "a 32-bit load of neighbouring cells by neighbouring lanes costs 32 ps: 125 GB/s"),
-        ("global_minloadstore_32_stride1", 1e-9, "s/access",
-         "a pair of a 32-bit load and store of neighbouring cells by neighbouring lanes costs 1 ns: 8 GB/s"),
-        ("global_load_32_stride2_1of2", 1e-9, "s/access",
-         "a 32-bit load of cells at a distance of 2 by neighbouring lanes (half of the cells between are used) "
-         "costs 1 ns: 4 GB/s"),
-        ("global_load_8_strideN_3of4", 1e-9, "s/access",
-         "an 8-bit load of cells at a distance of more than 4 by neighbouring lanes (three quarters of the cells "
-         "between are used) costs 1 ns: 1 GB/s"),
-        ("global_load_32_indirect", 1e-9, "s/access",
-         "a 32-bit load at an address that comes from data costs 1 ns: 4 GB/s"),
-        ("op_float32_add", 2e-12, "s/operation", "an addition of float32 costs 2 ps: 500 Gop/s"),
-        ("barrier_local", 1e-9, "s/barrier", "a local barrier, for each work-item, costs 1 ns"),
-        ("w_chain_add", 5e-10, "s/operation", "an addition that waits for the one before costs 500 ps: 2 Gop/s"),
-        ("w_memory_jumps", 1e-9, "s/access",
-         "a cache line that the last-level cache fetches, away from the one before, costs 1 ns: 1 Gline/s"),
-        ("w_issue", 5e-10, "s/operation", "issue, an operation, costs 500 ps: 2 Gop/s"),
-        ("w_memory", 1e-11, "s/B", "memory, a byte, costs 10 ps: 100 GB/s"),
-        ("w_sharpness", 5.0, "", "sharpness is 5"),
-        ("w_bandwidth", 9.634e10, "B/s", "bandwidth is 96.3 GB/s"),
-        ("launches", 0.0, "s/launch", "a launch has no cost in these measurements"),
-        ("global_minloadstore_32_stride1", -6e-12, "s/access",
-         "a pair of a 32-bit load and store of neighbouring cells by neighbouring lanes saves 6 ps: it offsets costs "
-         "that other weights include"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "value", "per", "expected"), [
+    # 4 bytes in 32 ps are 125 GB/s, 8 in 1 ns are 8 GB/s; a pair moves twice as much.
+    ("global_load_32_stride1", 3.2e-11, "s/access",
+     "a 32-bit load of neighbouring cells by neighbouring lanes costs 32 ps: 125 GB/s"),
+    ("global_minloadstore_32_stride1", 1e-9, "s/access",
+     "a pair of a 32-bit load and store of neighbouring cells by neighbouring lanes costs 1 ns: 8 GB/s"),
+    ("global_load_32_stride2_1of2", 1e-9, "s/access",
+     "a 32-bit load of cells at a distance of 2 by neighbouring lanes (half of the cells between are used) "
+     "costs 1 ns: 4 GB/s"),
+    ("global_load_8_strideN_3of4", 1e-9, "s/access",
+     "an 8-bit load of cells at a distance of more than 4 by neighbouring lanes (three quarters of the cells "
+     "between are used) costs 1 ns: 1 GB/s"),
+    ("global_load_32_indirect", 1e-9, "s/access",
+     "a 32-bit load at an address that comes from data costs 1 ns: 4 GB/s"),
+    ("op_float32_add", 2e-12, "s/operation", "an addition of float32 costs 2 ps: 500 Gop/s"),
+    ("barrier_local", 1e-9, "s/barrier", "a local barrier, for each work-item, costs 1 ns"),
+    ("w_chain_add", 5e-10, "s/operation", "an addition that waits for the one before costs 500 ps: 2 Gop/s"),
+    ("w_memory_jumps", 1e-9, "s/access",
+     "a cache line that the last-level cache fetches, away from the one before, costs 1 ns: 1 Gline/s"),
+    ("w_issue", 5e-10, "s/operation", "issue, an operation, costs 500 ps: 2 Gop/s"),
+    ("w_memory", 1e-11, "s/B", "memory, a byte, costs 10 ps: 100 GB/s"),
+    ("w_sharpness", 5.0, "", "sharpness is 5"),
+    ("w_bandwidth", 9.634e10, "B/s", "bandwidth is 96.3 GB/s"),
+    ("launches", 0.0, "s/launch", "a launch has no cost in these measurements"),
+    ("global_minloadstore_32_stride1", -6e-12, "s/access",
+     "a pair of a 32-bit load and store of neighbouring cells by neighbouring lanes saves 6 ps: it offsets costs "
+     "that other weights include"),
+])  # fmt: skip
 def test_words(name, value, per, expected):
     assert expected == weight_text(name, value, per)
 
@@ -71,15 +68,11 @@ def test_every_part_of_every_family_has_words_and_no_other(family):
         assert term_label(family, part) != part.replace("_", " "), part
 
 
-@pytest.mark.parametrize(
-    ("family", "term", "begins"),
-    [
-        ("bottleneck", "chain_time", "Break the chain"), ("bottleneck", "near_time", "Fit the first-level cache"),
-        ("multithreaded", "memory", "Move less data"), ("roofline", "local", "Access local memory less"),
-        ("multithreaded", "near", "Touch fewer sectors"),
-        ("work_depth", "latency", "Break the chain"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("family", "term", "begins"), [
+    ("bottleneck", "chain_time", "Break the chain"), ("bottleneck", "near_time", "Fit the first-level cache"),
+    ("multithreaded", "memory", "Move less data"), ("roofline", "local", "Access local memory less"),
+    ("multithreaded", "near", "Touch fewer sectors"), ("work_depth", "latency", "Break the chain"),
+])  # fmt: skip
 def test_advice_follows_the_term(family, term, begins):
     assert term_advice(families()[family], term).startswith(begins)
 
@@ -151,15 +144,12 @@ def test_facts_have_units_meanings_and_sources():
     assert () == fact_lines(None)
 
 
-@pytest.mark.parametrize(
-    ("value", "unit", "expected"),
-    [
-        (6.162e-10, "s", "616 ps"), (1.0, "ns", "1 ns"), (2596, "MHz", "2.6 GHz"), (9.634e10, "B/s", "96.3 GB/s"),
-        (1.415e11, "operation/s", "142 Gop/s"),  # 141.5, halves go to even
-        (49152, "B", "48 KiB"),  # 48 * 1024
-        (True, "", "yes"), (1.96912, "", "1.969"), (4096, "work-items", "4096 work-items"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "unit", "expected"), [
+    (6.162e-10, "s", "616 ps"), (1.0, "ns", "1 ns"), (2596, "MHz", "2.6 GHz"), (9.634e10, "B/s", "96.3 GB/s"),
+    (1.415e11, "operation/s", "142 Gop/s"),  # 141.5, halves go to even
+    (49152, "B", "48 KiB"),  # 48 * 1024
+    (True, "", "yes"), (1.96912, "", "1.969"), (4096, "work-items", "4096 work-items"),
+])  # fmt: skip
 def test_facts_have_fitting_units(value, unit, expected):
     (line,) = fact_lines(DeviceFacts.from_mapping("toy", "none", "0", {"own": Fact(value, unit, "")}))
     assert expected == line.value

@@ -28,17 +28,14 @@ def pinned(monkeypatch):
     return pin
 
 
-@pytest.mark.parametrize(
-    ("required", "installed", "message"),
-    [
-        ("islpy<2026.2,>=2025.2.5", "2024.2", "lies outside the range that works, <2026.2,>=2025.2.5"),
-        ("islpy<2026.2,>=2025.2.5", "2026.2.2",
-         "lies outside the range of the released Loopy, <2026.2,>=2025.2.5; only Loopy's main branch works with it"),
-        ("loopy<2026,>=2025.2", "2024.1", "lies outside the range that works, <2026,>=2025.2"),
-        ("numpy>=2.0", "1.26.4", "lies outside the range that works, >=2.0"),
-        ("scipy>=1.13", None, "is not installed, >=1.13 is needed"),
-    ],
-)
+@pytest.mark.parametrize(("required", "installed", "message"), [
+    ("islpy<2026.2,>=2025.2.5", "2024.2", "lies outside the range that works, <2026.2,>=2025.2.5"),
+    ("islpy<2026.2,>=2025.2.5", "2026.2.2",
+     "lies outside the range of the released Loopy, <2026.2,>=2025.2.5; only Loopy's main branch works with it"),
+    ("loopy<2026,>=2025.2", "2024.1", "lies outside the range that works, <2026,>=2025.2"),
+    ("numpy>=2.0", "1.26.4", "lies outside the range that works, >=2.0"),
+    ("scipy>=1.13", None, "is not installed, >=1.13 is needed"),
+])  # fmt: skip
 def test_wrong_and_missing_libraries(pinned, required, installed, message):
     pinned(required, installed)
     (part,) = installation.library_parts()
@@ -47,15 +44,12 @@ def test_wrong_and_missing_libraries(pinned, required, installed, message):
     assert f"{sys.executable} -m pip install '{required}'" == part.repair
 
 
-@pytest.mark.parametrize(
-    ("needs", "islpy", "said", "which"),
-    [
-        ("numpy", "2025.2.5", "ok", "as released"), ("numpy", "2026.2.2", "wrong", "as released"),
-        ("namedisl>=2026.1.1", "2025.2.5", "ok", "its main branch"),
-        ("namedisl>=2026.1.1", "2026.2.2", "ok", "its main branch"),
-        ("namedisl>=2026.1.1", "2027.1", "wrong", "its main branch"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("needs", "islpy", "said", "which"), [
+    ("numpy", "2025.2.5", "ok", "as released"), ("numpy", "2026.2.2", "wrong", "as released"),
+    ("namedisl>=2026.1.1", "2025.2.5", "ok", "its main branch"),
+    ("namedisl>=2026.1.1", "2026.2.2", "ok", "its main branch"),
+    ("namedisl>=2026.1.1", "2027.1", "wrong", "its main branch"),
+])  # fmt: skip
 def test_which_loopy_it_is_and_the_versions_of_islpy_that_work_with_it(monkeypatch, needs, islpy, said, which):
     """Both are called 2025.2; the one of the main branch requires namedisl."""
     required = {"perfmodel": ["islpy<2026.2,>=2025.2.5", "loopy<2026,>=2025.2"], "loopy": [needs]}

@@ -94,9 +94,8 @@ def test_what_cannot_be_made_is_refused(name):
 
 def test_the_library_comes_first():
     known = KernelClass(
-        "known", "toy", build=lambda **_: None, sizes=Ladder(lambda e: ({"n": 2**e},), 1),
-        reference=lambda **_: {}, variants=({"kind": "add"}, {"kind": "mul"}),
-        isolates=lambda kind, **_: f"op_float64_{kind}",
+        "known", "toy", build=lambda **_: None, sizes=Ladder(lambda e: ({"n": 2**e},), 1), reference=lambda **_: {},
+        variants=({"kind": "add"}, {"kind": "mul"}), isolates=lambda kind, **_: f"op_float64_{kind}",
     )  # fmt: skip
     found = classes_for(("op_float64_mul", "op_float64_pow"), (known,))
     assert [("known", ({"kind": "mul"},)), ("made_op_float64_pow", ({},))] == [(k.name, k.variants) for k in found]

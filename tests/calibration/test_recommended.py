@@ -44,10 +44,9 @@ def measured(power: float):
     return replace(kernels(), rows=tuple(rows))
 
 
-@pytest.mark.parametrize(
-    ("order", "left_out"), [(None, None), ("serial", "multithreaded"), ("lockstep", "multithreaded"),
-                            ("multithreaded", "bottleneck")]
-)  # fmt: skip
+@pytest.mark.parametrize(("order", "left_out"), [
+    (None, None), ("serial", "multithreaded"), ("lockstep", "multithreaded"), ("multithreaded", "bottleneck"),
+])  # fmt: skip
 def test_a_family_for_other_devices_is_no_candidate(order: str | None, left_out: str | None) -> None:
     facts = DeviceFacts.from_mapping("d", "p", "1", {"lane_order": Fact(order, "", "probe")} if order else {})
     assert [name for name in CANDIDATES if name != left_out] == list(candidates(facts))
@@ -188,14 +187,10 @@ def test_ones_own_come_first_then_the_current_folder_then_the_project(machine):
     assert "there are weights of: none" in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("device", "part"),
-    [
-        (NEWER, "(driver '1.3', here '1.2')"), (LARGER, "(compute_units 64, here 4)"),
-        (OTHER, "('Board 8' of A Platform, driver 1.2)"),
-        (replace(BOARD, platform="B"), "('Board 7' of B, driver 1.2)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("device", "part"), [
+    (NEWER, "(driver '1.3', here '1.2')"), (LARGER, "(compute_units 64, here 4)"),
+    (OTHER, "('Board 8' of A Platform, driver 1.2)"), (replace(BOARD, platform="B"), "('Board 7' of B, driver 1.2)"),
+])  # fmt: skip
 def test_those_of_another_device_driver_or_processor_are_named_and_not_taken(machine, device, part):
     folder = machine("own", device)
     with pytest.raises(WeightsError) as raised:

@@ -137,21 +137,17 @@ def test_the_roofline_of_measurements(tmp_path):
     assert len(shares) == len(run("--roofline", "--from", str(SHORT), "--csv").stdout.splitlines()) - 1
 
 
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        (("--from", "none", *BOTH), "none"),
-        (("--from", str(QUICKSTART), "--family", "gone"), "gone"),
-        (("--from", str(QUICKSTART), *BOTH, "--family", "gone"), "gone"),
-        (("--from", str(QUICKSTART), "--protocol", "D"), "--protocol is 'D'; give one of A, B, sizes, C, A/C, B/C"),
-        (("--from", str(QUICKSTART), *BOTH, "--protocol", "A"), "--protocol was given with several families"),
-        (("--from", str(QUICKSTART), "--from", str(SIMULATED), *ONE), "whose times are simulated"),
-        (("--roofline", "--from", str(QUICKSTART), *ONE), "--roofline was given with --family"),
-        (("--roofline", "--from", "a", "--from", "b"), "--roofline was given with several folders"),
-        (("--from", str(QUICKSTART), *ONE, "--picture", "a.pdf"), "'a.pdf' is not a picture file"),
-        (("--json", "--csv"), "--json and --csv both write to standard output"),
-    ],
-)
+@pytest.mark.parametrize(("options", "part"), [
+    (("--from", "none", *BOTH), "none"), (("--from", str(QUICKSTART), "--family", "gone"), "gone"),
+    (("--from", str(QUICKSTART), *BOTH, "--family", "gone"), "gone"),
+    (("--from", str(QUICKSTART), "--protocol", "D"), "--protocol is 'D'; give one of A, B, sizes, C, A/C, B/C"),
+    (("--from", str(QUICKSTART), *BOTH, "--protocol", "A"), "--protocol was given with several families"),
+    (("--from", str(QUICKSTART), "--from", str(SIMULATED), *ONE), "whose times are simulated"),
+    (("--roofline", "--from", str(QUICKSTART), *ONE), "--roofline was given with --family"),
+    (("--roofline", "--from", "a", "--from", "b"), "--roofline was given with several folders"),
+    (("--from", str(QUICKSTART), *ONE, "--picture", "a.pdf"), "'a.pdf' is not a picture file"),
+    (("--json", "--csv"), "--json and --csv both write to standard output"),
+])  # fmt: skip
 def test_bad_input_is_one_line(options, part):
     assert part in refused(run(*options)).splitlines()[-1]
 

@@ -139,14 +139,11 @@ def variants():
 """
 
 
-@pytest.mark.parametrize(
-    ("variant", "fits", "more", "message"),
-    [
-        ("narrow", "127", "1000", "'n' is 1000, and the kernel's argument is of type int8, which holds numbers"),
-        ("usual", "2**31-1", "2**31", "is of type int32, which holds numbers from -2147483648 to 2147483647"),
-        ("usual", "1Ki", "1Ki,2**52", "'n' is 4503599627370496, and the kernel's argument is of type int32"),
-    ],
-)
+@pytest.mark.parametrize(("variant", "fits", "more", "message"), [
+    ("narrow", "127", "1000", "'n' is 1000, and the kernel's argument is of type int8, which holds numbers"),
+    ("usual", "2**31-1", "2**31", "is of type int32, which holds numbers from -2147483648 to 2147483647"),
+    ("usual", "1Ki", "1Ki,2**52", "'n' is 4503599627370496, and the kernel's argument is of type int32"),
+])  # fmt: skip
 def test_a_size_that_the_argument_cannot_hold_is_refused(perfmodel, variant, fits, more, message):
     Path("narrow.py").write_text(NARROW)
     assert 0 == perfmodel("count", "narrow.py", "--variant", variant, "-p", f"n={fits}").exit_code

@@ -93,13 +93,10 @@ def test_a_pipe_stays_a_pipe_and_a_dash_is_standard_output(stored):
     assert store.csv_text(store.read(stored).current) == export(stored, "-o", "-").stdout
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ((), "Missing option"),
-        (("-o", "-", "--json"), "--json and --out - both write to standard output; give a file for one of them"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ((), "Missing option"),
+    (("-o", "-", "--json"), "--json and --out - both write to standard output; give a file for one of them"),
+])  # fmt: skip
 def test_what_is_refused(stored, options, message):
     result = export(stored, *options)
     assert (2, "") == (result.exit_code, result.stdout)

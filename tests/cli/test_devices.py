@@ -13,7 +13,7 @@ from perfmodel.store.files import append_probe
 from tests.cli.program import invoke, perfmodel, ran
 from tests.facts.test_probed import capacity
 from tests.shadow import NO_DRIVERS, fake_opencl, shadow
-from tests.store.test_files_packed import CPU
+from tests.store.test_files import CPU
 
 
 @pytest.mark.device

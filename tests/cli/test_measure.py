@@ -62,16 +62,13 @@ def test_samples_are_measured_into_a_file_of_their_own(tmp_path, monkeypatch):
     assert all(rows.counts[row.counts_hash].name == row.kernel for row in rows)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--device", "no such device"), "no such device"), (("--kernels", "nowhere"), "nowhere"),
-        (("--class", "samples"), "no kernel class is called 'samples'"), (("--full",), "--quick and --full"),
-        (("--class", "no_such"), "no kernel class is called 'no_such' or has such a tag; choose of empty"),
-        (("--class", "no_such"), "or of the tags overhead, paper"), (("--store", "/proc/nowhere"), "/proc/nowhere"),
-        (("--store", ROOT / "setup.cfg" / "below"), "setup.cfg"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("--device", "no such device"), "no such device"), (("--kernels", "nowhere"), "nowhere"),
+    (("--class", "samples"), "no kernel class is called 'samples'"), (("--full",), "--quick and --full"),
+    (("--class", "no_such"), "no kernel class is called 'no_such' or has such a tag; choose of empty"),
+    (("--class", "no_such"), "or of the tags overhead, paper"), (("--store", "/proc/nowhere"), "/proc/nowhere"),
+    (("--store", ROOT / "setup.cfg" / "below"), "setup.cfg"),
+])  # fmt: skip
 def test_bad_input_is_one_line_and_status_two(tmp_path, kernels, arguments, message):
     given = ("--quick", "--store", tmp_path / "s", "--kernels", kernels, *arguments)
     (line,) = [line for line in refused(perfmodel(*given)).splitlines() if line]

@@ -14,38 +14,31 @@ from perfmodel.predicting.model import load
 from tests.shadow import ROOT
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("1024", (1024,)), ("1_000", (1000,)), ("1e6", (10**6,)), ("1E3", (1000,)), ("1.5e3", (1500,)),
-        ("2**20", (2**20,)), ("2**3**2", (2**9,)), ("2**20-1", (2**20 - 1,)), ("3*2**10+7", (3 * 2**10 + 7,)),
-        ("1k", (1000,)), ("1M", (10**6,)), ("2G", (2 * 10**9,)), ("1T", (10**12,)), ("1.5k", (1500,)),
-        ("1Ki", (1024,)), ("1Mi", (1024**2,)), ("1.5Gi", (3 * 2**29,)), ("1Ti", (2**40,)), ("2**53", (2**53,)),
-        ("-128", (-128,)), ("10 - 3 - 2", (5,)), ("0", (0,)), ("1*2*3", (6,)), (" 8 ", (8,)),
-        ("256..4096", (256, 512, 1024, 2048, 4096)), ("100..1000", (100, 200, 400, 800, 1000)), ("7..7", (7,)),
-        ("1Ki..2**12", (1024, 2048, 4096)), ("1..3", (1, 2, 3)), ("1..2", (1, 2)),
-        ("1000:5000:500", (1000, 1500, 2000, 2500, 3000, 3500, 4000, 4500, 5000)), ("1:3", (1, 2, 3)),
-        ("0:10:4", (0, 4, 8)), ("1,5,3", (1, 5, 3)), ("1..4,10:12", (1, 2, 4, 10, 11, 12)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "expected"), [
+    ("1024", (1024,)), ("1_000", (1000,)), ("1e6", (10**6,)), ("1E3", (1000,)), ("1.5e3", (1500,)), ("2**20", (2**20,)),
+    ("2**3**2", (2**9,)), ("2**20-1", (2**20 - 1,)), ("3*2**10+7", (3 * 2**10 + 7,)), ("1k", (1000,)), ("1M", (10**6,)),
+    ("2G", (2 * 10**9,)), ("1T", (10**12,)), ("1.5k", (1500,)), ("1Ki", (1024,)), ("1Mi", (1024**2,)),
+    ("1.5Gi", (3 * 2**29,)), ("1Ti", (2**40,)), ("2**53", (2**53,)), ("-128", (-128,)), ("10 - 3 - 2", (5,)),
+    ("0", (0,)), ("1*2*3", (6,)), (" 8 ", (8,)), ("256..4096", (256, 512, 1024, 2048, 4096)),
+    ("100..1000", (100, 200, 400, 800, 1000)), ("7..7", (7,)), ("1Ki..2**12", (1024, 2048, 4096)), ("1..3", (1, 2, 3)),
+    ("1..2", (1, 2)), ("1000:5000:500", (1000, 1500, 2000, 2500, 3000, 3500, 4000, 4500, 5000)), ("1:3", (1, 2, 3)),
+    ("0:10:4", (0, 4, 8)), ("1,5,3", (1, 5, 3)), ("1..4,10:12", (1, 2, 4, 10, 11, 12)),
+])  # fmt: skip
 def test_sizes(text, expected):
     assert {"n": expected} == parse_sizes(f"n={text}")
     assert {"n": expected, "m": (3,)} == parse_sizes(f"n={text}, m=3")
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("n=1.5", "1.5, which is not an integer"), ("n=1.5..3", "not an integer"),
-        ("n=9**9**9", "the power 3.8742e+08"), ("n=2**60", "the power 60, and not an integer up to 53"),
-        ("n=4**0.5", "the power 0.5"), ("n=9007199254740993", "above 2**53"), ("n=2**53+1", "above 2**53"),
-        ("n=1T*1T", "above 2**53"), ("n=1e400", "'1e400', which is not a number"), ("n=1K", "'1K'"),
-        ("n=2^20", "write 2**20 for a power"), ("n=ten", "'ten', which is not a number"), ("n=(2)", "'(2)'"),
-        ("n=__import__('os')", "which is not a number"), ("n=1 2", "'1 2'"), ("n=5..1", "from 5 down to 1"),
-        ("n=0..8", "doubling from 0"), ("n=1:9:0", "steps of 0"), ("n=1:1000000", "more than 10000 sizes"),
-        ("n=1,n=2", "'n' twice"), ("n", FORMS), ("1=1", "no name"), ("n==1", "'=1'"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "part"), [
+    ("n=1.5", "1.5, which is not an integer"), ("n=1.5..3", "not an integer"), ("n=9**9**9", "the power 3.8742e+08"),
+    ("n=2**60", "the power 60, and not an integer up to 53"), ("n=4**0.5", "the power 0.5"),
+    ("n=9007199254740993", "above 2**53"), ("n=2**53+1", "above 2**53"), ("n=1T*1T", "above 2**53"),
+    ("n=1e400", "'1e400', which is not a number"), ("n=1K", "'1K'"), ("n=2^20", "write 2**20 for a power"),
+    ("n=ten", "'ten', which is not a number"), ("n=(2)", "'(2)'"), ("n=__import__('os')", "which is not a number"),
+    ("n=1 2", "'1 2'"), ("n=5..1", "from 5 down to 1"), ("n=0..8", "doubling from 0"), ("n=1:9:0", "steps of 0"),
+    ("n=1:1000000", "more than 10000 sizes"), ("n=1,n=2", "'n' twice"), ("n", FORMS), ("1=1", "no name"),
+    ("n==1", "'=1'"),
+])  # fmt: skip
 def test_options_that_are_refused(text, part):
     with pytest.raises(OptionError) as caught:
         parse_sizes(text)
@@ -61,10 +54,9 @@ def test_incomplete_options_are_refused(text):
         parse_sizes(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["n=" + "9" * 5000, "n=" + "9**" * 100 + "9", "n=1e" + "9" * 300, "n=0.1**53*" + "0." + "9" * 300, "n=" * 99],
-)
+@pytest.mark.parametrize("text", [
+    "n=" + "9" * 5000, "n=" + "9**" * 100 + "9", "n=1e" + "9" * 300, "n=0.1**53*" + "0." + "9" * 300, "n=" * 99,
+])  # fmt: skip
 def test_hostile_sizes_take_no_time(text):
     began = time.process_time()
     with pytest.raises(OptionError):

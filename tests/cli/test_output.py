@@ -39,11 +39,10 @@ def test_the_width_is_the_terminals(monkeypatch):
     assert table_width() >= output.NARROWEST
 
 
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [(CommandSettings(), ("a campaign\n", "")), (CommandSettings(json=True), ("", "a campaign\n")),
-     (CommandSettings(quiet=True), ("", "")), (CommandSettings(quiet=True, json=True), ("", ""))],
-)  # fmt: skip
+@pytest.mark.parametrize(("asked", "expected"), [
+    (CommandSettings(), ("a campaign\n", "")), (CommandSettings(json=True), ("", "a campaign\n")),
+    (CommandSettings(quiet=True), ("", "")), (CommandSettings(quiet=True, json=True), ("", "")),
+])  # fmt: skip
 def test_what_is_announced_is_next_to_the_result(asked, expected, capsys):
     with using(asked):
         announce("a campaign")

@@ -106,28 +106,25 @@ def test_predict_takes_the_cost_of_a_relative(perfmodel):
         assert "`perfmodel measure --for variants.py -p n=4096 --statistics 'a[i] > 1=0.5'` measures it" in text
 
 
-@pytest.mark.parametrize(
-    ("part", "arguments"),
-    [
-        ("'n'", ("predict", "kernel.py", "-w", "weights.json")),
-        ("'n'", ("predict", "kernel.py", "-p", "n=-128", "-w", "weights.json")),
-        ("'m'", ("predict", "kernel.py", "-p", "n=128", "-p", "m=1", "-w", "weights.json")),
-        ("n=100", ("predict", "kernel.py", "-p", "n=100", "-w", "weights.json")),
-        ("gone.json", ("predict", "kernel.py", "-p", "n=128", "-w", "gone.json")),
-        ("huge", ("count", "variants.py", "--variant", "huge")),
-        ("op_float32_mul", ("predict", "variants.py", "--variant", "product", "-p", "n=128",
-                            "-w", "weights.json", "--strict")),
-        ("'q'", ("count", "kernel.py", "--dtype", "q=float32")),
-        ("--dtype 'a'", ("count", "kernel.py", "--dtype", "a")),
-        ("gone.py", ("count", "gone.py")),
-        ("syntax.py", ("count", "syntax.py")),
-        ("kernel()", ("count", "neither.py")),
-        ("nothing", ("fit", "--from", "nothing")),
-        ("'-p n=ten' gives 'ten', which is not a number; give NAME=SIZES, as ",
-         ("predict", "kernel.py", "-p", "n=ten", "-w", "weights.json")),
-        ("roofine", ("fit", "--from", "nothing", "--family", "roofine")),
-    ],
-)
+@pytest.mark.parametrize(("part", "arguments"), [
+    ("'n'", ("predict", "kernel.py", "-w", "weights.json")),
+    ("'n'", ("predict", "kernel.py", "-p", "n=-128", "-w", "weights.json")),
+    ("'m'", ("predict", "kernel.py", "-p", "n=128", "-p", "m=1", "-w", "weights.json")),
+    ("n=100", ("predict", "kernel.py", "-p", "n=100", "-w", "weights.json")),
+    ("gone.json", ("predict", "kernel.py", "-p", "n=128", "-w", "gone.json")),
+    ("huge", ("count", "variants.py", "--variant", "huge")),
+    ("op_float32_mul", ("predict", "variants.py", "--variant", "product", "-p", "n=128",
+                        "-w", "weights.json", "--strict")),
+    ("'q'", ("count", "kernel.py", "--dtype", "q=float32")),
+    ("--dtype 'a'", ("count", "kernel.py", "--dtype", "a")),
+    ("gone.py", ("count", "gone.py")),
+    ("syntax.py", ("count", "syntax.py")),
+    ("kernel()", ("count", "neither.py")),
+    ("nothing", ("fit", "--from", "nothing")),
+    ("'-p n=ten' gives 'ten', which is not a number; give NAME=SIZES, as ",
+     ("predict", "kernel.py", "-p", "n=ten", "-w", "weights.json")),
+    ("roofine", ("fit", "--from", "nothing", "--family", "roofine")),
+])  # fmt: skip
 def test_bad_input_is_answered_in_one_line(perfmodel, part, arguments):
     Path("syntax.py").write_text("def kernel(:\n")
     Path("neither.py").write_text("x = 1\n")
@@ -282,13 +279,9 @@ def test_weights_that_are_named_and_a_file_of_facts_that_is_not_another_device(c
     assert "weights of" not in card(*ASKED, "-w", "weights.json", "--facts", "mine.yaml").stdout
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (("--device", "card-2", "--facts", "a100"), "no device matches 'card-2'"),
-        (("--facts", "a101"), "a100"),
-        (("--device", "a100"), "predict by its published facts: perfmodel predict --facts a100"),
-    ],
-)
+@pytest.mark.parametrize(("options", "expected"), [
+    (("--device", "card-2", "--facts", "a100"), "no device matches 'card-2'"), (("--facts", "a101"), "a100"),
+    (("--device", "a100"), "predict by its published facts: perfmodel predict --facts a100"),
+])  # fmt: skip
 def test_what_is_refused(card, options, expected):
     assert expected in refused(card(*ASKED, *options))

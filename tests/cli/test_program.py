@@ -95,9 +95,7 @@ def test_every_command_has_help_and_json(name):
     assert "--json" in done.stdout or name == "data"
 
 
-@pytest.mark.parametrize(
-    "arguments", [["nonsense"], ["--nonsense"], ["devices", "--nonsense"], ["doctor", "extra"]]
-)
+@pytest.mark.parametrize("arguments", [["nonsense"], ["--nonsense"], ["devices", "--nonsense"], ["doctor", "extra"]])
 def test_wrong_use_is_status_2_without_traceback(arguments):
     done = perfmodel(*arguments)
     assert 2 == done.returncode
@@ -163,14 +161,10 @@ def test_help_imports_no_library(arguments):
     assert seconds < 1.0  # about 0.15 s, with room for a busy machine
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("predict", "kernel.py", "-p", "n=4096", "-w", "weights.json"),
-        ("rank", "kernel.py", "-p", "n=4096", "-w", "weights.json", "--json"),
-        ("count", "kernel.py", "-p", "n=4096"),
-    ],
-)
+@pytest.mark.parametrize("command", [
+    ("predict", "kernel.py", "-p", "n=4096", "-w", "weights.json"),
+    ("rank", "kernel.py", "-p", "n=4096", "-w", "weights.json", "--json"), ("count", "kernel.py", "-p", "n=4096"),
+])  # fmt: skip
 def test_a_counted_kernel_needs_no_scientific_library(perfmodel, tmp_path, command):
     """An inner product needs numpy, and the kernel's own file loopy; what was never measured would need SciPy."""
     counts = command[0] == "count", command[1]

@@ -209,23 +209,19 @@ def test_a_picture(perfmodel, form):
     assert drawn.startswith({"png": b"\x89PNG", "svg": b"<?xml"}[form])
 
 
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        (("-p", "n=128..512", "--csv", "--json"), "--json and --csv both"),
-        (("-p", "n=128,256", "-p", "n=512"), "-p gives 'n' twice"),
-        (("-p", "n=128,256", "-p", "m=1,2,3", "--zip"), "--zip was given with 2 of n and 3 of m"),
-        (("-p", "n=1:9000", "-p", "m=1:9000"), "81000000 combinations"),
-        (("-p", "n=128,256", "-p", "m=1"), "'m'"),
-        (("-p", "n=128,256", "--crossover", "n=1:9"), "--crossover was given with several sizes"),
-        (("--crossover", "n=1:9", "--csv"), "--csv and --crossover were both given"),
-        (("-p", "n=128", "--anchor", "--statistics", "j=2"), "--anchor and --statistics were both given, and the run"),
-        (("--crossover", "n=1:100"), "no n from 1 to 100"),
-        (("--crossover", "n=1:1000", "--variant", "small"), "there is only 'small'"),
-        (("-p", "n=100"), "breaks the kernel's assumption"), ((), "n"),
-        (("--crossover", "n=1:"), "'--crossover n=1:' does not give exactly one range"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("options", "part"), [
+    (("-p", "n=128..512", "--csv", "--json"), "--json and --csv both"),
+    (("-p", "n=128,256", "-p", "n=512"), "-p gives 'n' twice"),
+    (("-p", "n=128,256", "-p", "m=1,2,3", "--zip"), "--zip was given with 2 of n and 3 of m"),
+    (("-p", "n=1:9000", "-p", "m=1:9000"), "81000000 combinations"), (("-p", "n=128,256", "-p", "m=1"), "'m'"),
+    (("-p", "n=128,256", "--crossover", "n=1:9"), "--crossover was given with several sizes"),
+    (("--crossover", "n=1:9", "--csv"), "--csv and --crossover were both given"),
+    (("-p", "n=128", "--anchor", "--statistics", "j=2"), "--anchor and --statistics were both given, and the run"),
+    (("--crossover", "n=1:100"), "no n from 1 to 100"),
+    (("--crossover", "n=1:1000", "--variant", "small"), "there is only 'small'"),
+    (("-p", "n=100"), "breaks the kernel's assumption"), ((), "n"),
+    (("--crossover", "n=1:"), "'--crossover n=1:' does not give exactly one range"),
+])  # fmt: skip
 def test_bad_input_is_one_line(perfmodel, options, part):
     result = perfmodel("rank", "variants.py", *W, *options)
     assert (2, "") == (result.exit_code, result.stdout)
@@ -233,13 +229,10 @@ def test_bad_input_is_one_line(perfmodel, options, part):
     assert part in line
 
 
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        (("n=128,256",), "--why was given with several sizes"),
-        (("n=128", "--jobs", "2"), "--why and --jobs were both given; give one of them"),
-    ],
-)
+@pytest.mark.parametrize(("options", "part"), [
+    (("n=128,256",), "--why was given with several sizes"),
+    (("n=128", "--jobs", "2"), "--why and --jobs were both given; give one of them"),
+])  # fmt: skip
 def test_a_reason_is_of_one_size_and_process(perfmodel, options, part):
     result = perfmodel("predict", "kernel.py", *W, "--why", "-p", *options)
     assert (2, "", True) == (result.exit_code, result.stdout, part in result.stderr)

@@ -108,21 +108,18 @@ def test_a_folder_without_test_kernels_or_probes(run):
     assert "have no place below roofs" in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("--from", "missing"), "no measurements at 'missing'; give"),
-        (("--from", "device", "--family", "roofline"), "'device' holds no weights of the family 'roofline'; choose"),
-        (("--from", "device", "--out", "device"), "cannot write 'device': it is a folder; name a file in it"),
-        (("--from", "device", "--out", "kernel.py/x.html"), "cannot write 'kernel.py/x.html'"),
-        (("--from", "device", "-p", "n=8"), "without a kernel file; name it first: perfmodel report KERNEL.PY"),
-        (("missing.py", "--from", "device"), "no kernel file at 'missing.py'"),
-        (("kernel.py", "--from", "device"), "size parameter 'n' is missing"),
-        (("kernel.py", "-p", "n=1..8", "--from", "device"), "give one size here"),
-        (("--from", "device", "--json", "--out", "-"), "both write to standard output"),
-        ((), "no OpenCL device was found to take the weights of"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "expected"), [
+    (("--from", "missing"), "no measurements at 'missing'; give"),
+    (("--from", "device", "--family", "roofline"), "'device' holds no weights of the family 'roofline'; choose"),
+    (("--from", "device", "--out", "device"), "cannot write 'device': it is a folder; name a file in it"),
+    (("--from", "device", "--out", "kernel.py/x.html"), "cannot write 'kernel.py/x.html'"),
+    (("--from", "device", "-p", "n=8"), "without a kernel file; name it first: perfmodel report KERNEL.PY"),
+    (("missing.py", "--from", "device"), "no kernel file at 'missing.py'"),
+    (("kernel.py", "--from", "device"), "size parameter 'n' is missing"),
+    (("kernel.py", "-p", "n=1..8", "--from", "device"), "give one size here"),
+    (("--from", "device", "--json", "--out", "-"), "both write to standard output"),
+    ((), "no OpenCL device was found to take the weights of"),
+])  # fmt: skip
 def test_what_is_refused(run, arguments, expected):
     assert expected in known(run("report", *arguments))
     assert not Path("report.html").exists()

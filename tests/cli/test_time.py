@@ -202,16 +202,13 @@ def test_arguments_of_the_kernel_file(here):
         assert part in refused(here("time", "bad.py", *N, *ONCE)).splitlines()[-1]
 
 
-@pytest.mark.parametrize(
-    ("part", "arguments"),
-    [
-        ("no OpenCL device matches 'H100'", ("pair.py", *N, "--device", "H100")), ("size parameter 'n'", ("pair.py",)),
-        ("'m'", ("pair.py", *N, "-p", "m=1")), ("n=100 breaks the kernel's assumption", ("pair.py", "-p", "n=100")),
-        ("no variant 'huge'", ("pair.py", *N, "--variant", "huge")), ("gone.json", ("pair.py", *N, "-w", "gone.json")),
-        ("gone.py", ("gone.py", *N)), ("its arrays need 8 TiB", ("kernel.py", "-p", "n=2**40")),
-        ("no type is known for a", ("untyped.py", *N)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("part", "arguments"), [
+    ("no OpenCL device matches 'H100'", ("pair.py", *N, "--device", "H100")), ("size parameter 'n'", ("pair.py",)),
+    ("'m'", ("pair.py", *N, "-p", "m=1")), ("n=100 breaks the kernel's assumption", ("pair.py", "-p", "n=100")),
+    ("no variant 'huge'", ("pair.py", *N, "--variant", "huge")), ("gone.json", ("pair.py", *N, "-w", "gone.json")),
+    ("gone.py", ("gone.py", *N)), ("its arrays need 8 TiB", ("kernel.py", "-p", "n=2**40")),
+    ("no type is known for a", ("untyped.py", *N)),
+])  # fmt: skip
 def test_bad_input_ends_in_one_line(here, part, arguments):
     Path("untyped.py").write_text(PAIR.replace("np.float32", "None"))
     result = here("time", *arguments, *ONCE)

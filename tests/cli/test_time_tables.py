@@ -50,10 +50,9 @@ def test_tables_of_one_size_of_several_without_predictions_and_of_terms():
 
 def test_the_order_in_words():
     assert [
-        "order measured:  quick, slow",
-        "order predicted: quick, slow",
+        "order measured:  quick, slow", "order predicted: quick, slow",
         "predicted first: quick, which is the fastest; 1 of 1 pairs in order",
-    ] == list(order_lines(points(1)))
+    ] == list(order_lines(points(1)))  # fmt: skip
     slow, quick = row("slow", {"n": 2}, 1.0), row("quick", {"n": 2}, 2.5)
     predicted = [one.predicted for one in points(2)[0].ran]
     swapped = (points(1)[0], timed_point({"n": 2}, {"slow": slow, "quick": quick}, predicted))
@@ -64,10 +63,9 @@ def test_the_order_in_words():
 
 def test_notes_are_printed_once():
     assert [
-        "quick: flag 'spread': the runs of a visit spread by more than 20 %",
-        "slow: far from what was measured",
+        "quick: flag 'spread': the runs of a visit spread by more than 20 %", "slow: far from what was measured",
         "bad: compile: no such tile",
-    ] == list(note_lines(points(1, 2)))
+    ] == list(note_lines(points(1, 2)))  # fmt: skip
     loaded = [
         timed_point(point.sizes, {one.name: one.row.model_copy(update={"flags": ("load",)}) for one in point.ran})
         for point in points(1, 2)

@@ -82,15 +82,11 @@ def test_documents_hold_every_variant_and_a_search_goes_on(folder):
     assert float(rows[0]["seconds"]) == found["seconds"]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("-p", "n=100"), "no variant can be predicted (n=100 breaks the kernel's assumption"),
-        ((), "size parameter 'n' is missing"),
-        (("-p", "m=8"), "size parameter 'n' is missing, and 'm' is unknown"),
-        (("-p", "n=64,128"), "-p gives 2 sizes of 'n'; give one size here"),
-        (("-p", "n=64", "--variant", "group=8"), "no variant 'group=8'"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    (("-p", "n=100"), "no variant can be predicted (n=100 breaks the kernel's assumption"),
+    ((), "size parameter 'n' is missing"), (("-p", "m=8"), "size parameter 'n' is missing, and 'm' is unknown"),
+    (("-p", "n=64,128"), "-p gives 2 sizes of 'n'; give one size here"),
+    (("-p", "n=64", "--variant", "group=8"), "no variant 'group=8'"),
+])  # fmt: skip
 def test_what_it_refuses(folder, options, message):
     assert message in " ".join(refused(tune(folder, *options)).split())

@@ -9,17 +9,14 @@ from perfmodel.compare import Choice, Comparison, Figures, choices, summarise
 from perfmodel.compare.figures import judge
 
 
-@pytest.mark.parametrize(
-    ("measured", "predicted", "tau", "regret"),
-    [
-        ((1.0, 2.0, 3.0), (10.0, 20.0, 30.0), 1.0, 1.0),
-        ((1.0, 2.0, 3.0), (3.0, 2.0, 1.0), -1.0, 3.0),
-        ((1.0, 2.0, 3.0), (2.0, 1.0, 3.0), 1 / 3, 2.0),  # of three pairs one is wrong
-        ((1.0, 2.0, 3.0, 4.0, 5.0), (2.0, 4.0, 1.0, 3.0, 5.0), 4 / 10, 3.0),  # of ten pairs three
-        ((1.0, 4.0), (5.0, 5.0), 0.0, 2.0),  # a tie tells nothing: one of both at random
-        ((2.0, 1.0, 8.0), (5.0, 6.0, 5.0 + 1e-15), -1 / 3, 4.0),  # sums may differ in the last digit
-    ],
-)
+@pytest.mark.parametrize(("measured", "predicted", "tau", "regret"), [
+    ((1.0, 2.0, 3.0), (10.0, 20.0, 30.0), 1.0, 1.0),
+    ((1.0, 2.0, 3.0), (3.0, 2.0, 1.0), -1.0, 3.0),
+    ((1.0, 2.0, 3.0), (2.0, 1.0, 3.0), 1 / 3, 2.0),  # of three pairs one is wrong
+    ((1.0, 2.0, 3.0, 4.0, 5.0), (2.0, 4.0, 1.0, 3.0, 5.0), 4 / 10, 3.0),  # of ten pairs three
+    ((1.0, 4.0), (5.0, 5.0), 0.0, 2.0),  # a tie tells nothing: one of both at random
+    ((2.0, 1.0, 8.0), (5.0, 6.0, 5.0 + 1e-15), -1 / 3, 4.0),  # sums may differ in the last digit
+])  # fmt: skip
 def test_one_choice(measured, predicted, tau, regret):
     choice = Choice(measured, predicted)
     assert pytest.approx(tau) == choice.tau
@@ -97,17 +94,14 @@ def test_reasons_give_the_figures_and_the_thresholds_also_of_nothing():
         assert part in text
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({}, "usable to time and to rank"), ({"error": 0.25}, "usable to time and to rank"),
-        ({"error": 0.2501}, "usable to rank, not to time"), ({"error": math.nan}, "usable to rank, not to time"),
-        ({"cases": 7}, "usable to rank, not to time"), ({"tau": 0.59}, "usable to time, not to rank"),
-        ({"regret": 1.11}, "usable to time, not to rank"), ({"choices": 2}, "usable to time, not to rank"),
-        ({"choices": 0, "tau": math.nan, "regret": math.nan}, "usable to time, not to rank"),
-        ({"withheld": 3}, "usable neither to time nor to rank"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("changes", "expected"), [
+    ({}, "usable to time and to rank"), ({"error": 0.25}, "usable to time and to rank"),
+    ({"error": 0.2501}, "usable to rank, not to time"), ({"error": math.nan}, "usable to rank, not to time"),
+    ({"cases": 7}, "usable to rank, not to time"), ({"tau": 0.59}, "usable to time, not to rank"),
+    ({"regret": 1.11}, "usable to time, not to rank"), ({"choices": 2}, "usable to time, not to rank"),
+    ({"choices": 0, "tau": math.nan, "regret": math.nan}, "usable to time, not to rank"),
+    ({"withheld": 3}, "usable neither to time nor to rank"),
+])  # fmt: skip
 def test_each_threshold(changes, expected):
     verdict = judge(replace(GOOD, **changes))
     assert expected == verdict.text

@@ -77,8 +77,7 @@ KERNELS = (
     CorpusKernel("integer_division", _each("c[i] = a[i] // 3 + b[i] % 5", {"a,b": I32}), _N),
     CorpusKernel(
         "shifts_and_bits",
-        _each("c[i] = (a[i] << 2) + (b[i] >> 1) + (a[i] & 3) + (a[i] | b[i]) + (a[i] ^ b[i])", {"a,b": I32}),
-        _N,
+        _each("c[i] = (a[i] << 2) + (b[i] >> 1) + (a[i] & 3) + (a[i] | b[i]) + (a[i] ^ b[i])", {"a,b": I32}), _N,
     ),
     CorpusKernel("integer_64", _each("c[i] = a[i]*b[i] + a[i]", {"a,b": I64}), _N),
     CorpusKernel("complex64", _each("c[i] = a[i]*b[i] + a[i] - b[i]", {"a,b": C64}), _N),

@@ -145,8 +145,7 @@ KERNELS = (
             else
                 c[i] = a[i]*a[i] + b[i]
             end
-        """, [lp.GlobalArg("a,b,c", F32, shape="n"), lp.ValueArg("m", I32), ...], assumes="n>=1",
-        seq_dependencies=True)), at(n=(16, 21, 21), m=(5, 30, 0))),
+        """, "a, b, c: n; int32 m", assumes="n>=1", seq_dependencies=True)), at(n=(16, 21, 21), m=(5, 30, 0))),
     # Nested, with two conditions joined.
     CorpusKernel("predicate_several", lambda: plane(make("{[i,j]: 0<=i,j<n}", """
             if i >= 1 and j >= 1
@@ -185,8 +184,7 @@ KERNELS = (
                 end
                 c[i] = s {dep=add}
             end
-        """, [lp.GlobalArg("a", F32, shape="n,m"), lp.GlobalArg("c", F32, shape="n"), ...], assumes="n,m>=1",
-        seq_dependencies=False)), at(n=(16, 21), m=(5, 20))),
+        """, "a: n, m; c: n", assumes="n,m>=1", seq_dependencies=False)), at(n=(16, 21), m=(5, 20))),
     CorpusKernel("if_expression_affine", lambda: line(make("{[i]: 0<=i<n}", "c[i] = if(i < 5, a[i]*2, a[i] + b[i])",
         [lp.GlobalArg("a,b,c", F32, shape="n"), ...], assumes="n>=1")), _N),
     # A stencil whose outer neighbours are replaced by zero.
@@ -197,8 +195,7 @@ KERNELS = (
         "c[i, j] = if(i < j, if(2*i < n, a[i, j]*3, a[i, j] - 1), if(i == j, 1, b[i, j]/a[i, j]))",
         [lp.GlobalArg("a,b,c", F32, shape="n,n"), ...], assumes="n>=1")), at(n=(8, 11))),
     CorpusKernel("if_expression_joined", lambda: line(make("{[i]: 0<=i<n}",
-        "c[i] = if(i >= 2 and i < n-2 or i % 4 == 1, a[i]*a[i], a[i])", [lp.GlobalArg("a,c", F32, shape="n"), ...],
-        assumes="n>=1")), _N),
+        "c[i] = if(i >= 2 and i < n-2 or i % 4 == 1, a[i]*a[i], a[i])", "a, c: n", assumes="n>=1")), _N),
     CorpusKernel("guard_three_axes", lambda: line(line(line(make("{[i,j,k]: 0<=i<n and 0<=j<m and 0<=k<l}",
         "c[i, j, k] = a[i, j, k] + 1", assumes="n,m,l>=1", dtypes={"a": F32}), "i", 2, 2), "j", 3, 1), "k", 4, 0),
         at(n=(4, 3), m=(6, 5), l=(8, 7))),

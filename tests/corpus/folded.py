@@ -8,19 +8,12 @@ from .kernel import C128, F32, F64, I32, CorpusKernel, at, line, make
 
 #: Each index of ``t``, from 0 to 6 where the data are.
 INDICES = {
-    "modulo_one": "idx[i] % 1",
-    "times_zero": "0*idx[i]",
-    "times_zero_and_a_size": "idx[i]*n*0",
-    "zero_over_data": "0 // (idx[i] + 1)",
-    "modulo_one_of_a_sum": "(idx[i] + jdx[i]) % 1",
-    "sum_with_modulo_one": "3*(idx[i] % 1) + jdx[i]",
-    "product_with_modulo_one": "(idx[i] % 1)*jdx[i]",
-    "inside_an_index": "idx[0*jdx[i]]",
-    "one_branch": "(0*idx[i] if i < 2 else jdx[i])",
-    "over_one": "idx[i] // 1",
-    "power_zero": "idx[i]**0",
-    "difference": "idx[i] - idx[i]",
-}
+    "modulo_one": "idx[i] % 1", "times_zero": "0*idx[i]", "times_zero_and_a_size": "idx[i]*n*0",
+    "zero_over_data": "0 // (idx[i] + 1)", "modulo_one_of_a_sum": "(idx[i] + jdx[i]) % 1",
+    "sum_with_modulo_one": "3*(idx[i] % 1) + jdx[i]", "product_with_modulo_one": "(idx[i] % 1)*jdx[i]",
+    "inside_an_index": "idx[0*jdx[i]]", "one_branch": "(0*idx[i] if i < 2 else jdx[i])", "over_one": "idx[i] // 1",
+    "power_zero": "idx[i]**0", "difference": "idx[i] - idx[i]",
+}  # fmt: skip
 
 
 def loaded(index: str) -> lp.TranslationUnit:

@@ -65,8 +65,7 @@ KERNELS = (
     CorpusKernel("gather_through_temporary", lambda: line(make("{[i]: 0<=i<n}", """
             <> where = ind[i]
             c[i] = a[where] + a[where+1]
-        """, [lp.GlobalArg("a", F32, shape="n+1"), lp.GlobalArg("c", F32, shape="n"), ...], assumes="n>=1",
-        dtypes={"ind": I32})), at(n=(16, 21)), _indices),
+        """, "a: n+1; c: n", assumes="n>=1", dtypes={"ind": I32})), at(n=(16, 21)), _indices),
     CorpusKernel("gather_of_rows", lambda: line(line(make("{[i,j]: 0<=i<n and 0<=j<8}", "c[i, j] = a[ind[i], j]",
         [lp.GlobalArg("a", F32, shape="n,8"), ...], assumes="n>=1", dtypes={"ind": I32}), "i", 4, 1), "j", 8, 0),
         at(n=(8, 11)), _indices),
@@ -100,7 +99,6 @@ KERNELS = (
                 <> length = lengths[i]
                 y[i] = sum(j, a[i, j]*a[i, j])
             end
-        """, [lp.GlobalArg("a", F32, shape="n,5"), lp.GlobalArg("y", F32, shape="n"),
-        lp.GlobalArg("lengths", I32, shape="n"), ...], assumes="n>=1"), "n>=1")), at(n=(20, 35)), _lengths,
+        """, "a: n, 5; y: n; int32 lengths: n", assumes="n>=1"), "n>=1")), at(n=(20, 35)), _lengths,
         statistics=_mean_row("j")),
 )  # fmt: skip

@@ -1,7 +1,8 @@
 """The value that every corpus module lists, and helpers to write kernels shortly."""
 
+import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -52,13 +53,34 @@ def at(**ranges: int | tuple[int, ...]) -> tuple[tuple[tuple[str, int], ...], ..
 NONE = ((),)  # a kernel without size parameters
 
 
+def declared(text: str, dtype: Any) -> Iterator[Any]:
+    """Arguments and temporaries by text: names and a shape, or none for a scalar; a type, else *dtype*; and a place.
+
+    ``"a, b: n, 4; int32 rows: n + 1; float64 p; local tile: 16, 16; temporary own: 8"``
+    """
+    for one in text.split("; "):
+        place, kind, names, shape = re.fullmatch(r"(local |temporary )?([a-z]+\d+ )?([^:]*)(?:: (.*))?", one).groups()
+        numbers = np.dtype(kind.strip()) if kind else dtype
+        if place is not None:
+            space = lp.AddressSpace.LOCAL if place == "local " else lp.auto
+            yield from (lp.TemporaryVariable(name, numbers, shape, address_space=space) for name in names.split(", "))
+        else:
+            open_shape = None if shape == "None" else shape
+            yield lp.GlobalArg(names, numbers, shape=open_shape) if shape else lp.ValueArg(names, numbers)
+
+
 def make(
-    domains: str | list[str], statements: str | list[Any], arguments: list[Any] | None = None,
-    assumes: str | None = None, dtypes: Mapping[str, Any] | None = None, **options: Any,
+    domains: str | list[str], statements: str | list[Any], arguments: list[Any] | str | None = None,
+    assumes: str | None = None, dtypes: Mapping[str, Any] | None = None, dtype: Any = np.float32, **options: Any,
 ) -> lp.TranslationUnit:  # fmt: skip
-    """`lp.make_kernel` in the language version used here, *dtypes* by comma-separated names."""
+    """`lp.make_kernel` in the language version used here; *arguments* are :func:`declared`, of *dtype*.
+
+    *dtypes* are by comma-separated names. Loopy adds arguments that are not named.
+    """
     if assumes is not None:  # Loopy's main branch takes no None
         options["assumptions"] = assumes
+    if isinstance(arguments, str):
+        arguments = [*declared(arguments, dtype), ...]
     unit = lp.make_kernel(domains, statements, arguments or [...], lang_version=LANGUAGE, **options)
     return lp.add_dtypes(unit, {name: kind for names, kind in (dtypes or {}).items() for name in names.split(",")})
 

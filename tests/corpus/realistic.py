@@ -29,9 +29,8 @@ def dg_volume() -> lp.TranslationUnit:
                     rhs[d, e, i] = metric[d, 0, e]*dr + metric[d, 1, e]*ds + metric[d, 2, e]*dt
                 end
             end
-        """, [lp.GlobalArg("diff", F32, shape=(3, 10, 10)), lp.GlobalArg("u", F32, shape="elements,10"),
-        lp.GlobalArg("metric", F32, shape="3,3,elements"), lp.GlobalArg("rhs", F32, shape="3,elements,10"), ...],
-        assumes="elements>=1")
+        """, "diff: 3, 10, 10; u: elements, 10; metric: 3, 3, elements; rhs: 3, elements, 10",
+        assumes="elements>=1")  # fmt: skip
     unit = lp.tag_inames(unit, {"i": "l.0", "d": "unr"})
     return lp.split_iname(unit, "e", 4, outer_tag="g.0", inner_tag="l.1")
 
@@ -66,9 +65,7 @@ def hundred_instructions() -> lp.TranslationUnit:
         lines.append(f"<> t{step} = t{step - 1} {operator} {other}")
         if step % 11 == 0:
             lines.append(f"c[{step // 11 - 1}, i] = t{step}")
-    unit = make("{[i]: 0<=i<n}", "\n".join(lines), [lp.GlobalArg("a", F32, shape="n"),
-        lp.GlobalArg("b", F32, shape="n+1"), lp.GlobalArg("d", F32, shape="2*n"), lp.GlobalArg("c", F32, shape="9,n"),
-        ...], assumes="n>=1")
+    unit = make("{[i]: 0<=i<n}", "\n".join(lines), "a: n; b: n+1; d: 2*n; c: 9, n", assumes="n>=1")
     return line(unit)
 
 
@@ -121,6 +118,5 @@ KERNELS = (
     CorpusKernel("mandelbrot", mandelbrot, at(n=(16, 21), steps=(1, 5))),
     # All sizes fixed: no parameters at all.
     CorpusKernel("jacobi_fixed", lambda: plane(make("{[i,j]: 1<=i,j<17}",
-        "v[i, j] = 0.25f*(u[i-1, j] + u[i+1, j] + u[i, j-1] + u[i, j+1])", [lp.GlobalArg("u,v", F32, shape=(18, 18)),
-        ...])), NONE),
+        "v[i, j] = 0.25f*(u[i-1, j] + u[i+1, j] + u[i, j-1] + u[i, j+1])", "u, v: 18, 18")), NONE),
 )  # fmt: skip

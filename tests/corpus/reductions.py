@@ -21,8 +21,7 @@ def sum_in_group_strided() -> lp.TranslationUnit:
 
 def sum_two_stage() -> lp.TranslationUnit:
     """Partial sums of each group in one kernel, their sum in a second one."""
-    unit = make("{[i]: 0<=i<n}", "s[0] = sum(i, a[i])", [lp.GlobalArg("s", F32, shape=(1,)), ...], assumes="n>=1",
-        dtypes={"a": F32})
+    unit = make("{[i]: 0<=i<n}", "s[0] = sum(i, a[i])", "s: 1", assumes="n>=1", dtypes={"a": F32})
     unit = lp.split_iname(unit, "i", 64)
     unit = lp.split_iname(unit, "i_inner", 16, inner_tag="l.0")
     unit = lp.split_reduction_outward(unit, "i_outer")

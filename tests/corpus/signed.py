@@ -6,17 +6,15 @@ from fractions import Fraction
 import loopy as lp
 import numpy as np
 
-from .kernel import F32, I32, Arrays, CorpusKernel, at, line, make
+from .kernel import Arrays, CorpusKernel, at, line, make
 
 
 def _shifted() -> lp.TranslationUnit:
-    return line(make("{[i]: 0<=i<n and 0<=i+shift<n}", "b[i] = 2*a[i + shift]",
-        [lp.GlobalArg("a,b", F32, shape="n"), ...], assumes="n>=1"))
+    return line(make("{[i]: 0<=i<n and 0<=i+shift<n}", "b[i] = 2*a[i + shift]", "a, b: n", assumes="n>=1"))
 
 
 def _from_below_zero() -> lp.TranslationUnit:
-    return line(make("{[i]: low<=i<high}", "b[i - low] = 2*a[i - low]",
-        [lp.GlobalArg("a,b", F32, shape="high - low"), ...], assumes="low<high"))
+    return line(make("{[i]: low<=i<high}", "b[i - low] = 2*a[i - low]", "a, b: high - low", assumes="low<high"))
 
 
 def sign_of_an_axis() -> lp.TranslationUnit:
@@ -34,9 +32,7 @@ def sign_of_an_axis() -> lp.TranslationUnit:
                 end
                 b[i] = signs[0]*x + signs[1]*y {dep=first:second:x:y}
             end
-        """, [lp.GlobalArg("a", F32, shape="n,2"), lp.GlobalArg("b", F32, shape="n"), lp.ValueArg("axis,n", I32),
-              lp.TemporaryVariable("signs", F32, shape=(2,)), ...],
-        assumes="n>=1", seq_dependencies=False))
+        """, "a: n, 2; b: n; int32 axis; temporary signs: 2", assumes="n>=1", seq_dependencies=False))  # fmt: skip
 
 
 def shifted_rows() -> lp.TranslationUnit:
@@ -47,9 +43,7 @@ def shifted_rows() -> lp.TranslationUnit:
                 <> last = starts[i + 1]
                 b[i] = sum(j, a[j + shift])
             end
-        """, [lp.GlobalArg("starts", I32, shape="n+1"), lp.GlobalArg("a", F32, shape="nonzeros"),
-              lp.GlobalArg("b", F32, shape="n"), lp.ValueArg("shift,nonzeros,n", I32), ...],
-        assumes="n>=1"))
+        """, "int32 starts: n+1; a: nonzeros; b: n; int32 shift, nonzeros", assumes="n>=1"))  # fmt: skip
 
 
 def _starts(sizes: Mapping[str, int]) -> Arrays:

@@ -30,8 +30,7 @@ def stencil_25_point_3d() -> lp.TranslationUnit:
         for p in range(1, 5)
     )
     unit = make("{[i,j,k]: 0<=i,j,k<n}", f"v[i, j, k] = w0*u[i+4, j+4, k+4] + {terms}",
-        [lp.GlobalArg("u", F32, shape="n+8,n+8,n+8"), lp.GlobalArg("v", F32, shape="n,n,n"),
-        lp.ValueArg("w0,w1,w2,w3,w4", F32), ...], assumes="n>=1")
+        "u: n+8, n+8, n+8; v: n, n, n; float32 w0, w1, w2, w3, w4", assumes="n>=1")  # fmt: skip
     return line(line(unit, "k", 8, 0), "j", 4, 1)
 
 
@@ -46,8 +45,7 @@ KERNELS = (
     CorpusKernel("stencil_cross_halo", lambda: _prefetched("n>=8 and n mod 8 = 0", False), at(n=(8, 16)),
         realistic=True),
     CorpusKernel("stencil_9_point", lambda: plane(make("{[i,j,p,q]: 0<=i,j<n and 0<=p,q<3}",
-        "v[i, j] = sum((p, q), w[p, q]*u[i+p, j+q])", [lp.GlobalArg("u", F32, shape="n+2,n+2"),
-        lp.GlobalArg("v", F32, shape="n,n"), lp.GlobalArg("w", F32, shape=(3, 3)), ...], assumes="n>=1")),
+        "v[i, j] = sum((p, q), w[p, q]*u[i+p, j+q])", "u: n+2, n+2; v: n, n; w: 3, 3", assumes="n>=1")),
         at(n=(8, 11))),
     CorpusKernel("stencil_7_point_3d", lambda: plane(make("{[i,j,k]: 1<=i,j,k<n-1}",
         "v[i, j, k] = c0*u[i, j, k] + c1*(u[i-1, j, k] + u[i+1, j, k] + u[i, j-1, k] + u[i, j+1, k] + u[i, j, k-1]"
@@ -62,8 +60,7 @@ KERNELS = (
         lp.GlobalArg("out", F32, shape="images,n,n"), lp.GlobalArg("f", F32, shape=(5, 5)), ...],
         assumes="n,images>=1")), {"b": "g.2", "q": "unr"}), at(images=(1, 2), n=(8, 9)), realistic=True),
     CorpusKernel("convolution_prefetched", lambda: lp.add_prefetch(plane(make("{[i,j,p,q]: 0<=i,j<n and 0<=p,q<3}",
-        "out[i, j] = sum((p, q), img[i+p, j+q]*f[p, q])", [lp.GlobalArg("img", F32, shape="n+2,n+2"),
-        lp.GlobalArg("out", F32, shape="n,n"), lp.GlobalArg("f", F32, shape=(3, 3)), ...],
+        "out[i, j] = sum((p, q), img[i+p, j+q]*f[p, q])", "img: n+2, n+2; out: n, n; f: 3, 3",
         assumes="n>=8 and n mod 8 = 0")), "img", ["i_inner", "j_inner", "p", "q"], fetch_outer_inames="i_outer,j_outer",
         default_tag="l.auto"), at(n=(8, 16)), realistic=True),
     # A fixed number of steps inside the kernel on one group's local memory.

@@ -81,8 +81,7 @@ KERNELS = (
                     [q]: z[i, j, q] = scale_eight([p]: y[i, p]) {dep=first}
                 end
             end
-        """, [lp.GlobalArg("x,y", F32, shape="n,8"), lp.GlobalArg("z", F32, shape="n,3,8"), ...], assumes="n>=1",
-        seq_dependencies=False), size=4), _scale()]), at(n=(4, 7))),
+        """, "x, y: n, 8; z: n, 3, 8", assumes="n>=1", seq_dependencies=False), size=4), _scale()]), at(n=(4, 7))),
     CorpusKernel("callee_inlined", lambda: lp.inline_callable_kernel(callee(), "scale_eight"), at(n=(4, 7))),
     # A barrier between all groups: two device kernels, with axes of their own.
     CorpusKernel("two_kernels", lambda: line(line(make("{[i,j]: 0<=i<n and 0<=j<m}", """

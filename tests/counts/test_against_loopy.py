@@ -19,10 +19,7 @@ from tests.corpus import kernels
 from tests.corpus.kernel import C64, F32, F64, I32, line, make
 from tests.oracle import execute
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 CORPUS = {kernel.name: kernel for kernel in kernels()}
 N, M, L = 512, 256, 128
 SIZES = {"n": N, "m": M, "ell": L}
@@ -106,30 +103,27 @@ def parallel_product(prefetch: bool) -> Any:
     return unit
 
 
-@pytest.mark.parametrize(
-    ("statements", "dtypes", "expected"),
-    [
-        (
-            BASIC + "e[i, k+1] = -g[i,k]*h[i,k+1]",
-            MIXED_TYPES,
-            {("float64", "mul"): N * M, **dict.fromkeys([("float32", k) for k in ("add", "mul", "div")], N * M * L)},
-        ),
-        (
-            "c[i, j] = sum(k, a[i, k]*b[k, j])",
-            {"a,b": F32},
-            {("float32", "add"): N * M * L, ("float32", "mul"): N * M * L},
-        ),
-        (
-            SPECIAL.rstrip() + " + rsqrt(g[i,k])*sin(g[i,k])",
-            MIXED_TYPES,
-            {
-                ("float32", "div"): 2 * N * M * L,  # the remainder is a division
-                ("float32", "mul"): N * M * L, ("float32", "add"): N * M * L, ("float64", "add"): 3 * N * M,
-                **dict.fromkeys([("float64", kind) for kind in ("mul", "pow", "rsqrt", "sin")], N * M),
-            },
-        ),
-    ],
-)
+@pytest.mark.parametrize(("statements", "dtypes", "expected"), [
+    (
+        BASIC + "e[i, k+1] = -g[i,k]*h[i,k+1]",
+        MIXED_TYPES,
+        {("float64", "mul"): N * M, **dict.fromkeys([("float32", k) for k in ("add", "mul", "div")], N * M * L)},
+    ),
+    (
+        "c[i, j] = sum(k, a[i, k]*b[k, j])",
+        {"a,b": F32},
+        {("float32", "add"): N * M * L, ("float32", "mul"): N * M * L},
+    ),
+    (
+        SPECIAL.rstrip() + " + rsqrt(g[i,k])*sin(g[i,k])",
+        MIXED_TYPES,
+        {
+            ("float32", "div"): 2 * N * M * L,  # the remainder is a division
+            ("float32", "mul"): N * M * L, ("float32", "add"): N * M * L, ("float64", "add"): 3 * N * M,
+            **dict.fromkeys([("float64", kind) for kind in ("mul", "pow", "rsqrt", "sin")], N * M),
+        },
+    ),
+])  # fmt: skip
 def test_operations(statements: str, dtypes: dict[str, Any], expected: dict[tuple[str, str], int]) -> None:
     unit = box(statements, dtypes)
     assert expected == operations(count(unit, S), SIZES)
@@ -144,27 +138,24 @@ def test_a_triangle() -> None:
     assert {("float64", "mul"): 13 * 12 // 2} == operations(count(unit, S), sizes) == peer_operations(unit, sizes)
 
 
-@pytest.mark.parametrize(
-    ("statements", "dtypes", "expected"),
-    [
-        (
-            BASIC + "e[i, k] = g[i,k]*h[i,k+1]",
-            MIXED_TYPES,
-            {"a": 2 * N * M * L, "b": N * M * L, "g": N * M, "h": N * M, "c": N * M * L, "e": N * M},
-        ),
-        ("c[i, j] = sum(k, a[i, k]*b[k, j])", {"a,b": F32}, {"a": N * M * L, "b": N * M * L, "c": N * L}),
-        (
-            SPECIAL,
-            MIXED_TYPES,
-            {"a": N * M * L, "b": N * M * L, "g": N * M, "h": N * M, "c": N * M * L, "e": N * M},
-        ),
-        (
-            BITS,
-            {"a,b,g,h": I32},
-            {"a": N * M * L, "b": N * M * L, "g": 2 * N * M, "h": 2 * N * M, "c": N * M * L, "e": N * M},
-        ),
-    ],
-)
+@pytest.mark.parametrize(("statements", "dtypes", "expected"), [
+    (
+        BASIC + "e[i, k] = g[i,k]*h[i,k+1]",
+        MIXED_TYPES,
+        {"a": 2 * N * M * L, "b": N * M * L, "g": N * M, "h": N * M, "c": N * M * L, "e": N * M},
+    ),
+    ("c[i, j] = sum(k, a[i, k]*b[k, j])", {"a,b": F32}, {"a": N * M * L, "b": N * M * L, "c": N * L}),
+    (
+        SPECIAL,
+        MIXED_TYPES,
+        {"a": N * M * L, "b": N * M * L, "g": N * M, "h": N * M, "c": N * M * L, "e": N * M},
+    ),
+    (
+        BITS,
+        {"a,b,g,h": I32},
+        {"a": N * M * L, "b": N * M * L, "g": 2 * N * M, "h": 2 * N * M, "c": N * M * L, "e": N * M},
+    ),
+])  # fmt: skip
 def test_accesses_without_lanes(statements: str, dtypes: dict[str, Any], expected: dict[str, int]) -> None:
     """One work-item in one group: the three granularities are the same."""
     unit = box(statements, dtypes)
@@ -180,9 +171,8 @@ def test_barriers_in_loops() -> None:
     unit = make(
         "{[i,k,j]: 0<=i<50 and 1<=k<98 and 0<=j<10}",
         "c[i,j,k] = 2*a[i,j,k] {id=first}\ne[i,j,k] = c[i,j,k+1] + c[i,j,k-1] {dep=first}",
-        [lp.TemporaryVariable("c", shape=(50, 10, 99)), ...],
-        dtypes={"a": I32},
-    )
+        [lp.TemporaryVariable("c", shape=(50, 10, 99)), ...], dtypes={"a": I32},
+    )  # fmt: skip
     unit = lp.split_iname(unit, "k", 128, inner_tag="l.0")
     assert 50 * 10 * 2 * 97 == count(unit, S).barriers()()
     assert 50 * 10 * 2 == peer_synchronization(unit, {})["barrier_local"]
@@ -210,20 +200,17 @@ def test_tiled_matrix_product() -> None:
 MATVEC = "y[i] = sum(j, A[i,j]*x[j])"
 
 
-@pytest.mark.parametrize(
-    ("domain", "call", "shape", "callee", "calls"),
-    [
-        ("{:}", "y[:] = matvec(A[:,:], x[:])", (20,), ("{[i,j]: 0<=i,j<20}", [...]), 1),
-        ("{[i]: 0<=i<20}", "y[i,:] = matvec(A[:,:], x[i,:])", (20, 20), ("{[i,j]: 0<=i,j<20}", [...]), 20),
-        (
-            "{[i]: 0<=i<20}",
-            "y[i,:] = matvec(20, A[:,:], x[i,:])",
-            (20, 20),
-            ("{[i,j]: 0<=i,j<n}", [lp.ValueArg("n"), ...]),
-            20,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("domain", "call", "shape", "callee", "calls"), [
+    ("{:}", "y[:] = matvec(A[:,:], x[:])", (20,), ("{[i,j]: 0<=i,j<20}", [...]), 1),
+    ("{[i]: 0<=i<20}", "y[i,:] = matvec(A[:,:], x[i,:])", (20, 20), ("{[i,j]: 0<=i,j<20}", [...]), 20),
+    (
+        "{[i]: 0<=i<20}",
+        "y[i,:] = matvec(20, A[:,:], x[i,:])",
+        (20, 20),
+        ("{[i,j]: 0<=i,j<n}", [lp.ValueArg("n"), ...]),
+        20,
+    ),
+])  # fmt: skip
 def test_callees(domain: str, call: str, shape: tuple[int, ...], callee: tuple[str, list[Any]], calls: int) -> None:
     function = lp.make_function(callee[0], MATVEC, callee[1], name="matvec", lang_version=(2018, 2))
     arrays = [lp.GlobalArg("x,y", F64, shape=shape), lp.GlobalArg("A", F64, shape=(20, 20))]
@@ -299,10 +286,9 @@ def test_axes_of_another_device_kernel() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:_IndexStrideCoefficientCollector:UserWarning")
-@pytest.mark.parametrize(
-    ("index", "cells", "ours", "peer"),
-    [("i % 4", "4", {"1": 52, "3": 12}, -3), ("i // 2", "n", {"0": 36, "1": 28}, 1)],
-)
+@pytest.mark.parametrize(("index", "cells", "ours", "peer"), [
+    ("i % 4", "4", {"1": 52, "3": 12}, -3), ("i // 2", "n", {"0": 36, "1": 28}, 1),
+])  # fmt: skip
 def test_cyclic_and_divided_indices(index: str, cells: str, ours: dict[str, int], peer: int) -> None:
     """Four groups of 16 lanes: of 15 steps to the next lane three wrap around."""
     arguments = [lp.GlobalArg("a", F32, shape="n"), lp.GlobalArg("b", F32, shape=cells), ...]
@@ -346,9 +332,7 @@ Crash = Callable[[Any], object]
 
 def minimum() -> Any:
     i, a, b, c = (p.Variable(name) for name in "iabc")
-    unit = lp.make_kernel(
-        "{[i]: 0<=i<n}", [lp.Assignment(a[i], p.Min((b[i], c[i])))], assumptions="n>=1", lang_version=(2018, 2)
-    )
+    unit = make("{[i]: 0<=i<n}", [lp.Assignment(a[i], p.Min((b[i], c[i])))], assumes="n>=1")
     return line(lp.add_dtypes(unit, {"b": F32, "c": F32}))
 
 
@@ -381,18 +365,12 @@ def mem(unit: Any) -> object:
     return lp.get_mem_access_map(unit, True, subgroup_size=S)
 
 
-@pytest.mark.parametrize(
-    ("build", "counter", "error"),
-    [
-        (minimum, op, "TypeError"),
-        (scalar_array, mem, "ValueError"),
-        (gather, mem, "ValueError"),
-        (gather, lp.gather_access_footprints, "LoopyError" if with_main() else "UnableToDetermineAccessRangeError"),
-        (exponential, lp.gather_access_footprints, "UnsupportedExpressionError"),
-        (callee, mem, "TypeError"),
-        (callee, lp.gather_access_footprints, "NotImplementedError"),
-    ],
-)
+@pytest.mark.parametrize(("build", "counter", "error"), [
+    (minimum, op, "TypeError"), (scalar_array, mem, "ValueError"), (gather, mem, "ValueError"),
+    (gather, lp.gather_access_footprints, "LoopyError" if with_main() else "UnableToDetermineAccessRangeError"),
+    (exponential, lp.gather_access_footprints, "UnsupportedExpressionError"), (callee, mem, "TypeError"),
+    (callee, lp.gather_access_footprints, "NotImplementedError"),
+])  # fmt: skip
 def test_counters_that_crash(build: Callable[[], Any], counter: Crash, error: str) -> None:
     """Ours counts the kernel as it is executed; one of the peer's four counters fails."""
     unit, sizes = build(), {"n": 32}

@@ -170,8 +170,7 @@ def test_two_processes_at_once(tmp_path, folder):
 def test_vector_types_are_told_apart() -> None:
     """Loopy's persistent key is the same for all of them."""
     def doubled(dtype: np.dtype) -> lp.TranslationUnit:
-        return make("{ [i]: 0 <= i < n }", "out[i] = 2*a[i]",
-                    [lp.GlobalArg("a, out", dtype, shape="n"), lp.ValueArg("n", np.int32)])  # fmt: skip
+        return make("{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", "a, out: n", dtype=dtype)
 
     kinds = {"float32": vec.float4, "float64": vec.double4, "int32": vec.int4}
     assert 3 == len({cache.key_of(doubled(dtype)) for dtype in kinds.values()})

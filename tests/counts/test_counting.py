@@ -28,26 +28,20 @@ pytestmark = [
 
 
 def saxpy(width: int = 64) -> lp.TranslationUnit:
-    unit = make("{ [i]: 0 <= i < n }", "y[i] = 3*x[2*i] + y[i]", [lp.GlobalArg("x", np.float32, shape="2*n"), ...],
-                assumes="n >= 1")  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", "y[i] = 3*x[2*i] + y[i]", "x: 2*n", assumes="n >= 1")
     return lp.split_iname(lp.add_dtypes(unit, {"y": np.float32}), "i", width, outer_tag="g.0", inner_tag="l.0")
 
 
 def rows_until() -> lp.TranslationUnit:
     """Sums of as many terms as data say, where data let it."""
-    unit = lp.make_kernel(
-        ["{ [i]: 0 <= i < n }", "{ [j]: 0 <= j < last }"],
-        """
+    unit = make(["{ [i]: 0 <= i < n }", "{ [j]: 0 <= j < last }"], """
         for i
             <int32> last = ends[i] {id=last}
             if a[i] > 0
                 out[i] = sum(j, a[i] + j) {dep=last}
             end
         end
-        """,
-        [lp.GlobalArg("ends", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"), ...],
-        lang_version=(2018, 2), assumptions="n >= 1",
-    )  # fmt: skip
+        """, "int32 ends: n; a, out: n", assumes="n >= 1")  # fmt: skip
     return unit
 
 
@@ -116,13 +110,10 @@ def test_types_that_are_missing_are_named_together() -> None:
     message(error)
 
 
-@pytest.mark.parametrize(
-    ("dtypes", "expected"),
-    [
-        ({"q": np.float32}, "which is not an argument"), ({"a": "quite long"}, "is 'quite long'; give a NumPy type"),
-        ({"d": np.float64}, "is float64, and the kernel has float32"),
-    ],
-)
+@pytest.mark.parametrize(("dtypes", "expected"), [
+    ({"q": np.float32}, "which is not an argument"), ({"a": "quite long"}, "is 'quite long'; give a NumPy type"),
+    ({"d": np.float64}, "is float64, and the kernel has float32"),
+])  # fmt: skip
 def test_types_that_do_not_fit(dtypes: dict[str, Any], expected: str) -> None:
     t_unit = lp.add_dtypes(
         lp.make_kernel("{[i]: 0 <= i < n}", "c[i] = a[i] + d[i]", lang_version=LANGUAGE), {"d": np.float32}
@@ -132,19 +123,14 @@ def test_types_that_do_not_fit(dtypes: dict[str, Any], expected: str) -> None:
 
 
 def two_ragged_loops() -> lp.TranslationUnit:
-    return make(
-        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < first}", "{[k]: 0 <= k < second}"],
-        """
+    return make(["{[i]: 0 <= i < n}", "{[j]: 0 <= j < first}", "{[k]: 0 <= k < second}"], """
         for i
             <> first = lengths[i]
             <> second = more[i]
             b[i] = sum(j, a[j])
             c[i] = sum(k, 2*a[k]) if a[i] > 1 else 0
         end
-        """,
-        [lp.GlobalArg("a", np.float32, shape=1000), lp.GlobalArg("b, c", np.float32, shape="n"),
-         lp.GlobalArg("lengths, more", np.int32, shape="n"), lp.ValueArg("n", np.int32)], assumes="n >= 1",
-    )
+        """, "a: 1000; b, c: n; int32 lengths, more: n", assumes="n >= 1")  # fmt: skip
 
 
 def test_all_missing_statistics_in_one_error() -> None:
@@ -157,9 +143,7 @@ def test_all_missing_statistics_in_one_error() -> None:
 
 
 def test_a_probability_is_at_most_one() -> None:
-    t_unit = make("{[i]: 0 <= i < n}", "c[i] = a[i] if flag[i] > 0 else 0",
-                  [lp.GlobalArg("a, c", np.float32, shape="n"), lp.GlobalArg("flag", np.int32, shape="n"), ...],
-                  assumes="n >= 1")  # fmt: skip
+    t_unit = make("{[i]: 0 <= i < n}", "c[i] = a[i] if flag[i] > 0 else 0", "a, c: n; int32 flag: n", assumes="n >= 1")
     assert 8 == count(t_unit, statistics={"flag[i] > 0": 1}).accesses(array="a")(n=8)
     with pytest.raises(ArgumentError, match=r"is 1\.5; give the probability of a test, from 0 to 1") as error:
         count(t_unit, statistics={"flag[i] > 0": 1.5})
@@ -179,27 +163,19 @@ def test_a_stride_on_which_only_lines_depend_is_a_parameter() -> None:
 
 
 def three_steps() -> lp.TranslationUnit:
-    t_unit = make(
-        "{[i, k]: 0 <= i < n and 0 <= k < 5}",
-        """
+    t_unit = make("{[i, k]: 0 <= i < n and 0 <= k < 5}", """
         <> t = 3*a$left[i] + a$right[n-1-i] {id=compute_first, tags=early}
         out[i] = t*t*t {id=compute_second, dep=compute_first}
         s[i] = sum(k, a[k]*w[k]) {id=total, dep=compute_second}
-        """,
-        [lp.GlobalArg("a, out, s", np.float32, shape="n"), lp.GlobalArg("w", np.float32, shape=5),
-         lp.ValueArg("n", np.int32)], assumes="n >= 8 and n mod 8 = 0",
-    )
+        """, "a, out, s: n; w: 5", assumes="n >= 8 and n mod 8 = 0")  # fmt: skip
     return lp.split_iname(t_unit, "i", 8, outer_tag="g.0", inner_tag="l.0")
 
 
 # By hand, for each i: 1 mul and 1 add with 2 loads; 2 mul with 1 store; 5 mul, 5 add, 10 loads and 1 store.
-@pytest.mark.parametrize(
-    ("within", "mul", "add", "loads", "stores"),
-    [
-        ("", 8, 6, 12, 2), ("id:compute*", 3, 1, 2, 1), ("tag:early", 1, 1, 2, 0), ("writes:out", 2, 0, 0, 1),
-        ("id:total*", 5, 5, 10, 1), ("not id:compute* and not reads:w", 0, 0, 0, 1),
-    ],
-)
+@pytest.mark.parametrize(("within", "mul", "add", "loads", "stores"), [
+    ("", 8, 6, 12, 2), ("id:compute*", 3, 1, 2, 1), ("tag:early", 1, 1, 2, 0), ("writes:out", 2, 0, 0, 1),
+    ("id:total*", 5, 5, 10, 1), ("not id:compute* and not reads:w", 0, 0, 0, 1),
+])  # fmt: skip
 def test_a_part_of_a_kernel(within: str, mul: int, add: int, loads: int, stores: int) -> None:
     counts = count(three_steps(), within=within)
     found = (
@@ -211,17 +187,13 @@ def test_a_part_of_a_kernel(within: str, mul: int, add: int, loads: int, stores:
 
 
 def guarded() -> lp.TranslationUnit:
-    t_unit = make(
-        "{[i]: 0 <= i < n}",
-        """
+    t_unit = make("{[i]: 0 <= i < n}", """
         b[i] = a[i] + 1 {id=free}
         if f[i] + g[i] > 0.5
             c[i] = 2*a[i] {id=inner_one, dep=free}
             d[i] = 3*a[i] {id=inner_two, dep=inner_one}
         end
-        """,
-        [lp.GlobalArg("a, b, c, d, f, g", np.float32, shape="n"), lp.ValueArg("n", np.int32)], assumes="n >= 1",
-    )
+        """, "a, b, c, d, f, g: n", assumes="n >= 1")  # fmt: skip
     return t_unit
 
 
@@ -263,8 +235,7 @@ def test_two_entry_points() -> None:
 
 def test_a_segmented_sum_by_its_name() -> None:
     t_unit = make("{[i]: 0 <= i < 16}", "out, flag = reduce(segmented(sum), i, (a[i], segment[i]))",
-                  [lp.GlobalArg("a", np.float32, shape=16), lp.GlobalArg("segment", np.int32, shape=16),
-                   lp.GlobalArg("out", np.float32, shape=()), lp.GlobalArg("flag", np.int32, shape=())])  # fmt: skip
+                  "a: 16; int32 segment: 16; out: ; int32 flag: ")  # fmt: skip
     with pytest.raises(CountError, match=r"^the operations in a step of the reduction segmented\(sum\)") as error:
         count(t_unit)
     assert "ResolvedFunction" not in message(error)
@@ -273,8 +244,7 @@ def test_a_segmented_sum_by_its_name() -> None:
 def in_slabs(increments: tuple[int, int]) -> lp.TranslationUnit:
     t_unit = make("{[i]: 0 <= i < n}",
                   ["<> t[i] = 2*a[i] {id=first}", "... lbarrier {id=wait, dep=first}", "out[i] = t[i] + 1 {dep=wait}"],
-                  [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)], assumes="n >= 1",
-                  seq_dependencies=True)  # fmt: skip
+                  "a, out: n", assumes="n >= 1", seq_dependencies=True)  # fmt: skip
     t_unit = lp.set_temporary_address_space(t_unit, "t", "local")
     return lp.split_iname(t_unit, "i", 8, outer_tag="g.0", inner_tag="l.0", slabs=increments)
 

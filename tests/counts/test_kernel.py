@@ -73,21 +73,18 @@ def test_reading_what_was_written() -> None:
     assert counts.hash == pickle.loads(pickle.dumps(counts)).hash
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "said"),
-    [
-        (("subgroup_size",), None, "subgroup_size = None; it must be an integer from 1 to 1024"),
-        (("subgroup_size",), 0, "subgroup_size = 0"), (("subgroup_size",), 2000, "subgroup_size = 2000"),
-        (("subgroup_size",), "32", "subgroup_size = '32'"), (("parameters",), [1], "parameters = "),
-        (("name",), 7, "name = 7"), (("operation_table", 0, "kind"), 3, "kind is 3, not of type str"),
-        (("operation_table", 0, "surprise"), 3, "surprise"),
-        (("operation_table", 0, "count"), 3, "count is 3, not of type Count"),
-        (("operation_table", 0, "count", "exact"), 1, "exact = 1"),
-        (("operation_table", 0, "count", "polynomial"), "{ what }", "not a count"),
-        (("access_table", 0, "bits"), -32, "bits is -32"), (("launch", "group_shape"), ["8"], "group_shape is"),
-        (("launch_table",), None, "not a count"),
-    ],
-)
+@pytest.mark.parametrize(("place", "value", "said"), [
+    (("subgroup_size",), None, "subgroup_size = None; it must be an integer from 1 to 1024"),
+    (("subgroup_size",), 0, "subgroup_size = 0"), (("subgroup_size",), 2000, "subgroup_size = 2000"),
+    (("subgroup_size",), "32", "subgroup_size = '32'"), (("parameters",), [1], "parameters = "),
+    (("name",), 7, "name = 7"), (("operation_table", 0, "kind"), 3, "kind is 3, not of type str"),
+    (("operation_table", 0, "surprise"), 3, "surprise"),
+    (("operation_table", 0, "count"), 3, "count is 3, not of type Count"),
+    (("operation_table", 0, "count", "exact"), 1, "exact = 1"),
+    (("operation_table", 0, "count", "polynomial"), "{ what }", "not a count"),
+    (("access_table", 0, "bits"), -32, "bits is -32"), (("launch", "group_shape"), ["8"], "group_shape is"),
+    (("launch_table",), None, "not a count"),
+])  # fmt: skip
 def test_a_part_that_counts_cannot_have_is_named(place, value, said) -> None:
     document = json.loads(json.dumps(count(axpy()).to_json()))
     inside = document
@@ -136,13 +133,10 @@ def device(**known):
     return DeviceFacts("D", "P", "1", tuple((key, Fact(value, "", "by hand")) for key, value in known.items()))
 
 
-@pytest.mark.parametrize(
-    ("known", "words"),
-    [
-        ({"max_work_group_size": 255}, "needs 256 work-items, and 'D' has 255"),
-        ({"local_memory_bytes": 4095}, "needs 4096 bytes of local memory, and 'D' has 4095"),
-    ],
-)
+@pytest.mark.parametrize(("known", "words"), [
+    ({"max_work_group_size": 255}, "needs 256 work-items, and 'D' has 255"),
+    ({"local_memory_bytes": 4095}, "needs 4096 bytes of local memory, and 'D' has 4095"),
+])  # fmt: skip
 def test_what_is_too_large_is_refused(known, words):
     with pytest.raises(KernelError, match=words):
         KernelCounts.check_launch(COUNTS, device(**known))

@@ -17,31 +17,21 @@ def copying(shape: tuple[int, ...], target: str, source: str, guard: str, dtype:
     lanes = ("i", "j")[:len(shape)]
     extents = " and ".join(f"0 <= {lane} < {extent}" for lane, extent in zip(lanes, shape, strict=True))
     unit = make(f"{{ [g, k, {', '.join(lanes)}]: 0 <= g < n and 0 <= k < 3 and {extents} }}",
-                f"if {guard}\n tile[{target}] = a[{source}]\n end",
-                [lp.GlobalArg("a", dtype, shape=("n", 4096)),
-                 lp.TemporaryVariable("tile", dtype, shape=(4096,), address_space=lp.AddressSpace.LOCAL), ...],
+                f"if {guard}\n tile[{target}] = a[{source}]\n end", "a: n, 4096; local tile: 4096", dtype=dtype,
                 assumes="n >= 1")  # fmt: skip
     return lp.tag_inames(unit, {"g": "g.0", **{lane: f"l.{axis}" for axis, lane in enumerate(lanes)}})
 
 
-@pytest.mark.parametrize(
-    ("shape", "target", "source", "guard"),
-    [
-        ((64,), "i", "g, i", "True"),
-        ((64,), "2*i", "g, 2*i + k", "i + 64*g < 100"),
-        ((64,), "32*i", "g, i + 3", "i < 16*k"),
-        ((64,), "4*i + k", "g, 3*i + 5*k", "(i + k) % 3 == 0"),
-        ((64,), "(256*k + i)//4", "g, (i + k)//3", "i > 40"),
-        ((64,), "i", "g, (i + 7*k) % 50", "i < 20 or i > 50"),
-        ((64,), "i", "g, i", "i < 20 and k < 1 or i > 50 and k > 1"),
-        ((48,), "2*i", "g, i + k", "True"),
-        ((5,), "32*i", "g, 9*i", "k > 0"),
-        ((8, 3), "8*j + i", "g, 100*j + i", "True"),
-        ((12, 7), "40*j + i", "g, 13*j + i + 12*k", "i + 12*k < 30 and j < 5"),
-        ((8, 8), "32*i + j", "g, 72*j + i", "i + 8*g < 13 and j + 8*k < 20"),
-        ((48, 2), "32*(i//2) + j", "g, 2*i + j", "i + j < 30"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("shape", "target", "source", "guard"), [
+    ((64,), "i", "g, i", "True"), ((64,), "2*i", "g, 2*i + k", "i + 64*g < 100"),
+    ((64,), "32*i", "g, i + 3", "i < 16*k"), ((64,), "4*i + k", "g, 3*i + 5*k", "(i + k) % 3 == 0"),
+    ((64,), "(256*k + i)//4", "g, (i + k)//3", "i > 40"), ((64,), "i", "g, (i + 7*k) % 50", "i < 20 or i > 50"),
+    ((64,), "i", "g, i", "i < 20 and k < 1 or i > 50 and k > 1"), ((48,), "2*i", "g, i + k", "True"),
+    ((5,), "32*i", "g, 9*i", "k > 0"), ((8, 3), "8*j + i", "g, 100*j + i", "True"),
+    ((12, 7), "40*j + i", "g, 13*j + i + 12*k", "i + 12*k < 30 and j < 5"),
+    ((8, 8), "32*i + j", "g, 72*j + i", "i + 8*g < 13 and j + 8*k < 20"),
+    ((48, 2), "32*(i//2) + j", "g, 2*i + j", "i + j < 30"),
+])  # fmt: skip
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 def test_only_active_lanes_touch(shape, target, source, guard, dtype):

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import loopy as lp
-import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
@@ -23,10 +22,7 @@ CASES = {
 
 
 def kernel(code: str) -> lp.TranslationUnit:
-    unit = make("{ [i]: 0 <= i < n }", code,
-                [lp.GlobalArg("a, out", np.float32, shape="n"), lp.GlobalArg("m", np.float32, shape="n, n + 1"),
-                 lp.GlobalArg("index", np.int32, shape="n"), lp.ValueArg("n", np.int32)],
-                assumes="n >= 1")  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", code, "a, out: n; m: n, n + 1; int32 index: n", assumes="n >= 1")
     return lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0")
 
 

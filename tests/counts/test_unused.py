@@ -9,6 +9,7 @@ import pytest
 from perfmodel.counts import count
 from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.errors import UnknownStatisticWarning
+from tests.corpus.kernel import make
 
 
 def ragged() -> lp.TranslationUnit:
@@ -29,17 +30,12 @@ def ragged() -> lp.TranslationUnit:
 
 def cold(tag: str | None) -> lp.TranslationUnit:
     """Return a kernel whose test is of a scalar, which becomes an array in an ``ilp`` loop."""
-    unit = lp.make_kernel(
-        "{[k]: 0 <= k < n}",
-        """
+    unit = make("{[k]: 0 <= k < n}", """
         for k
             <> cold = T[k] < 1000 {id=test}
             cp[k] = 2*T[k] {id=use, dep=test, if=cold}
         end
-        """,
-        [lp.GlobalArg("T, cp", np.float64, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 2 and n mod 2 = 0", lang_version=(2018, 2),
-    )
+        """, "float64 T, cp: n", assumes="n >= 2 and n mod 2 = 0")  # fmt: skip
     return lp.split_iname(unit, "k", 2, inner_tag=tag)
 
 
@@ -55,14 +51,11 @@ def warned_of(statistics, *units, **options):
 USED = {"j": 2.5, "y[i] > 0": 0.5, "a:span": 8}
 
 
-@pytest.mark.parametrize(
-    ("key", "meant"),
-    [
-        ("jj", "did you mean 'j'?"), ("y[k] > 0", "did you mean 'y[i] > 0'?"), ("y", "did you mean 'y[i] > 0'?"),
-        ("a", "did you mean 'a:span'?"), ("row:span", "did you mean 'a:span'?"), ("i > 3", "did you mean 'y[i] > 0'?"),
-        ("stop", "leave it out"), ("n", "leave it out"), ("i", "did you mean 'y[i] > 0'?"),
-    ]
-)  # fmt: skip
+@pytest.mark.parametrize(("key", "meant"), [
+    ("jj", "did you mean 'j'?"), ("y[k] > 0", "did you mean 'y[i] > 0'?"), ("y", "did you mean 'y[i] > 0'?"),
+    ("a", "did you mean 'a:span'?"), ("row:span", "did you mean 'a:span'?"), ("i > 3", "did you mean 'y[i] > 0'?"),
+    ("stop", "leave it out"), ("n", "leave it out"), ("i", "did you mean 'y[i] > 0'?"),
+])  # fmt: skip
 def test_each_count_warns_of_what_it_does_not_use(key, meant):
     for _ in range(2):  # from the cache too
         (text,) = warned_of({**USED, key: 1}, ragged())
@@ -82,7 +75,6 @@ def test_a_part_of_a_kernel_need_not_use_what_the_whole_uses():
     assert 1 == len(warned_of({**USED, "jj": 1}, ragged(), within="id:last"))
 
 
-@pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 @pytest.mark.parametrize("tag", [None, "unr", "ilp"])
 def test_a_scalar_keeps_its_key_where_loopy_makes_an_array_of_it(tag):
     assert [] == warned_of({"cold": 0.25}, cold(tag))

@@ -15,22 +15,14 @@ WEIGHTS = {"w_a": 1.25, "w_b": 0.75, "w_s": 4.0}
 
 # Each with its value in Python, where that is not the same text.
 TEXTS = {
-    "w_a*x + y": "",
-    "w_a*x - -y": "",
-    "(x + w_a)/(y*w_b)": "",
-    "w_a**3 + x**w_a": "",
-    "w_a**x/x**2": "",
-    "max(w_a*x, y)": "",
-    "min(w_a*x, y, 2.2*w_b)": "",
-    "max(1, w_a*x, y + w_b, 2)": "",
+    "w_a*x + y": "", "w_a*x - -y": "", "(x + w_a)/(y*w_b)": "", "w_a**3 + x**w_a": "", "w_a**x/x**2": "",
+    "max(w_a*x, y)": "", "min(w_a*x, y, 2.2*w_b)": "", "max(1, w_a*x, y + w_b, 2)": "",
     "smooth_max(w_a*x, y, w_s)": "((w_a*x)**w_s + y**w_s)**(1/w_s)",
     "smooth_max(y, w_a*x, w_b + 1)": "(y**(w_b + 1) + (w_a*x)**(w_b + 1))**(1/(w_b + 1))",
-    "sqrt(w_a*x) + exp(-w_b) + log(1 + w_a*y) + tanh(w_b*x)": "",
-    "abs(1 - w_a)*x": "",
+    "sqrt(w_a*x) + exp(-w_b) + log(1 + w_a*y) + tanh(w_b*x)": "", "abs(1 - w_a)*x": "",
     "where(w_a*x > y, w_a**2, 3*w_b)": "w_a**2 if w_a*x > y else 3*w_b",
-    "w_a if x < y and not y == 0 or x >= 3 else w_b*x": "",
-    "floor(x)*w_a + ceil(y)/w_b": "",
-}
+    "w_a if x < y and not y == 0 or x >= 3 else w_b*x": "", "floor(x)*w_a + ceil(y)/w_b": "",
+}  # fmt: skip
 PYTHON = {
     "sqrt": math.sqrt, "exp": math.exp, "log": math.log, "tanh": math.tanh, "floor": math.floor,
     "ceil": math.ceil, "max": max, "min": min, "abs": abs,
@@ -87,12 +79,10 @@ def test_slopes_of_the_smooth_maximum_at_its_edges(x, y):
 
 def test_parts_sums_and_constants():
     one = parse(
-        "overhead + max(compute, w_latency*x)",
-        NAMES,
-        parts={"compute": "on_chip/units", "twice": "2*compute"},
+        "overhead + max(compute, w_latency*x)", NAMES, parts={"compute": "on_chip/units", "twice": "2*compute"},
         sums={"on_chip": ("op_float32_add", "local_load_32"), "overhead": ("launches",), "none": ()},
         constants={"units": 4.0},
-    )
+    )  # fmt: skip
     assert ("w_launches", "w_op_float32_add", "w_local_load_32", "w_latency") == one.weights
     assert ("launches", "op_float32_add", "local_load_32", "x") == one.features
     values = {"launches": 1.0, "op_float32_add": 8.0, "local_load_32": 2.0, "x": 1.0}
@@ -124,29 +114,22 @@ def test_features_are_known_by_their_names():
     assert ("op_float32_add", "launches") == parse("w_a*op_float32_add + w_b*launches").features
 
 
-@pytest.mark.parametrize(
-    ("text", "at", "problem"),
-    [
-        ("w_a*op_float32_ad + 1", "op_float32_ad", "neither a feature nor a weight"),
-        ("1 +\n  w_a*launchs", "launchs", "neither a feature nor a weight"),
-        ("w_a*launches + round(launches)", "round", "no such function"),
-        ("w_a*floor(w_b*launches)", "floor(w_b*launches)", "not differentiable"),
-        ("launches + w_a % 2", "w_a % 2", "not differentiable"),
-        ("launches // w_a", "launches // w_a", "not differentiable"),
-        ("launches + w_a*(launches - w_b)", "launches - w_b", "can be negative"),
-        ("launches + -w_a", "-w_a", "can be negative"),
-        ("log(w_a*launches)", "log(w_a*launches)", "can be negative"),
-        ("max(launches)", "max(launches)", "1 arguments"),
-        ("where(w_a, 1, 2)", "w_a", "not a condition"),
-        ("(launches > 2)*w_a", "launches > 2", "not in the language"),
-        ("launches.real", "launches.real", "not in the language"),
-        ("'launches'", "'launches'", "not a number"),
-        ("not launches", "not launches", "not in the language"),
-        ("launches @ w_a", "launches @ w_a", "not in the language"),
-        ("w_a*(launches", None, "not an expression"),
-        ("", None, "not an expression"),
-    ],
-)
+@pytest.mark.parametrize(("text", "at", "problem"), [
+    ("w_a*op_float32_ad + 1", "op_float32_ad", "neither a feature nor a weight"),
+    ("1 +\n  w_a*launchs", "launchs", "neither a feature nor a weight"),
+    ("w_a*launches + round(launches)", "round", "no such function"),
+    ("w_a*floor(w_b*launches)", "floor(w_b*launches)", "not differentiable"),
+    ("launches + w_a % 2", "w_a % 2", "not differentiable"),
+    ("launches // w_a", "launches // w_a", "not differentiable"),
+    ("launches + w_a*(launches - w_b)", "launches - w_b", "can be negative"),
+    ("launches + -w_a", "-w_a", "can be negative"), ("log(w_a*launches)", "log(w_a*launches)", "can be negative"),
+    ("max(launches)", "max(launches)", "1 arguments"), ("where(w_a, 1, 2)", "w_a", "not a condition"),
+    ("(launches > 2)*w_a", "launches > 2", "not in the language"),
+    ("launches.real", "launches.real", "not in the language"), ("'launches'", "'launches'", "not a number"),
+    ("not launches", "not launches", "not in the language"),
+    ("launches @ w_a", "launches @ w_a", "not in the language"), ("w_a*(launches", None, "not an expression"),
+    ("", None, "not an expression"),
+])  # fmt: skip
 def test_errors_point_into_the_expression(text, at, problem):
     with pytest.raises(FamilyError) as caught:
         parse(text)
@@ -164,18 +147,15 @@ def test_errors_in_parts_show_the_part():
     assert ("w_a*z", "z") == (caught.value.text, caught.value.text[caught.value.start :])
 
 
-@pytest.mark.parametrize(
-    ("text", "units"),
-    [
-        ("w_a*launches", {"w_a": "s/launch"}),
-        ("launches/w_a", {"w_a": "launch/s"}),
-        ("w_a*launches/work_groups", {"w_a": "s*work-group/launch"}),
-        ("w_a + max(w_b*launches, w_c)", {"w_a": "s", "w_b": "s/launch", "w_c": "s"}),
-        ("(w_a if launches > 1 else w_b)*2", {"w_a": "?", "w_b": "?"}),
-        ("w_a*launches**w_b", {"w_a": "?", "w_b": ""}),
-        ("w_a*w_b*launches", {"w_a": "?", "w_b": "?"}),  # only the product of both is known
-    ],
-)
+@pytest.mark.parametrize(("text", "units"), [
+    ("w_a*launches", {"w_a": "s/launch"}),
+    ("launches/w_a", {"w_a": "launch/s"}),
+    ("w_a*launches/work_groups", {"w_a": "s*work-group/launch"}),
+    ("w_a + max(w_b*launches, w_c)", {"w_a": "s", "w_b": "s/launch", "w_c": "s"}),
+    ("(w_a if launches > 1 else w_b)*2", {"w_a": "?", "w_b": "?"}),
+    ("w_a*launches**w_b", {"w_a": "?", "w_b": ""}),
+    ("w_a*w_b*launches", {"w_a": "?", "w_b": "?"}),  # only the product of both is known
+])  # fmt: skip
 def test_units(text, units):
     assert units == weight_units(parse(text))
 

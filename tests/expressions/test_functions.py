@@ -45,42 +45,33 @@ def test_division_and_powers_of_floats_never_raise():
 INFINITE = math.inf
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "product"),
-    [
-        ((1.0, 2.0), (3.0, 4.0), (3.0, 8.0)),
-        ((-1.0, 2.0), (3.0, 4.0), (-4.0, 8.0)),
-        ((-2.0, -1.0), (-4.0, 3.0), (-6.0, 8.0)),
-        ((0.0, 1.0), (0.0, INFINITE), (0.0, INFINITE)),  # 0 times infinity is 0
-        ((0.0, 0.0), (-INFINITE, INFINITE), (0.0, 0.0)),
-    ],
-)
+@pytest.mark.parametrize(("a", "b", "product"), [
+    ((1.0, 2.0), (3.0, 4.0), (3.0, 8.0)),
+    ((-1.0, 2.0), (3.0, 4.0), (-4.0, 8.0)),
+    ((-2.0, -1.0), (-4.0, 3.0), (-6.0, 8.0)),
+    ((0.0, 1.0), (0.0, INFINITE), (0.0, INFINITE)),  # 0 times infinity is 0
+    ((0.0, 0.0), (-INFINITE, INFINITE), (0.0, 0.0)),
+])  # fmt: skip
 def test_products(a, b, product):
     assert product == times(a, b) == times(b, a)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "quotient"),
-    [
-        ((1.0, 2.0), (4.0, 8.0), (0.125, 0.5)),
-        ((1.0, 2.0), (-4.0, -2.0), (-1.0, -0.25)),
-        ((1.0, 2.0), (0.0, 4.0), (0.25, INFINITE)),  # the divisor is above 0
-        ((1.0, 2.0), (-4.0, 0.0), (-INFINITE, -0.25)),
-        ((1.0, 2.0), (-1.0, 1.0), EVERYTHING),
-    ],
-)
+@pytest.mark.parametrize(("a", "b", "quotient"), [
+    ((1.0, 2.0), (4.0, 8.0), (0.125, 0.5)),
+    ((1.0, 2.0), (-4.0, -2.0), (-1.0, -0.25)),
+    ((1.0, 2.0), (0.0, 4.0), (0.25, INFINITE)),  # the divisor is above 0
+    ((1.0, 2.0), (-4.0, 0.0), (-INFINITE, -0.25)),
+    ((1.0, 2.0), (-1.0, 1.0), EVERYTHING),
+])  # fmt: skip
 def test_quotients(a, b, quotient):
     assert quotient == over(a, b)
 
 
-@pytest.mark.parametrize(
-    ("base", "exponent", "expected"),
-    [
-        ((-3.0, 2.0), (2.0, 2.0), (0.0, INFINITE)),  # an even power
-        ((-3.0, 2.0), (3.0, 3.0), EVERYTHING),
-        ((1.0, 2.0), (0.0, 5.0), (1.0, INFINITE)),
-        ((0.5, 2.0), (-1.0, 5.0), (0.0, INFINITE)),
-    ],
-)
+@pytest.mark.parametrize(("base", "exponent", "expected"), [
+    ((-3.0, 2.0), (2.0, 2.0), (0.0, INFINITE)),  # an even power
+    ((-3.0, 2.0), (3.0, 3.0), EVERYTHING),
+    ((1.0, 2.0), (0.0, 5.0), (1.0, INFINITE)),
+    ((0.5, 2.0), (-1.0, 5.0), (0.0, INFINITE)),
+])  # fmt: skip
 def test_powers(base, exponent, expected):
     assert expected == power(base, exponent)

@@ -13,20 +13,12 @@ def device(name: str, platform: str = POCL, **facts: object) -> DeviceFacts:
     return DeviceFacts.from_mapping(name, platform, "1", known)
 
 
-@pytest.mark.parametrize(
-    ("name", "registers"),
-    [
-        ("pthread-haswell-AMD EPYC", 16),
-        ("pthread-skylake-Intel(R) Core(TM) i7-6700", 16),
-        ("pthread-skylake-avx512-AMD EPYC", 32),
-        ("pthread-znver3-AMD EPYC 7763 64-Core Processor", 16),
-        ("cpu-znver4-AMD EPYC 9654", 32),
-        ("cpu-alderlake-12th Gen Intel(R) Core(TM)", 16),
-        ("pthread-icelake-server-Intel(R) Xeon(R)", 32),
-        ("pthread-neoverse-n1", 32),
-        ("pthread-cortex-a72", 32),
-    ],
-)
+@pytest.mark.parametrize(("name", "registers"), [
+    ("pthread-haswell-AMD EPYC", 16), ("pthread-skylake-Intel(R) Core(TM) i7-6700", 16),
+    ("pthread-skylake-avx512-AMD EPYC", 32), ("pthread-znver3-AMD EPYC 7763 64-Core Processor", 16),
+    ("cpu-znver4-AMD EPYC 9654", 32), ("cpu-alderlake-12th Gen Intel(R) Core(TM)", 16),
+    ("pthread-icelake-server-Intel(R) Xeon(R)", 32), ("pthread-neoverse-n1", 32), ("pthread-cortex-a72", 32),
+])  # fmt: skip
 def test_the_name_of_the_processor_decides(name: str, registers: int) -> None:
     assert registers == vector_registers(device(name)).value
     assert "names the processor" in vector_registers(device(name)).source

@@ -17,19 +17,16 @@ def test_the_range_of_what_was_measured():
 LIMITS = Measured(seconds=(1e-5, 1e-3), features={"a": (1.0, 1.0), "b": (10.0, 1000.0)})
 
 
-@pytest.mark.parametrize(
-    ("seconds", "b", "expected"),
-    [
-        (1e-4, 500.0, []),
-        (1e-4, 10_000.0, []),  # ten times the largest is not beyond it
-        (1e-2, 10_001.0, ["b is 1e+04, measured were 10 to 1e+03"]),
-        (1.1e-2, 500.0, ["predicted time is 0.011, measured were 1e-05 to 0.001 [s]"]),
-        (0.9e-6, 500.0, ["predicted time is 9e-07, measured were 1e-05 to 0.001 [s]"]),
-        (1e-5, 0.5, ["b is 0.5, measured were 10 to 1e+03"]),
-        (1e-3, 0.5, []),  # makes up less than 1 % of the time
-        (1e-4, 0.0, []),
-    ],
-)
+@pytest.mark.parametrize(("seconds", "b", "expected"), [
+    (1e-4, 500.0, []),
+    (1e-4, 10_000.0, []),  # ten times the largest is not beyond it
+    (1e-2, 10_001.0, ["b is 1e+04, measured were 10 to 1e+03"]),
+    (1.1e-2, 500.0, ["predicted time is 0.011, measured were 1e-05 to 0.001 [s]"]),
+    (0.9e-6, 500.0, ["predicted time is 9e-07, measured were 1e-05 to 0.001 [s]"]),
+    (1e-5, 0.5, ["b is 0.5, measured were 10 to 1e+03"]),
+    (1e-3, 0.5, []),  # makes up less than 1 % of the time
+    (1e-4, 0.0, []),
+])  # fmt: skip
 def test_what_lies_far_outside(seconds, b, expected):
     far = LIMITS.far_outside(seconds, {"a": 1e-6, "b": 1e-6}, {"a": 1.0, "b": b})
     assert expected == list(map(str, far))

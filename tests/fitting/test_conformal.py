@@ -15,9 +15,7 @@ from tests.fitting import by_hand
 SCORES = Conformal(scores=(0.1, 0.3, 0.2), groups=("a", "a", "b"))
 
 
-@pytest.mark.parametrize(
-    ("level", "q"), [(0.1, 0.1), (1 / 4, 0.1), (0.26, 0.2), (2 / 3, 0.2), (0.67, math.inf)]
-)
+@pytest.mark.parametrize(("level", "q"), [(0.1, 0.1), (1 / 4, 0.1), (0.26, 0.2), (2 / 3, 0.2), (0.67, math.inf)])
 def test_quantiles_by_hand(level, q):
     assert q == SCORES.quantile(level)
 

@@ -32,13 +32,12 @@ KERNELS = {
     "load": Counts(access_table=(Access("global", "load", "a", ONE, count("100*n^2")),), group_count=count("n")),
     "tile": Counts(
         access_table=(
-            Access("global", "load", "a", ONE, count("100*n^2")),
-            Access("local", "load", "t", ONE, count("900*n^2")),
+            Access("global", "load", "a", ONE, count("100*n^2")), Access("local", "load", "t", ONE, count("900*n^2")),
             Access("local", "store", "t", ONE, count("100*n^2")),
         ),
         group_count=count("n"),
     ),
-}
+}  # fmt: skip
 SIZES = (16, 64, 256, 1024)
 
 
@@ -150,30 +149,27 @@ def both(name):
     return change
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (lambda document: document["weights"].pop("launches"), "lacks launches"),
-        (lambda document: document["weights"].update(op_float32_mul=document["weights"]["op_float32_add"]),
-         "has op_float32_mul, which is not in its own list of features"),
-        (lambda document: document["weights"].update(launch=document["weights"].pop("launches")),
-         "lacks launches and has launch,"),
-        (both("op_float32_ad"), "'op_float32_ad' which is not a weight of"),
-        (both("global_load_7"), "'global_load_7' which is not a feature"),
-        (lambda document: document["weights"]["launches"].update(unit="s/year"), "in s/year, not s/launch"),
-        (lambda document: document["weights"]["launches"].update(marks=["odd"]), "weights.launches.marks"),
-        (lambda document: document["weights"]["launches"].update(value="1e-9"), "weights.launches.value"),
-        (lambda document: document.update(subgroup_size=0), "field 'subgroup_size'"),
-        (lambda document: document.update(conformal={"scores": [0.1], "groups": []}), "1 scores and 0 groups"),
-        (lambda document: document.update(conformal={**SCORES, "scale": LOCAL}), "predictions without scales of rows"),
-        (lambda document: document.update(conformal={**SCORES, "scales": [1.0, 2.0], "scale": LOCAL}),
-         "1 scores and 2 scales; each score has one"),
-        (lambda document: document.update(scatter={"deviation": -1.0, "cells": 1}), "scatter.deviation"),
-        (lambda document: document.update(measured={"seconds": [2.0, 1.0], "features": {}}), "from 2.0 to 1.0"),
-        (lambda document: document.update(facts={"name": "x"}), "facts of a device that cannot be used: "),
-        (lambda document: document.update(schema="perfmodel.weights/9"), "'perfmodel.weights/2'; update perfmodel"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "problem"), [
+    (lambda document: document["weights"].pop("launches"), "lacks launches"),
+    (lambda document: document["weights"].update(op_float32_mul=document["weights"]["op_float32_add"]),
+     "has op_float32_mul, which is not in its own list of features"),
+    (lambda document: document["weights"].update(launch=document["weights"].pop("launches")),
+     "lacks launches and has launch,"),
+    (both("op_float32_ad"), "'op_float32_ad' which is not a weight of"),
+    (both("global_load_7"), "'global_load_7' which is not a feature"),
+    (lambda document: document["weights"]["launches"].update(unit="s/year"), "in s/year, not s/launch"),
+    (lambda document: document["weights"]["launches"].update(marks=["odd"]), "weights.launches.marks"),
+    (lambda document: document["weights"]["launches"].update(value="1e-9"), "weights.launches.value"),
+    (lambda document: document.update(subgroup_size=0), "field 'subgroup_size'"),
+    (lambda document: document.update(conformal={"scores": [0.1], "groups": []}), "1 scores and 0 groups"),
+    (lambda document: document.update(conformal={**SCORES, "scale": LOCAL}), "predictions without scales of rows"),
+    (lambda document: document.update(conformal={**SCORES, "scales": [1.0, 2.0], "scale": LOCAL}),
+     "1 scores and 2 scales; each score has one"),
+    (lambda document: document.update(scatter={"deviation": -1.0, "cells": 1}), "scatter.deviation"),
+    (lambda document: document.update(measured={"seconds": [2.0, 1.0], "features": {}}), "from 2.0 to 1.0"),
+    (lambda document: document.update(facts={"name": "x"}), "facts of a device that cannot be used: "),
+    (lambda document: document.update(schema="perfmodel.weights/9"), "'perfmodel.weights/2'; update perfmodel"),
+])  # fmt: skip
 def test_files_that_are_refused(path, change, problem):
     document = json.loads(path.read_text())
     change(document)

@@ -145,19 +145,15 @@ FILES = (
 )
 #: Commands whose options get odd values.
 OPTIONS = (
-    _case("fit", (), FIT),
-    _case("predict", (), f"{PREDICT} -w weights.json"),
+    _case("fit", (), FIT), _case("predict", (), f"{PREDICT} -w weights.json"),
     _case("rank", (), f"rank variants.py -w weights.json -p n={SIZE}"),
-    _case("count", (), f"count kernel.py -p n={SIZE}"),
-    _case("export", (), "data export store -o out.csv"),
+    _case("count", (), f"count kernel.py -p n={SIZE}"), _case("export", (), "data export store -o out.csv"),
     _case("compare", (), "compare --from store --family stevens_kloeckner_2016"),
     _case("roofline", (), "compare --roofline --from store"),
     _case("time", (), f"time kernel.py -w weights.json -p n={SIZE}"),
     _case("tune", (), f"tune variants.py -w weights.json -p n={SIZE}"),
     _case("report", (), "report --from store --out report.html"),
     _case("import", (), f"data import results.json --kernel kernel.py --store imported -p n={SIZE}"),
-    _case("measure", (), "measure --kernels classes --store new"),
-    _case("calibrate", (), "calibrate --out new"),
-    _case("doctor", (), "doctor"),
-    _case("devices", (), "devices"),
-)
+    _case("measure", (), "measure --kernels classes --store new"), _case("calibrate", (), "calibrate --out new"),
+    _case("doctor", (), "doctor"), _case("devices", (), "devices"),
+)  # fmt: skip

@@ -131,19 +131,14 @@ def change_yaml(content: bytes, rng: random.Random) -> bytes:
     one = f"  {name}: {{value: {rng.choice(values)}, unit: '{unit}', source: x}}\n"
     return rng.choice(
         (
-            lambda: bomb + text,
-            lambda: text + one,
-            lambda: text + one + one,
-            lambda: text + f"  {key}\n",
-            lambda: "facts: " + "[" * 5000,
-            lambda: "facts: " + "{a: " * 5000,
+            lambda: bomb + text, lambda: text + one, lambda: text + one + one, lambda: text + f"  {key}\n",
+            lambda: "facts: " + "[" * 5000, lambda: "facts: " + "{a: " * 5000,
             lambda: "facts:\n" + "".join(" " * i + "a:\n" for i in range(1, 300)),
             lambda: text + "".join(f"  k{i}: {{value: 1, unit: '', source: x}}\n" for i in range(5000)),
-            lambda: text.replace("value: ", f"value: {rng.choice(values)} # ", 1),
-            lambda: text + "---\na: 1\n",
+            lambda: text.replace("value: ", f"value: {rng.choice(values)} # ", 1), lambda: text + "---\na: 1\n",
             lambda: "%YAML 9.9\n" + text,
         )
-    )().encode()
+    )().encode()  # fmt: skip
 
 
 def change_python(content: bytes, rng: random.Random) -> bytes:
@@ -170,11 +165,9 @@ Mutation = Callable[[bytes, random.Random], bytes]
 ANY: tuple[Mutation, ...] = (flip_bits, cut, shuffle_lines, deep)
 OF_SUFFIX: dict[str, tuple[Mutation, ...]] = {
     ".json": (double_key, change_json, change_json, change_json),
-    ".jsonl": (double_key, change_json_line, change_json_line, change_json_line),
-    ".yaml": (change_yaml, change_yaml),
-    ".py": (change_python, change_python, change_python),
-    ".txt": (),
-}
+    ".jsonl": (double_key, change_json_line, change_json_line, change_json_line), ".yaml": (change_yaml, change_yaml),
+    ".py": (change_python, change_python, change_python), ".txt": (),
+}  # fmt: skip
 
 
 def mutated(name: str, content: bytes, rng: random.Random) -> tuple[str, bytes]:

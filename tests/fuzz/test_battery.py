@@ -68,18 +68,14 @@ def test_undamaged_files_are_accepted(folder, case):
     assert [] == battery.judged(one, ended, folder)
 
 
-@pytest.mark.parametrize(
-    ("ended", "said"),
-    [
-        (battery.Ended(0, "", "", "Traceback ..."), "Traceback"),
-        (battery.Ended(3, "", "perfmodel: error: no.\n"), "status 3"),
-        (battery.Ended(2, "", "a\nb\nc\nd\n"), "4 lines"),
-        (battery.Ended(2, "", ""), "no message"),
-        (battery.Ended(2, "", "x.py:1: RuntimeWarning: overflow\n"), "a warning of Python"),
-        (battery.Ended(0, '{"predictions": [{"seconds": 1.0}]}', ""), "accepted: 1.0 s"),
-        (battery.Ended(0, "[NaN]", ""), "accepted: NaN"),
-    ],
-)
+@pytest.mark.parametrize(("ended", "said"), [
+    (battery.Ended(0, "", "", "Traceback ..."), "Traceback"),
+    (battery.Ended(3, "", "perfmodel: error: no.\n"), "status 3"), (battery.Ended(2, "", "a\nb\nc\nd\n"), "4 lines"),
+    (battery.Ended(2, "", ""), "no message"),
+    (battery.Ended(2, "", "x.py:1: RuntimeWarning: overflow\n"), "a warning of Python"),
+    (battery.Ended(0, '{"predictions": [{"seconds": 1.0}]}', ""), "accepted: 1.0 s"),
+    (battery.Ended(0, "[NaN]", ""), "accepted: NaN"),
+])  # fmt: skip
 def test_the_judge_sees_what_is_wrong(folder, ended, said):
     (case,) = (case for case in FILES if case.name == "predict")
     (problem,) = battery.judged(battery.Trial(-1, case, "nothing", case.arguments, {}), ended, folder)

@@ -5,8 +5,8 @@ at 1e-12 s and nothing else: n*terms*1e-12 s.
 """
 
 import loopy as lp
-import numpy as np
 
+from tests.corpus.kernel import make
 from tests.priced import MODEL
 
 SPACE = {"group": (64, 32), "terms": (4, 1, 2)}
@@ -22,12 +22,6 @@ __all__ = ["FILE", "MODEL", "SIZES", "SPACE", "build"]
 
 
 def build(group: int, terms: int = 1) -> lp.TranslationUnit:
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}",
-        f"out[i] = a[i]{' + a[i]' * terms}",
-        [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1 and n mod 64 = 0",
-        lang_version=(2018, 2),
-        name="summed",
-    )
+    t_unit = make("{[i]: 0 <= i < n}", f"out[i] = a[i]{' + a[i]' * terms}", "out, a: n; int32 n",
+                  assumes="n >= 1 and n mod 64 = 0", name="summed")  # fmt: skip
     return lp.split_iname(t_unit, "i", group, outer_tag="g.0", inner_tag="l.0")

@@ -121,16 +121,13 @@ def test_sizes_may_be_in_the_configuration():
         import_results("cache.json", "kernel.py", "store", SIZES)
 
 
-@pytest.mark.parametrize(
-    ("names", "values", "sizes", "text"),
-    [
-        (["terms"], {"terms": 1}, SIZES, "has no value for group, which the kernel file needs"),
-        (["group", "x"], {"group": 32, "x": "fast"}, SIZES, "has x='fast', which is neither a parameter"),
-        (["group"], {"group": 32}, {}, "lacks the size n (-p NAME=SIZE)"),
-        (["group"], {"group": 32}, {"n": 100}, "cannot be evaluated at these sizes: n=100 breaks"),
-        (["group"], {"group": "wide"}, SIZES, "the kernel (group=wide) cannot be built: KernelFileError"),
-    ],
-)
+@pytest.mark.parametrize(("names", "values", "sizes", "text"), [
+    (["terms"], {"terms": 1}, SIZES, "has no value for group, which the kernel file needs"),
+    (["group", "x"], {"group": 32, "x": "fast"}, SIZES, "has x='fast', which is neither a parameter"),
+    (["group"], {"group": 32}, {}, "lacks the size n (-p NAME=SIZE)"),
+    (["group"], {"group": 32}, {"n": 100}, "cannot be evaluated at these sizes: n=100 breaks"),
+    (["group"], {"group": "wide"}, SIZES, "the kernel (group=wide) cannot be built: KernelFileError"),
+])  # fmt: skip
 def test_invalid_configurations_are_refused(names, values, sizes, text):
     with_keys(names, entry(**values))
     with pytest.raises(DocumentError, match="none of its 1 results can be used") as caught:
@@ -283,17 +280,14 @@ def test_a_configuration_of_the_space(source):
     assert "summed" == source.build(**variant).default_entrypoint.name
 
 
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        ({"group": 128, "terms": 1}, "has group=128, and the kernel file has the values 32, 64"),
-        ({"group": "32", "terms": 1}, "has group='32', and the kernel file has the values 32, 64"),
-        ({"group": 32}, "has no value for terms, which the kernel file needs"),
-        ({"group": 32, "terms": 1, "MWG": 16}, "has MWG=16, which is neither a parameter of the kernel file"),
-        ({"group": 32, "terms": 1, "n": 64}, "has n=64, where n=4096 was given"),
-        ({"group": 32, "terms": 1, "kernel": "other"}, "is for the kernel 'other', not 'spaced'"),
-    ],
-)
+@pytest.mark.parametrize(("given", "text"), [
+    ({"group": 128, "terms": 1}, "has group=128, and the kernel file has the values 32, 64"),
+    ({"group": "32", "terms": 1}, "has group='32', and the kernel file has the values 32, 64"),
+    ({"group": 32}, "has no value for terms, which the kernel file needs"),
+    ({"group": 32, "terms": 1, "MWG": 16}, "has MWG=16, which is neither a parameter of the kernel file"),
+    ({"group": 32, "terms": 1, "n": 64}, "has n=64, where n=4096 was given"),
+    ({"group": 32, "terms": 1, "kernel": "other"}, "is for the kernel 'other', not 'spaced'"),
+])  # fmt: skip
 def test_names_and_values_that_the_space_does_not_have_are_refused(source, given, text):
     with pytest.raises(DocumentError) as caught:
         source.mapped(given, SIZES)

@@ -61,17 +61,12 @@ def test_the_shape_of_the_groups_is_a_parameter_unless_others_are():
     assert {"block_size_x": [32, 64], "terms": [1]} == own.tune_params
 
 
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ({}, [(64, 4), (64, 1), (64, 2), (32, 4), (32, 1), (32, 2)]),
-        ({"within": 2.0}, [(64, 1), (64, 2), (32, 1), (32, 2)]),
-        ({"within": 1.99}, [(64, 1), (32, 1)]),
-        ({"top": 3}, [(64, 1), (64, 2), (32, 1)]),
-        ({"top": 3, "within": 1.5}, [(64, 1), (32, 1)]),
-        ({"top": 1, "within": 4.0}, [(64, 1)]),
-    ],
-)
+@pytest.mark.parametrize(("asked", "expected"), [
+    ({}, [(64, 4), (64, 1), (64, 2), (32, 4), (32, 1), (32, 2)]),
+    ({"within": 2.0}, [(64, 1), (64, 2), (32, 1), (32, 2)]), ({"within": 1.99}, [(64, 1), (32, 1)]),
+    ({"top": 3}, [(64, 1), (64, 2), (32, 1)]), ({"top": 3, "within": 1.5}, [(64, 1), (32, 1)]),
+    ({"top": 1, "within": 4.0}, [(64, 1)]),
+])  # fmt: skip
 def test_a_restriction_keeps_configurations_by_factor_and_number(asked, expected):
     assert expected == kept(guide(), **asked)
 
@@ -150,16 +145,13 @@ def test_arrays_may_be_given_if_the_kernel_has_them_and_kernels_of_different_nam
         found["kernel_source"]({"group": 32, "terms": 2, "block_size_x": 32})
 
 
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (lambda group: 1 // 0, "(group=32) cannot be built: ZeroDivisionError"),
-        (lambda terms: build(32), "cannot be built: TypeError"),
-        (lambda group: "a kernel", "gives str, where build() must return a loopy.TranslationUnit"),
-        (lambda group: lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = a[i]", lang_version=(2018, 2)),
-         "(group=32) cannot be counted: "),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("make", "text"), [
+    (lambda group: 1 // 0, "(group=32) cannot be built: ZeroDivisionError"),
+    (lambda terms: build(32), "cannot be built: TypeError"),
+    (lambda group: "a kernel", "gives str, where build() must return a loopy.TranslationUnit"),
+    (lambda group: lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = a[i]", lang_version=(2018, 2)),
+     "(group=32) cannot be counted: "),
+])  # fmt: skip
 def test_an_invalid_configuration_is_named(make, text):
     with pytest.raises(TuningError) as caught:
         guide(build=make).counts({"group": 32})
@@ -195,10 +187,9 @@ def test_the_launch_covers_all_points_and_arguments_have_their_types_and_shapes(
 
 def test_a_sequence_of_launches_is_refused():
     unit = lp.make_kernel(
-        "{[i, k]: 0 <= i < n and 0 <= k < 3}",
-        "for k\n ... gbarrier {id=wait}\n out[i] = out[i] + 1 {dep=wait}\n end",
-        [lp.GlobalArg("out", np.float32, shape="n", is_input=True), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1", lang_version=(2018, 2), name="repeated",
+        "{[i, k]: 0 <= i < n and 0 <= k < 3}", "for k\n ... gbarrier {id=wait}\n out[i] = out[i] + 1 {dep=wait}\n end",
+        [lp.GlobalArg("out", np.float32, shape="n", is_input=True), lp.ValueArg("n", np.int32)], assumptions="n >= 1",
+        lang_version=(2018, 2), name="repeated",
     )  # fmt: skip
     unit = lp.split_iname(unit, "i", 32, outer_tag="g.0", inner_tag="l.0")
     with pytest.raises(TuningError, match=r"\(tile=1\) takes \d launches, and the tuner makes one"):

@@ -14,6 +14,7 @@ from perfmodel import store
 from perfmodel.hooks import Guide, import_results
 from perfmodel.kernels.space import Space
 from test_kernels._stencil import SOURCE, tiled_stencil
+from tests.corpus.kernel import make
 from tests.hooks.spaces import MODEL
 from tests.machine import device
 
@@ -31,22 +32,11 @@ def build_stencil(width: int, height: int, rows: int, prefetch: bool, unroll: bo
     A group of `width` by `height` work-items computes a tile of width by height*`rows` points, each work-item `rows`
     of them in a loop, unrolled on demand; with `prefetch` from a tile with its halo in local memory.
     """
-    t_unit = lp.make_kernel(
-        "{[i, j]: 0 <= i, j < n}",
-        """
+    t_unit = make("{[i, j]: 0 <= i, j < n}", """
         result[i, j] = source*u[i+1, j+1] + 0.125*(u[i, j+1] + u[i+2, j+1] + u[i+1, j] + u[i+1, j+2]) \
             + 0.0625*(u[i, j] + u[i, j+2] + u[i+2, j] + u[i+2, j+2])
-        """,
-        [
-            lp.GlobalArg("u", np.float32, shape="n + 2, n + 2"),
-            lp.GlobalArg("result", np.float32, shape="n, n"),
-            lp.ValueArg("source", np.float32),
-            lp.ValueArg("n", np.int32),
-        ],
-        assumptions=f"n >= 1 and n mod {max(width, height * rows)} = 0",
-        name="stencil",
-        lang_version=(2018, 2),
-    )
+        """, "u: n + 2, n + 2; result: n, n; float32 source",
+        assumes=f"n >= 1 and n mod {max(width, height * rows)} = 0", name="stencil")  # fmt: skip
     return tiled_stencil(t_unit, "u", width, height, rows, prefetch, unroll)
 
 

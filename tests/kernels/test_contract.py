@@ -61,10 +61,9 @@ every_class = pytest.mark.parametrize("kernel", [*ENDS, *WHOLE], ids=lambda kern
 all_of_a_class = pytest.mark.parametrize("kernel", CLASSES, ids=lambda kernel: kernel.name)
 the_ends = pytest.mark.parametrize("kernel", ENDS, ids=lambda kernel: kernel.name)
 every_ranked = pytest.mark.parametrize(
-    "kernel",
-    [*(kernel for kernel in ENDS if kernel.ranked), *(whole for whole in WHOLE if whole.values[0].ranked)],
+    "kernel", [*(kernel for kernel in ENDS if kernel.ranked), *(whole for whole in WHOLE if whole.values[0].ranked)],
     ids=lambda kernel: kernel.name,
-)
+)  # fmt: skip
 
 
 class KeptOutput(Bench):

@@ -1,12 +1,18 @@
 """Kernel files: what is found, and one clear error for each way a file can be wrong."""
 
+import pickle
+import subprocess
+import sys
 from contextlib import redirect_stderr
 from io import StringIO
 
+import cloudpickle
 import pytest
 
 from perfmodel.errors import KernelFileError, PerfModelError, TuningError
 from perfmodel.kernels import discover, load_kernel_file
+from perfmodel.kernels.files import execute, pickled_by_value, surroundings
+from tests.machine import ROOT
 
 KERNEL = """
 import loopy as lp
@@ -151,18 +157,15 @@ def test_a_file_with_a_space_has_a_variant_for_each_configuration(tmp_path):
     assert loaded.only(list(loaded.builders)).space is loaded.space
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "problem"),
-    [
-        (("def space", "def spaces"), TuningError, "takes tile, and the file has no space(); add space()"),
-        (('{"tile": (8, 16), "unroll": (1, 2)}', "8"), KernelFileError, "space() is or returns int"),
-        (("(8, 16)", "range(10**18)"), TuningError, "the space has more than 10000000 configurations"),
-        (('{"tile": (8, 16), "unroll": (1, 2)}', '{"tile": 8}'), KernelFileError, "a dict of each parameter"),
-        (("tile * unroll < 32", "False"), TuningError, "no configuration satisfies all restrictions"),
-        (("tile * unroll < 32", "1 / 0"), KernelFileError, "ZeroDivisionError"),
-        (("allowed(tile, unroll)", "allowed(tile, lanes)"), TuningError, "a restriction takes 'lanes'"),
-    ],
-)
+@pytest.mark.parametrize(("change", "error", "problem"), [
+    (("def space", "def spaces"), TuningError, "takes tile, and the file has no space(); add space()"),
+    (('{"tile": (8, 16), "unroll": (1, 2)}', "8"), KernelFileError, "space() is or returns int"),
+    (("(8, 16)", "range(10**18)"), TuningError, "the space has more than 10000000 configurations"),
+    (('{"tile": (8, 16), "unroll": (1, 2)}', '{"tile": 8}'), KernelFileError, "a dict of each parameter"),
+    (("tile * unroll < 32", "False"), TuningError, "no configuration satisfies all restrictions"),
+    (("tile * unroll < 32", "1 / 0"), KernelFileError, "ZeroDivisionError"),
+    (("allowed(tile, unroll)", "allowed(tile, lanes)"), TuningError, "a restriction takes 'lanes'"),
+])  # fmt: skip
 def test_a_space_that_is_not_well_defined(tmp_path, change, error, problem):
     file = tmp_path / "mine.py"
     file.write_text(SPACE.replace(*change))
@@ -192,8 +195,7 @@ def test_arguments_get_the_sizes_that_they_name(file):
 
 @pytest.mark.parametrize(("text", "problem"), [
     ("return [1]", "arguments() is or returns list; it must be a dict of"),
-    ("return {1: 2}", "arguments() is or returns dict"),
-    ("return n[0]", "raised TypeError"),
+    ("return {1: 2}", "arguments() is or returns dict"), ("return n[0]", "raised TypeError"),
 ])  # fmt: skip
 def test_arguments_that_are_refused(file, text, problem):
     found = load_kernel_file(file(KERNEL + f"\ndef arguments(n):\n    {text}\n"))
@@ -205,14 +207,11 @@ def test_arguments_that_are_refused(file, text, problem):
         found.arguments(m=8)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "problem"),
-    [
-        ("paper.pdf", b"%PDF-1.7\n\x00\xff", "is not a Python file (source code string cannot contain null bytes)"),
-        ("axpy.cl", b"__kernel void f() {}\n", "is not a Python file (invalid syntax in line 1); give a Python file"),
-        ("k.py", b"import no_such_module\n", "install what it imports into the environment of perfmodel"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "problem"), [
+    ("paper.pdf", b"%PDF-1.7\n\x00\xff", "is not a Python file (source code string cannot contain null bytes)"),
+    ("axpy.cl", b"__kernel void f() {}\n", "is not a Python file (invalid syntax in line 1); give a Python file"),
+    ("k.py", b"import no_such_module\n", "install what it imports into the environment of perfmodel"),
+])  # fmt: skip
 def test_files_of_other_kinds(tmp_path, name, content, problem):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(PerfModelError) as caught:
@@ -221,16 +220,108 @@ def test_files_of_other_kinds(tmp_path, name, content, problem):
     assert "None" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "text"),
-    [
-        ("tags='memory'", "tags is 'memory'"), ("variants=({'digonals': 3},)", "'digonals'.*an argument of build"),
-        ("dimensions=1, variants=({'work_group': (64,)},)", "dimensions is 1"), ("doubles='q'", "one of its sizes: n"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("wrong", "text"), [
+    ("tags='memory'", "tags is 'memory'"), ("variants=({'digonals': 3},)", "'digonals'.*an argument of build"),
+    ("dimensions=1, variants=({'work_group': (64,)},)", "dimensions is 1"), ("doubles='q'", "one of its sizes: n"),
+])  # fmt: skip
 def test_mistakes_in_a_kernel_class_are_named(file, wrong, text):
     sizes = "Ladder(lambda e: ({'n': 2**e},), 1)"
     build = "lambda diagonals=1, work_group=(64,): 0"
     content = CLASS.format(name="ant").replace("build=lambda: 0", f"build={build}, {wrong}")
     with pytest.raises(KernelFileError, match=text):
         discover(file(content.replace("Ladder(None, 1)", sizes)).parent)
+
+
+def names(folder, text: str, name: str = "mine.py"):
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(text)
+    return execute(path)
+
+
+def test_modules_beside_a_file_are_its_own(tmp_path):
+    for folder, value in (("a", 1), ("b", 2)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "namesake.py").write_text(f"value = {value}")
+    found = [names(tmp_path / folder, "from namesake import value")["value"] for folder in ("a", "b", "a")]
+    assert [1, 2, 1] == found
+
+
+def test_a_function_may_import_what_lies_beside_it_when_it_is_called(tmp_path):
+    (tmp_path / "later.py").write_text("value = 3")
+    found = names(tmp_path, "def kernel():\n    from later import value\n    return value\n")
+    with surroundings(tmp_path / "mine.py"):
+        assert 3 == found["kernel"]()
+
+
+def test_what_a_file_defines_is_a_module_of_its_own(tmp_path):
+    found = names(
+        tmp_path,
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+        "@dataclass\nclass Tile:\n    width: int\n"
+        "tile = Tile(8)\nplace = __file__\nas_a_program = __name__ == '__main__'\n",
+    )
+    assert found["tile"] == pickle.loads(pickle.dumps(found["tile"]))
+    assert (str(tmp_path / "mine.py"), False) == (found["place"], found["as_a_program"])
+
+
+def test_the_process_is_left_as_it_was(tmp_path):
+    before = list(sys.path), sys.argv
+    (tmp_path / "mine.py").write_text("import sys\narguments = sys.argv\nfirst = sys.path[0]\n")
+    found = execute(tmp_path / "mine.py")
+    assert ([str(tmp_path / "mine.py")], str(tmp_path)) == (found["arguments"], found["first"])
+    with pytest.raises(KernelFileError):
+        names(tmp_path, "raise GeneratorExit")
+    assert before == (sys.path, sys.argv)
+
+
+def test_an_error_next_to_the_file_names_that_line(tmp_path):
+    tmp_path.joinpath("helping.py").write_text("def divide(a, b):\n    return a / b\n")
+    with pytest.raises(KernelFileError) as caught:
+        names(tmp_path, "import helping\nhelping.divide(1, 0)\n")
+    assert f"'{tmp_path / 'helping.py'}' line 2: raised ZeroDivisionError (division by zero) in 'return a / b'" in str(
+        caught.value
+    )
+
+
+DECLARED = """
+import _beside
+from perfmodel.kernels import KernelClass, Ladder
+
+SCALE = 3
+
+def build(factor):
+    return _beside.twice(factor) + SCALE
+
+KERNEL = KernelClass(
+    name="one", group="g", build=build, variants=({"factor": 2},), sizes=Ladder(lambda e: ({"n": 2**e},), 1),
+    reference=lambda arguments, factor: {"out": _beside.twice(factor)},
+)
+"""
+#: Prints what a class from standard input does, in a process that has not run its file.
+ELSEWHERE = """
+import pickle, sys
+kernel = pickle.load(sys.stdin.buffer)
+print(kernel.build(2), kernel.reference({}, 2), kernel.sizes.at(3))
+"""
+
+
+@pytest.mark.parametrize("place", ["kernels", "site-packages/perfmodel/measurement_kernels"])
+def test_a_class_of_a_file_and_the_modules_next_to_it_travel(tmp_path, place):
+    folder = tmp_path / place
+    folder.mkdir(parents=True)
+    (folder / "_beside.py").write_text("def twice(x):\n    return 2*x\n")
+    (folder / "one.py").write_text(DECLARED)
+    (kernel,) = discover(folder)
+    before = cloudpickle.list_registry_pickle_by_value()
+    sent = pickled_by_value(kernel)
+    assert before == cloudpickle.list_registry_pickle_by_value()
+    command = [sys.executable, "-c", ELSEWHERE]
+    done = subprocess.run(command, input=sent, capture_output=True, cwd=ROOT, check=False)
+    assert "7 {'out': 4} ({'n': 8},)" == done.stdout.decode().strip(), done.stderr.decode()
+
+
+def test_what_is_installed_is_pickled_by_name():
+    import numpy as np
+
+    assert len(pickled_by_value(np.testing.assert_allclose)) < 200

@@ -25,13 +25,10 @@ def test_fewer_shapes_are_those_nearest_to_256_work_items():
     assert {(16, 12), (16, 16)} == {v["work_group"] for v in kernel(dimensions=2).variants_on(4096, shapes=2)}
 
 
-@pytest.mark.parametrize(
-    ("limit", "expected"),
-    [
-        (4096, WORK_GROUPS[2, "medium"]), (512, WORK_GROUPS[2, "medium"]), (511, WORK_GROUPS[2, "small"]),
-        (256, WORK_GROUPS[2, "small"]), (255, ((8, 8),)), (1, ((1, 1),)),
-    ],
-)
+@pytest.mark.parametrize(("limit", "expected"), [
+    (4096, WORK_GROUPS[2, "medium"]), (512, WORK_GROUPS[2, "medium"]), (511, WORK_GROUPS[2, "small"]),
+    (256, WORK_GROUPS[2, "small"]), (255, ((8, 8),)), (1, ((1, 1),)),
+])  # fmt: skip
 def test_work_groups_never_exceed_the_device(limit, expected):
     assert expected == work_groups(2, limit)
 

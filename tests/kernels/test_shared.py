@@ -36,10 +36,9 @@ def test_a_group_loads_its_tile_with_the_halo_and_stores_the_tile():
     assert 4 * 32 == counts.barriers()(**sizes)
 
 
-@pytest.mark.parametrize(
-    ("stride", "offsets", "expected"),
-    [(2, 1, "stride2_1of2"), (4, 3, "stride4_3of4"), (8, 2, "strideN_1of4"), (8, 3, "strideN_2of4")],
-)
+@pytest.mark.parametrize(("stride", "offsets", "expected"), [
+    (2, 1, "stride2_1of2"), (4, 3, "stride4_3of4"), (8, 2, "strideN_1of4"), (8, 3, "strideN_2of4"),
+])  # fmt: skip
 def test_the_class_is_that_of_the_counted_kernel(stride, offsets, expected):
     assert expected == stride_class(stride, offsets, stride)
     arrays = [

@@ -61,28 +61,25 @@ def test_coordinates_keep_the_order_of_numbers_and_nothing_is_further_apart_than
     assert between == {round(1 / np.sqrt(3), 9)}
 
 
-@pytest.mark.parametrize(
-    ("values", "restrictions", "said"),
-    [
-        ({"tile": ()}, (), "parameter 'tile' has no values; give at least one"),
-        ({"tile": (0, 1, 0)}, (), "parameter 'tile' has the value 0 twice; give each value once"),
-        (VALUES, (lambda tile, unroll: True,), "a restriction takes 'unroll', which is not a parameter; the parameters "
-         "are tile, prefetch"),
-        ({1: (2,)}, (), "a parameter's name is 1, not a string; give names such as 'tile'"),
-        ({"tile": 8}, (), "the values of parameter 'tile' are of type int; give a tuple, a list or a range"),
-        ({"tile": "abc"}, (), "the values of parameter 'tile' are of type str"),
-        ({"tile": range(10**18)}, (), "the space has more than 10000000 configurations (1000000000000000000 of tile"),
-        ({"a": range(10**4), "b": range(10**4)}, (), "(10000 of a * 10000 of b values); give fewer values"),
-        ({"tile": range(10**6 + 1)}, (), "more than 1000000 configurations satisfy all restrictions"),
-        ({"tile": ([1], [2], [1])}, (), "parameter 'tile' has the value [1] twice"),
-        (VALUES, (lambda tile: np.array([True, False]),), "a restriction returned an object of type ndarray for "
-         "tile=8; return True or False, as with all() of an array"),
-        (VALUES, (lambda tile: None,), "a restriction returned None for tile=8"),
-        (VALUES, (lambda tile: "yes",), "a restriction returned an object of type str"),
-        (VALUES, (3,), "a restriction cannot be called (3 is not a callable object)"),
-        (VALUES, (lambda tile: tile > 99,), "no configuration satisfies all restrictions"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("values", "restrictions", "said"), [
+    ({"tile": ()}, (), "parameter 'tile' has no values; give at least one"),
+    ({"tile": (0, 1, 0)}, (), "parameter 'tile' has the value 0 twice; give each value once"),
+    (VALUES, (lambda tile, unroll: True,), "a restriction takes 'unroll', which is not a parameter; the parameters "
+     "are tile, prefetch"),
+    ({1: (2,)}, (), "a parameter's name is 1, not a string; give names such as 'tile'"),
+    ({"tile": 8}, (), "the values of parameter 'tile' are of type int; give a tuple, a list or a range"),
+    ({"tile": "abc"}, (), "the values of parameter 'tile' are of type str"),
+    ({"tile": range(10**18)}, (), "the space has more than 10000000 configurations (1000000000000000000 of tile"),
+    ({"a": range(10**4), "b": range(10**4)}, (), "(10000 of a * 10000 of b values); give fewer values"),
+    ({"tile": range(10**6 + 1)}, (), "more than 1000000 configurations satisfy all restrictions"),
+    ({"tile": ([1], [2], [1])}, (), "parameter 'tile' has the value [1] twice"),
+    (VALUES, (lambda tile: np.array([True, False]),), "a restriction returned an object of type ndarray for "
+     "tile=8; return True or False, as with all() of an array"),
+    (VALUES, (lambda tile: None,), "a restriction returned None for tile=8"),
+    (VALUES, (lambda tile: "yes",), "a restriction returned an object of type str"),
+    (VALUES, (3,), "a restriction cannot be called (3 is not a callable object)"),
+    (VALUES, (lambda tile: tile > 99,), "no configuration satisfies all restrictions"),
+])  # fmt: skip
 def test_a_space_that_makes_no_sense(values, restrictions, said):
     with pytest.raises(TuningError) as raised:
         Space(pair, values, restrictions)

@@ -21,6 +21,7 @@ from scripts.lab.diffs import changes, interval, judge, kernels
 from scripts.lab.diffs.changes import GENERAL, Change
 from scripts.lab.diffs.interval import Ratio
 from scripts.lab.diffs.judge import Row
+from tests.corpus.kernel import make
 from tests.machine import ROOT
 from tests.recorded import POCL
 
@@ -29,11 +30,8 @@ TABLE = ROOT / "docs" / "data" / "diffs.csv"
 
 def plain() -> lp.TranslationUnit:
     """Each work-item adds two cells, and stores through a temporary."""
-    unit = lp.make_kernel(
-        "{[i,j]: 0 <= i < n and 0 <= j < 8}", "<> t = a[i, j] + b[i, j] {id=load}\nout[i, j] = 2*t {dep=load}",
-        [lp.GlobalArg("a, b, out", np.float32, shape="n, 8"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2), target=lp.PyOpenCLTarget(),
-    )  # fmt: skip
+    unit = make("{[i,j]: 0 <= i < n and 0 <= j < 8}", "<> t = a[i, j] + b[i, j] {id=load}\nout[i, j] = 2*t {dep=load}",
+                "a, b, out: n, 8", assumes="n >= 64 and n mod 64 = 0", target=lp.PyOpenCLTarget())  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.1")
     return lp.tag_inames(unit, {"j": "l.0"})
 
@@ -53,8 +51,7 @@ def test_harmless_changes_change_no_formula(change: Change) -> None:
 
 
 @pytest.mark.parametrize(("change", "expected"), [
-    (changes.division(), {"float32 div: 0 -> 8*n"}),
-    (GENERAL["other layout"], {"lane stride of loads of a: 1 -> n"}),
+    (changes.division(), {"float32 div: 0 -> 8*n"}), (GENERAL["other layout"], {"lane stride of loads of a: 1 -> n"}),
     (GENERAL["quarter of the group"], {"group size: 8x64 -> 2x64"}),
     (changes.both(changes.division(), changes.division()), {"float32 div: 0 -> 16*n"}),
     (changes.added_load, {"loads of out: 0 -> 8*n"}),

@@ -5,8 +5,6 @@ import lzma
 import math
 from pathlib import Path
 
-import loopy as lp
-import numpy as np
 import pytest
 
 from perfmodel.counts.counting import Options, Prepared
@@ -16,6 +14,7 @@ from perfmodel.store import read
 from scripts import redraw
 from scripts.lab.made_up import CASES
 from scripts.lab.others import Row, figures, half_of, judge, main, read_rows, write_rows
+from tests.corpus.kernel import make
 from tests.machine import ROOT
 from tests.recorded import POCL
 
@@ -64,8 +63,7 @@ def test_the_committed_pages_have_the_figures_of_the_committed_rows(tmp_path: Pa
 def test_a_folder_is_judged_by_the_shortest_time_of_all_visits(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    unit = lp.make_kernel("{[i]: 0 <= i < n}", "y[i] = 2*x[i]", [lp.GlobalArg("x, y", np.float32, shape="n"), ...],
-                          lang_version=(2018, 2), assumptions="n >= 1")  # fmt: skip
+    unit = make("{[i]: 0 <= i < n}", "y[i] = 2*x[i]", "x, y: n", assumes="n >= 1")
     prepared = Prepared.of(lambda: schedule(unit), {}, {}, Options())
     known = {"kernel": "a/twice", "hash": "1", "sizes": {"n": 1 << 20}, "prepared": prepared.to_json()}
     with lzma.open(tmp_path / "programs.jsonl.xz", "wt") as file:

@@ -9,7 +9,7 @@ from perfmodel.models import Family, find_family
 from perfmodel.models.model import RunTime, Weight
 from scripts.lab.outliers import MOST, by_terms, explained_outliers, fences, log_error, main, outliers_of
 from tests.machine import ROOT
-from tests.models.test_model_launches import OF_ONE_LAUNCH, PARTS, run_time, values
+from tests.models.test_model import OF_ONE_LAUNCH, PARTS, run_time, values
 from tests.priced import MODEL
 from tests.standins import Counts, Operation, Row, Rows, count
 

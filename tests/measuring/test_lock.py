@@ -99,10 +99,9 @@ def test_the_lock_is_in_a_folder_of_the_user(folder):
 EVERY = {"POCL_AFFINITY": "1", "DPCPP_CPU_CU_AFFINITY": "close", "DPCPP_CPU_PLACES": "threads"}
 
 
-@pytest.mark.parametrize(
-    ("cores", "before", "after"),
-    [({0, 1, 2}, {}, EVERY), ({1}, {}, {}), ({0, 1}, {"POCL_AFFINITY": "0"}, {**EVERY, "POCL_AFFINITY": "0"})],
-)
+@pytest.mark.parametrize(("cores", "before", "after"), [
+    ({0, 1, 2}, {}, EVERY), ({1}, {}, {}), ({0, 1}, {"POCL_AFFINITY": "0"}, {**EVERY, "POCL_AFFINITY": "0"}),
+])  # fmt: skip
 def test_threads_are_pinned_on_all_cores_unless_a_variable_is_set(monkeypatch, cores, before, after):
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: cores, raising=False)
@@ -182,15 +181,11 @@ def machine(monkeypatch):
     return of
 
 
-@pytest.mark.parametrize(
-    ("cores", "variable", "quiet", "waited_s", "messages"),
-    [
-        ((0.1,), "", True, (0.2, 0.2), []),
-        ((2.0,), "0", True, (0.0, 0.0), []),
-        ((1.5, 1.5, 1.5, 1.5, 0.0), "", True, (5.0, 6.3), ["others use 1.5 of the machine's", "the machine is quiet"]),
-        ((2.0,), "5", False, (5.0, 7.3), ["others use 2.0 of", "the machine is not quiet after 5 s: measuring all"]),
-    ],
-)
+@pytest.mark.parametrize(("cores", "variable", "quiet", "waited_s", "messages"), [
+    ((0.1,), "", True, (0.2, 0.2), []), ((2.0,), "0", True, (0.0, 0.0), []),
+    ((1.5, 1.5, 1.5, 1.5, 0.0), "", True, (5.0, 6.3), ["others use 1.5 of the machine's", "the machine is quiet"]),
+    ((2.0,), "5", False, (5.0, 7.3), ["others use 2.0 of", "the machine is not quiet after 5 s: measuring all"]),
+])  # fmt: skip
 def test_waiting_for_a_quiet_machine(machine, monkeypatch, cores, variable, quiet, waited_s, messages):
     clock, progress = machine(*cores), Messages()
     if variable:

@@ -10,7 +10,7 @@ from perfmodel.measuring.making import make_kernels, name_of
 from perfmodel.measuring.subject import GeneratedCode
 from tests.campaigns import SCALE, TINY
 from tests.machine import device
-from tests.measuring.test_run_session import Hears
+from tests.measuring.test_run import Hears
 
 
 def refused(**variant):

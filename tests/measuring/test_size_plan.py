@@ -20,10 +20,9 @@ def keeper(overhead_s, most=2**20, **settings):
     """Stand in for a timekeeper: two compute units, 1 MB, a work-group of four work-items."""
     facts = {"compute_units": 2, "global_memory_bytes": 10**6}
     bench = SimpleNamespace(
-        campaign=Campaign("test", **{"groups_per_unit": 1, **settings}),
-        fact=facts.__getitem__,
+        campaign=Campaign("test", **{"groups_per_unit": 1, **settings}), fact=facts.__getitem__,
         fits=lambda subject, parameters: parameters["n"] <= most,
-    )
+    )  # fmt: skip
     work_groups = lambda subject, parameters: parameters["n"] // 4  # noqa: E731 -- the stand-in of a method
     return SimpleNamespace(bench=bench, overhead_s=overhead_s, work_groups=work_groups)
 
@@ -85,21 +84,13 @@ def choose(sizes=SIZES, seconds=lambda n: n * 1e-6, most=2**30, least=0, **setti
     return [point["n"] for point in points], tried
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({"least": 100}, [128, 256, 512, 1024]),
-        ({"longest_s": 16e-6}, [4, 8, 16]),
-        ({"longest_s": 5e-6, "least_rungs": 4}, [4, 8, 16, 32]),
-        ({"most": 8}, [4, 8]),
-        ({"most": 64, "least": 1000}, [64]),
-        ({"most": 1}, []),
-        ({"seconds": lambda n: 1.0}, [4]),
-        ({"sizes": BOTH, "rungs": 2}, [4, 5, 8, 9]),
-        ({"sizes": BOTH, "rungs": 2, "points": 1}, [4, 8]),
-        ({"sizes": Ladder(SIZES.at, start=2, step=2), "least": 8}, [8, 32, 128, 512]),
-    ],
-)
+@pytest.mark.parametrize(("settings", "expected"), [
+    ({"least": 100}, [128, 256, 512, 1024]), ({"longest_s": 16e-6}, [4, 8, 16]),
+    ({"longest_s": 5e-6, "least_rungs": 4}, [4, 8, 16, 32]), ({"most": 8}, [4, 8]), ({"most": 64, "least": 1000}, [64]),
+    ({"most": 1}, []), ({"seconds": lambda n: 1.0}, [4]), ({"sizes": BOTH, "rungs": 2}, [4, 5, 8, 9]),
+    ({"sizes": BOTH, "rungs": 2, "points": 1}, [4, 8]),
+    ({"sizes": Ladder(SIZES.at, start=2, step=2), "least": 8}, [8, 32, 128, 512]),
+])  # fmt: skip
 def test_the_chosen_sizes(settings, expected):
     assert expected == choose(**settings)[0]
 
@@ -130,16 +121,13 @@ def test_plans_are_kept(tmp_path):
     assert {"a": kept} == size_plan.read_plans(path)
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ({"schema": "perfmodel.plan/1", "key": "b"}, "older schema .* 'perfmodel measure' searches the sizes again"),
-        ({"key": "b", "parameters": [{"n": 1}], "seconds": [1.0]}, "has no schema"),
-        ({"schema": "perfmodel.plan/2", "key": "b", "parameters": [{"n": -1}], "seconds": [1.0]}, "parameters.0.n"),
-        ({"schema": "perfmodel.plan/2", "key": "b", "parameters": [{"n": 1}], "seconds": ["1"]}, "seconds.0"),
-        ({"schema": "perfmodel.plan/2", "key": "b", "parameters": [{"n": 1}], "seconds": []}, "1 sizes and 0 times"),
-    ],
-)
+@pytest.mark.parametrize(("line", "said"), [
+    ({"schema": "perfmodel.plan/1", "key": "b"}, "older schema .* 'perfmodel measure' searches the sizes again"),
+    ({"key": "b", "parameters": [{"n": 1}], "seconds": [1.0]}, "has no schema"),
+    ({"schema": "perfmodel.plan/2", "key": "b", "parameters": [{"n": -1}], "seconds": [1.0]}, "parameters.0.n"),
+    ({"schema": "perfmodel.plan/2", "key": "b", "parameters": [{"n": 1}], "seconds": ["1"]}, "seconds.0"),
+    ({"schema": "perfmodel.plan/2", "key": "b", "parameters": [{"n": 1}], "seconds": []}, "1 sizes and 0 times"),
+])  # fmt: skip
 def test_lines_that_are_no_plans_are_left_out_and_told(tmp_path, line, said):
     path = tmp_path / "p.jsonl"
     append_line(path, line)
@@ -165,13 +153,11 @@ def subject(**changes):
 def test_a_key_changes_with_all_that_sizes_depend_on():
     key = size_plan.plan_key(bench(), (subject(),))
     others = {
-        size_plan.plan_key(bench(driver="2"), (subject(),)),
-        size_plan.plan_key(bench(rungs=2), (subject(),)),
-        size_plan.plan_key(bench(longest_s=1.0), (subject(),)),
-        size_plan.plan_key(bench(), (subject(hash="other"),)),
+        size_plan.plan_key(bench(driver="2"), (subject(),)), size_plan.plan_key(bench(rungs=2), (subject(),)),
+        size_plan.plan_key(bench(longest_s=1.0), (subject(),)), size_plan.plan_key(bench(), (subject(hash="other"),)),
         size_plan.plan_key(bench(), (subject(variant={"a": 2}),)),
         size_plan.plan_key(bench(), (subject(kernel=SimpleNamespace(name="k", sizes=SimpleNamespace(rungs=1))),)),
         size_plan.plan_key(bench(), (subject(), subject(variant={"a": 2}))),
-    }
+    }  # fmt: skip
     assert key not in others
     assert 7 == len(others)

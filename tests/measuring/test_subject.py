@@ -51,8 +51,7 @@ def test_a_compilers_log_has_no_paths():
 
 def part_of(parts):
     """One sixteenth of the work has the same OpenCL code."""
-    t_unit = make(f"{{[i]: 0 <= i < n//{parts}}}", "out[i] = a[i] + 1",
-                  [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+    t_unit = make(f"{{[i]: 0 <= i < n//{parts}}}", "out[i] = a[i] + 1", "a, out: n",
                   assumes="n >= 1024 and n mod 1024 = 0")  # fmt: skip
     return lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
 
@@ -80,12 +79,11 @@ KERNEL = lp.make_kernel(
     "out[j, i] = s*a[i, j]",
     [
         lp.GlobalArg("out", np.float32, shape="3, n", order="F"),
-        lp.GlobalArg("a", np.float64, shape="n, 3", order="C"),
-        lp.ValueArg("s", np.float32),
+        lp.GlobalArg("a", np.float64, shape="n, 3", order="C"), lp.ValueArg("s", np.float32),
         lp.ValueArg("n", np.int32),
     ],
     lang_version=(2018, 2),
-).default_entrypoint
+).default_entrypoint  # fmt: skip
 
 
 def array(elements: int) -> subject.ArrayArgument:
@@ -132,10 +130,7 @@ def test_a_size_of_an_array_without_a_value_is_named():
         subject.array_arguments(KERNEL, {"s": 1.0})
 
 
-@pytest.mark.parametrize(
-    ("elements", "expected"),
-    [((100,), True), ((100, 100), False), ((126,), False), ((), True)],
-)
+@pytest.mark.parametrize(("elements", "expected"), [((100,), True), ((100, 100), False), ((126,), False), ((), True)])
 def test_memory_bounds_hold_for_all_and_for_each(elements, expected):
     assert expected == subject.fits(tuple(map(array, elements)), most_octets=600, largest_octets=500)
 

@@ -84,14 +84,11 @@ OTHERS = {place: status for place, status in ALL.items() if place[0] == 2}
 CAUSE = 'scale {"factor":3}: the process died of SIGABRT while this was under way; '
 
 
-@pytest.mark.parametrize(
-    ("where", "expected"),
-    [
-        ("measured", ALL | {(3, 512): "runtime"}),
-        pytest.param("trial", OTHERS | {(3, 256): "runtime"}, marks=pytest.mark.nightly),
-        ("build", OTHERS | {(3, 256): "runtime"}),
-    ],
-)
+@pytest.mark.parametrize(("where", "expected"), [
+    ("measured", ALL | {(3, 512): "runtime"}),
+    pytest.param("trial", OTHERS | {(3, 256): "runtime"}, marks=pytest.mark.nightly),
+    ("build", OTHERS | {(3, 256): "runtime"}),
+])  # fmt: skip
 def test_a_configuration_that_ends_the_process_twice_is_recorded(tmp_path, monkeypatch, where, expected):
     monkeypatch.setenv("CLOCK", "2001-02-03T04:05:06+00:00")  # an older time: a clock may be set back
     status, messages, deaths = campaign(tmp_path / "m", where, "os.abort()")
@@ -201,13 +198,10 @@ os.abort()
 """
 
 
-@pytest.mark.parametrize(
-    ("whole", "status", "said"),
-    [
-        ("end_result(3)", 3, "the process died of SIGABRT after its result"),
-        ("", 134, "the process died of SIGABRT while it printed its result; run it again"),
-    ],
-)
+@pytest.mark.parametrize(("whole", "status", "said"), [
+    ("end_result(3)", 3, "the process died of SIGABRT after its result"),
+    ("", 134, "the process died of SIGABRT while it printed its result; run it again"),
+])  # fmt: skip
 def test_a_death_after_the_result_starts_nothing_again(tmp_path, whole, status, said):
     told: list[str] = []
     program = PRINTER.format(whole=whole)

@@ -4,7 +4,6 @@ import gc
 from types import SimpleNamespace
 
 import loopy as lp
-import numpy as np
 import pytest
 
 from perfmodel.counts import count
@@ -81,15 +80,12 @@ def test_steady_times_have_no_flag():
     assert () == flagged(STEADY, tuple(0.9 * t for t in STEADY))
 
 
-@pytest.mark.parametrize(
-    ("device", "overhead_s", "expected"),
-    [
-        ((1.0, 1.05, 1.0, 1.0, 1.0), 0.0, ("clock",)),  # one run longer than the host saw
-        ((1.0, 0.4, 0.4, 0.4, 0.4), 0.0, ("clock",)),  # most of the time is nowhere
-        ((1.0, 0.4, 0.4, 0.4, 0.4), 0.02, ()),  # but launching may take it
-        ((0.0, 0.0, 0.0, 0.0, 0.0), 0.02, ("clock",)),
-    ],
-)
+@pytest.mark.parametrize(("device", "overhead_s", "expected"), [
+    ((1.0, 1.05, 1.0, 1.0, 1.0), 0.0, ("clock",)),  # one run longer than the host saw
+    ((1.0, 0.4, 0.4, 0.4, 0.4), 0.0, ("clock",)),  # most of the time is nowhere
+    ((1.0, 0.4, 0.4, 0.4, 0.4), 0.02, ()),  # but launching may take it
+    ((0.0, 0.0, 0.0, 0.0, 0.0), 0.02, ("clock",)),
+])  # fmt: skip
 def test_two_clocks_that_disagree_are_flagged(device, overhead_s, expected):
     assert expected == flagged((9.0, 1.0, 1.0, 1.0, 1.0), device, overhead_s)
 
@@ -101,8 +97,7 @@ def test_faster_than_the_device_can_be_is_flagged():
 
 @pytest.fixture(scope="module")
 def counts():
-    t_unit = make("{[i]: 0 <= i < n}", "out[i] = a[i]*a[i] + 1",
-                  [lp.GlobalArg("out, a", np.float64, shape="n"), lp.ValueArg("n", np.int32)],
+    t_unit = make("{[i]: 0 <= i < n}", "out[i] = a[i]*a[i] + 1", "float64 out, a: n",
                   assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     return count(lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=8)
 
@@ -116,10 +111,9 @@ def test_the_bound_is_the_larger_of_work_and_bytes(counts):
     assert pytest.approx(1024 * 16 / 256 / cycles_s) == least_seconds(counts, {"n": 1024}, gpu)
 
 
-@pytest.mark.parametrize(
-    "known",
-    [{}, {"compute_units": 2, "clock_mhz": 0, "device_type": "cpu"},
-     {"compute_units": 2, "clock_mhz": 500, "device_type": "custom"}],
-)  # fmt: skip
+@pytest.mark.parametrize("known", [
+    {}, {"compute_units": 2, "clock_mhz": 0, "device_type": "cpu"},
+    {"compute_units": 2, "clock_mhz": 500, "device_type": "custom"},
+])  # fmt: skip
 def test_a_device_that_does_not_tell_its_speed_has_no_bound(counts, known):
     assert 0.0 == least_seconds(counts, {"n": 1024}, facts(**known))

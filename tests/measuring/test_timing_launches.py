@@ -241,20 +241,17 @@ def test_a_grid_of_no_groups_is_refused_and_among_others_left_out(bench):
         assert [(1,)] == [enqueue.groups for enqueue in enqueues]
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: made("{[i]: 0 <= i < n}", "out[i] = im[i, 0]", arrays("out"), lp.ImageArg("im", F32, shape="n, n")),
-         "'im' .* is an image"),
-        (lambda: made("{[i]: 0 <= i < n}", "out[i] = a[i]", arrays("out"), arrays("a", shape=None)), "'a' .* no shape"),
-        (lambda: made("{[i]: 0 <= i < n}", "t[i % 64] = i {id=w}\nout[i] = t[63 - i % 64] {dep=w}", arrays("out"),
-                      lp.ArrayArg("t", F32, shape=64, address_space=lp.AddressSpace.LOCAL)), "'t' .* local memory"),
-        (lambda: made("{[i]: 0 <= i < n}", "out[i] = a[i]", arrays("out, a"), target=lp.OpenCLTarget()),
-         "OpenCLTarget"),
-        (lambda: made("{[i]: 0 <= i < n}", "out[i] = a[i]", arrays("out, a"),
-                      target=lp.PyOpenCLTarget(limit_arg_size_nbytes=16)), "limit_arg_size_nbytes=16"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("make", "words"), [
+    (lambda: made("{[i]: 0 <= i < n}", "out[i] = im[i, 0]", arrays("out"), lp.ImageArg("im", F32, shape="n, n")),
+     "'im' .* is an image"),
+    (lambda: made("{[i]: 0 <= i < n}", "out[i] = a[i]", arrays("out"), arrays("a", shape=None)), "'a' .* no shape"),
+    (lambda: made("{[i]: 0 <= i < n}", "t[i % 64] = i {id=w}\nout[i] = t[63 - i % 64] {dep=w}", arrays("out"),
+                  lp.ArrayArg("t", F32, shape=64, address_space=lp.AddressSpace.LOCAL)), "'t' .* local memory"),
+    (lambda: made("{[i]: 0 <= i < n}", "out[i] = a[i]", arrays("out, a"), target=lp.OpenCLTarget()),
+     "OpenCLTarget"),
+    (lambda: made("{[i]: 0 <= i < n}", "out[i] = a[i]", arrays("out, a"),
+                  target=lp.PyOpenCLTarget(limit_arg_size_nbytes=16)), "limit_arg_size_nbytes=16"),
+])  # fmt: skip
 def test_what_cannot_run_says_why(make, words):
     with pytest.raises((FailedError, ValueError), match=words):
         subject(make).arrays({"n": 64})

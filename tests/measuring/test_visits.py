@@ -13,7 +13,7 @@ from perfmodel.measuring.subject import FailedError
 from perfmodel.measuring.timing import Samples, now
 from perfmodel.opencl import Device
 from tests.campaigns import SCALE, TINY
-from tests.measuring.test_run_session import Hears
+from tests.measuring.test_run import Hears
 
 NUMBERS = {"max_work_group_size": 256, "compute_units": 2, "subgroup_size": 16, "device_type": "cpu", "clock_mhz": 0,
            "global_memory_bytes": 2**30, "max_alloc_bytes": 2**28}  # fmt: skip

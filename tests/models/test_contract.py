@@ -39,24 +39,21 @@ def test_the_battery_lets_a_good_family_pass(check):
     check(broken())
 
 
-@pytest.mark.parametrize(
-    ("check", "changes", "said"),
-    [
-        ("names_are_unique", {"units": {"busy": ""}}, "'busy' is a sum and a quantity"),
-        ("names_are_unique", {"units": {"launches": ""}}, "called like a feature"),
-        ("names_are_unique", {"weights": (Weight("wave", "s"),)}, "begin with w_"),
-        ("names_are_unique", {"citation": ""}, "cites nothing"),
-        ("all_has_a_unit", {"weights": (Weight("w_wave", "s", start=2.0, upper=1.0),)}, "out of its bounds"),
-        ("all_has_a_unit", {"weights": (Weight("w_wave", "s", fact="speed"),)}, "'speed' is not in"),
-        ("quantities_are_numbers_of_the_sizes_shape", {"quantities": lambda _: {}}, "differ: {'waves'}"),
-        ("quantities_are_numbers_of_the_sizes_shape", {"quantities": lambda _: {"waves": -1.0}}, "waves is -1.0 at"),
-        ("quantities_are_numbers_of_the_sizes_shape", {"quantities": lambda _: {"waves": np.ones(3)}}, "no number"),
-        ("quantities_are_numbers_of_the_sizes_shape", {"quantities": stepped}, "waves of "),
-        ("missing_facts_are_told", {"quantities": lambda case: {"waves": case.fact("speed")}}, "'speed' is not in"),
-        ("seconds_are_above_zero", {"expression": "0*all"}, "no seconds above zero"),
-        ("seconds_do_not_fall_as_features_grow", {"expression": "busy/(1 + op_float32_add)"}, "more op_float32_add"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("check", "changes", "said"), [
+    ("names_are_unique", {"units": {"busy": ""}}, "'busy' is a sum and a quantity"),
+    ("names_are_unique", {"units": {"launches": ""}}, "called like a feature"),
+    ("names_are_unique", {"weights": (Weight("wave", "s"),)}, "begin with w_"),
+    ("names_are_unique", {"citation": ""}, "cites nothing"),
+    ("all_has_a_unit", {"weights": (Weight("w_wave", "s", start=2.0, upper=1.0),)}, "out of its bounds"),
+    ("all_has_a_unit", {"weights": (Weight("w_wave", "s", fact="speed"),)}, "'speed' is not in"),
+    ("quantities_are_numbers_of_the_sizes_shape", {"quantities": lambda _: {}}, "differ: {'waves'}"),
+    ("quantities_are_numbers_of_the_sizes_shape", {"quantities": lambda _: {"waves": -1.0}}, "waves is -1.0 at"),
+    ("quantities_are_numbers_of_the_sizes_shape", {"quantities": lambda _: {"waves": np.ones(3)}}, "no number"),
+    ("quantities_are_numbers_of_the_sizes_shape", {"quantities": stepped}, "waves of "),
+    ("missing_facts_are_told", {"quantities": lambda case: {"waves": case.fact("speed")}}, "'speed' is not in"),
+    ("seconds_are_above_zero", {"expression": "0*all"}, "no seconds above zero"),
+    ("seconds_do_not_fall_as_features_grow", {"expression": "busy/(1 + op_float32_add)"}, "more op_float32_add"),
+])  # fmt: skip
 def test_the_battery_finds_what_is_wrong(check, changes, said):
     run = next(one for one in CHECKS if one.__name__ == check)
     with pytest.raises(AssertionError, match=re.escape(said)):

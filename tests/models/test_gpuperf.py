@@ -9,6 +9,7 @@ from perfmodel.expressions.expression import parse
 from perfmodel.facts import Fact, published
 from perfmodel.models import find_family
 from perfmodel.quantities.case import Case
+from tests.corpus.kernel import make
 from tests.models.test_synchronous_parallel_throughput import local
 
 FAMILY = find_family("gpuperf")
@@ -96,16 +97,13 @@ def test_both_sides_of_4_17_are_met():
     assert {0, 1} == {printed({**KERNEL, **changes})["zeta"] for changes in CHANGES}
 
 
-@pytest.mark.parametrize(
-    ("text", "special", "insts"),
-    [
-        ("out[i] = fabs(a[i]) + floor(a[i])", 0, 9),  # one instruction each, and no special one
-        ("out[i] = a[i]/3.7f + fabs(a[i])", 1, None),
-        ("out[i] = exp(a[i])", 1, 4),
-        ("out[i] = exp(a[i]) + 3*a[i] + exp(a[i]+1) + exp(a[i]+2)", 3, None),
-        ("out[i] = exp(a[i]) + (((a[i]*a[i]+1)*a[i]+2)*a[i]+3)*a[i]+4", 1, None),
-    ],
-)
+@pytest.mark.parametrize(("text", "special", "insts"), [
+    ("out[i] = fabs(a[i]) + floor(a[i])", 0, 9),  # one instruction each, and no special one
+    ("out[i] = a[i]/3.7f + fabs(a[i])", 1, None),
+    ("out[i] = exp(a[i])", 1, 4),
+    ("out[i] = exp(a[i]) + 3*a[i] + exp(a[i]+1) + exp(a[i]+2)", 3, None),
+    ("out[i] = exp(a[i]) + (((a[i]*a[i]+1)*a[i]+2)*a[i]+3)*a[i]+4", 1, None),
+])  # fmt: skip
 def test_the_bounds_of_4_10(text, special, insts):
     """The visible part of special functions is their share above 4/32, in [0, 1]."""
     found = quantities(counted(text))
@@ -156,9 +154,7 @@ def test_a_sequence_of_launches_does_not_diverge():
 @pytest.mark.parametrize("test", ["l < 32", "l < 16", "l mod 2 = 0", "l < 40", "l >= 32 + g - 4*(g // 4)", "l < 0"])
 def test_paths_are_those_that_sub_groups_execute(test):
     """Lane by lane: a product behind a test, beside a load, a sum and a store that all lanes execute."""
-    t_unit = lp.make_kernel(
-        "{[g, l]: 0 <= g < n/64 and 0 <= l < 64}",
-        f"""
+    t_unit = make("{[g, l]: 0 <= g < n/64 and 0 <= l < 64}", f"""
         for g, l
             <> t = a[64*g + l] + 1 {{id=all}}
             if {test.replace("mod", "%").replace(" = ", " == ")}
@@ -166,10 +162,7 @@ def test_paths_are_those_that_sub_groups_execute(test):
             end
             out[64*g + l] = t {{dep=some}}
         end
-        """,
-        [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 256 and n mod 256 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+        """, "a, out: n", assumes="n >= 256 and n mod 256 = 0")  # fmt: skip
     counts = count(lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32)
     taken = [
         [eval(test.replace("mod", "%").replace(" = ", " == "), {"l": lane, "g": group}) for lane in lanes]

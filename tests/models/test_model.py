@@ -1,6 +1,7 @@
 """The value of a family: expressions, units, sums written out, weights, decisions, and how families are found."""
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import loopy as lp
@@ -11,9 +12,16 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.program.program import DECISIONS
 from perfmodel.errors import FamilyError, UnknownNameError
 from perfmodel.expressions.expression import parse, weight_units
+from perfmodel.facts import Fact, published
+from perfmodel.fitting import FitOptions
+from perfmodel.fitting.design import build_design
 from perfmodel.models import Family, families, find_family
-from perfmodel.models.model import RunTime, Weight, bind
+from perfmodel.models.model import RunTime, Weight, bind, known_weights
 from perfmodel.predicting import load
+from perfmodel.quantities.case import Case
+from tests.contract import Row, Rows
+from tests.corpus.kernel import make
+from tests.quantities.test_multiplicity import sequence
 
 TEXT = "w_launch*launches + smooth_max(w_add*op_float32_add, w_load*global_load_32_stride1, w_sharpness)"
 
@@ -30,16 +38,13 @@ def test_weights_have_the_units_that_follow():
     assert (1.0, 0.0) == (exponent.start, exponent.lower)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("w_a", "s"), ("2*w_a*launches/3", "s/launch"), ("launches/w_a", "launch/s"),
-        ("w_a*launches*op_float32_add", "s/launch/operation"), ("w_a*launches/op_float32_add", "s*operation/launch"),
-        ("w_a/launches", "s*launch"), ("launches/(w_a*op_float32_add)", "launch/operation/s"), ("1/w_a", "1/s"),
-        ("abs(w_a*launches)", "s/launch"), ("where(launches > 1, w_a*launches, 0)", "s/launch"), ("launches**w_a", ""),
-        ("max(w_a*(launches - 1), 0)", "?"),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("w_a", "s"), ("2*w_a*launches/3", "s/launch"), ("launches/w_a", "launch/s"),
+    ("w_a*launches*op_float32_add", "s/launch/operation"), ("w_a*launches/op_float32_add", "s*operation/launch"),
+    ("w_a/launches", "s*launch"), ("launches/(w_a*op_float32_add)", "launch/operation/s"), ("1/w_a", "1/s"),
+    ("abs(w_a*launches)", "s/launch"), ("where(launches > 1, w_a*launches, 0)", "s/launch"), ("launches**w_a", ""),
+    ("max(w_a*(launches - 1), 0)", "?"),
+])  # fmt: skip
 def test_units_by_hand(text, expected):
     assert {"w_a": expected} == weight_units(parse(text))
 
@@ -54,17 +59,14 @@ def test_bounds_of_weights_are_seen():
         Family.from_expression("w_a*launches", weights=[Weight("w_a", "s/launch", lower=-1.0)])
 
 
-@pytest.mark.parametrize(
-    ("text", "at", "said"),
-    [
-        ("w_a*launches + w_b*op_float32_ad", "op_float32_ad", "did you mean op_float32_add"),
-        ("w_a*global_load_32_stride_1", "global_load_32_stride_1", "did you mean global_load_32_stride1"),
-        ("w_a*launches + compute_units", "compute_units", "neither a feature nor a weight"),
-        ("w_a*floor(w_b*launches)", "floor(w_b*launches)", "not differentiable"),
-        ("w_a*launches - w_b*work_groups", "w_a*launches - w_b*work_groups", "can be negative"),
-        ("2*launches", "2*launches", "it has no weight"),
-    ],
-)
+@pytest.mark.parametrize(("text", "at", "said"), [
+    ("w_a*launches + w_b*op_float32_ad", "op_float32_ad", "did you mean op_float32_add"),
+    ("w_a*global_load_32_stride_1", "global_load_32_stride_1", "did you mean global_load_32_stride1"),
+    ("w_a*launches + compute_units", "compute_units", "neither a feature nor a weight"),
+    ("w_a*floor(w_b*launches)", "floor(w_b*launches)", "not differentiable"),
+    ("w_a*launches - w_b*work_groups", "w_a*launches - w_b*work_groups", "can be negative"),
+    ("2*launches", "2*launches", "it has no weight"),
+])  # fmt: skip
 def test_errors_point_into_the_expression(text, at, said):
     with pytest.raises(FamilyError) as caught:
         Family.from_expression(text)
@@ -139,16 +141,11 @@ SIZES = {"n": 4096, "m": 64}
 
 
 def clipped_sums() -> KernelCounts:
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < m }",
-        """
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < m }", """
         if x[i] > 0.5
             out[i] = sum(j, a[j, i] if a[j, i] < x[i] else 2*x[i])
         end
-        """,
-        [lp.GlobalArg("x, out", np.float32, shape="n"), lp.GlobalArg("a", np.float32, shape="m, n"), ...],
-        assumptions="n >= 1 and n mod 64 = 0 and m >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+        """, "x, out: n; a: m, n", assumes="n >= 1 and n mod 64 = 0 and m >= 1")  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     tests = ("x[i_inner + i_outer*64] > 0.5", "a[j, i_inner + i_outer*64] < x[i_inner + i_outer*64]")
     return count(unit, cache=False, statistics=dict.fromkeys(tests, 0.5))
@@ -172,3 +169,51 @@ def test_decisions_are_instructions_of_the_model_of_sub_groups_only(path: Path) 
         assert without.seconds < made.seconds
     else:
         assert without.seconds == made.seconds
+
+
+KNOWN = published("gtx-770").updated({"global_transaction_bytes": Fact(128, "B", "made up")})
+#: Work-items of each launch, and the loads that each adds up: few that wait, many at the bandwidth, one group.
+PARTS = (512, 4000), (262144, 8), (64, 60)
+OF_ONE_LAUNCH = [family for family in families().values() if family.of_one_launch]
+
+counted = cache(sequence)
+
+
+def run_time(family):
+    own = {one.name: (one.start or 1.0) * (1 + k / 10) for k, one in enumerate(family.weights)}
+    return RunTime(family, {**own, **known_weights(family, KNOWN, fit_facts=True)})
+
+
+def values(family, *parts):
+    return family.values(Case(counted(*parts), {}, KNOWN, family.name))
+
+
+def test_they_are_those_of_warps():
+    assert {"gpuperf", "mwp_cwp", "mwp_cwp_l2", "mwp_cwp_l2_all_warps"} == {family.name for family in OF_ONE_LAUNCH}
+
+
+@pytest.mark.parametrize("family", OF_ONE_LAUNCH, ids=lambda family: family.name)
+class TestFamily:
+    def test_launches_take_as_long_as_kernels_of_one_launch(self, family):
+        run, whole = run_time(family), values(family, *PARTS)
+        seconds, terms = run.evaluate(whole)
+        each = [run.evaluate(values(family, part)) for part in PARTS]
+        assert pytest.approx(sum(one for one, _ in each)) == seconds
+        assert pytest.approx(seconds) == run.seconds(whole)
+        for name in family.parts:
+            assert pytest.approx(sum(of_one[name] for _, of_one in each)) == terms[name]
+
+    def test_what_rests_on_a_weight_is_that_of_all_launches(self, family):
+        run = run_time(family)
+        each = [run.by_weight(values(family, part)) for part in PARTS]
+        for name, seconds in run.by_weight(values(family, *PARTS)).items():
+            assert pytest.approx(sum(of_one[name] for of_one in each)) == seconds
+
+    def test_a_fit_sees_rows_of_one_launch_and_of_several(self, family):
+        forms = (PARTS, PARTS[:1], PARTS[1:], PARTS[:1] * 2)
+        rows = tuple(Row("k", counted(*parts).hash, {}, 1.0) for parts in forms)
+        of_hash = {counted(*parts).hash: counted(*parts) for parts in forms}
+        table, run = build_design(Rows(rows, of_hash, KNOWN), family, FitOptions(fit_facts=True)), run_time(family)
+        columns = dict(zip(table.names, table.matrix.T, strict=True))
+        found = table.model.value(columns, [run.weights[name] for name in table.model.weights])
+        np.testing.assert_allclose(found, [run.seconds(values(family, *parts)) for parts in forms], rtol=1e-12)

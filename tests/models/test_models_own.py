@@ -25,18 +25,16 @@ def test_files(tmp_path):
     assert Family("mine", "me", ("launches", "op_*"), definition=str(path), sha256=digest) == find_family(str(path))
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [(None, "does not exist"), ("x = 1", "has no FAMILY"), ("FAMILY = 1", "has no FAMILY"),
-     ("x = ", "not valid Python"),
-     ("import nothing_of_the_kind", "ModuleNotFoundError"), ("raise SystemExit(0)", "SystemExit"),
-     ("class Odd(BaseException): pass\nraise Odd('no')", "Odd (no)"), ("\0", "null bytes"),
-     ("x = 1\nraise ValueError", "mine.py' line 2: raised ValueError (no message)"),
-     ("from perfmodel import Family\nFAMILY = Family('m', 'me', ('launches'))", "has features='launches', not a tuple"),
-     ("from perfmodel import Family\nFAMILY = Family('m', 'me', sums={'a': 'op_*'})", "has a='op_*', not a tuple"),
-     ("from perfmodel import Family\nFAMILY = Family('m', 'me', units=None)", "that cannot be used"),
-     ("from perfmodel import Family\nFAMILY = Family('m', 'me', weights=3)", "that cannot be used")],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "said"), [
+    (None, "does not exist"), ("x = 1", "has no FAMILY"), ("FAMILY = 1", "has no FAMILY"), ("x = ", "not valid Python"),
+    ("import nothing_of_the_kind", "ModuleNotFoundError"), ("raise SystemExit(0)", "SystemExit"),
+    ("class Odd(BaseException): pass\nraise Odd('no')", "Odd (no)"), ("\0", "null bytes"),
+    ("x = 1\nraise ValueError", "mine.py' line 2: raised ValueError (no message)"),
+    ("from perfmodel import Family\nFAMILY = Family('m', 'me', ('launches'))", "has features='launches', not a tuple"),
+    ("from perfmodel import Family\nFAMILY = Family('m', 'me', sums={'a': 'op_*'})", "has a='op_*', not a tuple"),
+    ("from perfmodel import Family\nFAMILY = Family('m', 'me', units=None)", "that cannot be used"),
+    ("from perfmodel import Family\nFAMILY = Family('m', 'me', weights=3)", "that cannot be used"),
+])  # fmt: skip
 def test_files_that_hold_no_family(tmp_path, text, said):
     path = tmp_path / "mine.py"
     if text is not None:
@@ -50,16 +48,13 @@ def parts(step):
     return {"p0": "w_a*launches", **{f"p{k + 1}": step.format(k) for k in range(400)}}
 
 
-@pytest.mark.parametrize(
-    ("expression", "weight", "parts", "said"),
-    [
-        ("w_a*launchs", "start=1.0", {}, "did you mean launches"),
-        *(("w_a*launches", weight, {}, "a weight 'w_a' whose start or bounds are not numbers")
-          for weight in ("start=len", "start='1'", "upper=None", "lower=[]")),
-        *(("p400", "start=1.0", parts(step), "with its parts written out")  # a tree beyond limits
-          for step in ("p{0} + 1", "sqrt(p{0})", "p{0}*p{0}")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("expression", "weight", "parts", "said"), [
+    ("w_a*launchs", "start=1.0", {}, "did you mean launches"),
+    *(("w_a*launches", weight, {}, "a weight 'w_a' whose start or bounds are not numbers")
+      for weight in ("start=len", "start='1'", "upper=None", "lower=[]")),
+    *(("p400", "start=1.0", parts(step), "with its parts written out")  # a tree beyond limits
+      for step in ("p{0} + 1", "sqrt(p{0})", "p{0}*p{0}")),
+])  # fmt: skip
 def test_expressions_and_weights_are_checked_when_the_file_is_read(tmp_path, expression, weight, parts, said):
     path = tmp_path / "mine.py"
     path.write_text(
@@ -172,16 +167,11 @@ def test_a_file_that_has_changed_is_refused_and_a_name_is_never_a_file(fitted):
     assert not (fitted / "code" / "runs").exists()
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("raise SystemExit(0)", "raised SystemExit"),
-        ("return None", "returned a value of type NoneType"),
-        ("return 'groups'", "returned a value of type str"),
-        ("return {}", "did not return 'groups'"),
-        ("import numpy; return {'groups': numpy.ones(7)}", "returned 'groups' of shape (7,)"),
-    ],
-)
+@pytest.mark.parametrize(("body", "said"), [
+    ("raise SystemExit(0)", "raised SystemExit"), ("return None", "returned a value of type NoneType"),
+    ("return 'groups'", "returned a value of type str"), ("return {}", "did not return 'groups'"),
+    ("import numpy; return {'groups': numpy.ones(7)}", "returned 'groups' of shape (7,)"),
+])  # fmt: skip
 def test_quantities_that_are_none_end_in_one_error(fitted, body, said):
     """Fitted as they should be, the quantities fail where a prediction asks for them."""
     (fitted / "code" / "broken").touch()

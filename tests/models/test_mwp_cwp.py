@@ -10,6 +10,7 @@ from perfmodel.models import find_family
 from perfmodel.models.model import bind
 from perfmodel.models.mwp_cwp import CACHED_UNITS
 from perfmodel.quantities.case import Case
+from tests.corpus.kernel import make
 
 PLAIN, CACHED = find_family("mwp_cwp"), find_family("mwp_cwp_l2")
 TITAN_X = published("titan-x")
@@ -227,16 +228,11 @@ def test_what_comes_before_the_first_access(text, domains, expected):
 
 def test_of_several_launches_the_mean_counts():
     """One launch loads first, the other computes two instructions before its store."""
-    t_unit = lp.make_kernel(
-        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < n}"],
-        """
+    t_unit = make(["{[i]: 0 <= i < n}", "{[j]: 0 <= j < n}"], """
         out[i] = a[i] {id=one}
         ... gbarrier {id=wait,dep=one}
         b[j] = exp(c*c + 1) {dep=wait}
-        """,
-        [lp.GlobalArg("a, b, out", np.float32, shape="n"), lp.ValueArg("c", np.float32), ...],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+        """, "a, b, out: n; float32 c", assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     for iname in ("i", "j"):
         t_unit = lp.split_iname(t_unit, iname, 64, outer_tag="g.0", inner_tag="l.0")
     found = quantities(count(t_unit, subgroup_size=32), CACHED, n=2**16)

@@ -13,14 +13,11 @@ from perfmodel.models.model import bind
 LINEAR = find_family("stevens_kloeckner_2016")
 
 
-@pytest.mark.parametrize(
-    "feature",
-    [
-        "global_load_32_stride1", "global_store_64_stride2_1of2", "global_minloadstore_32_strideN_4of4",
-        "global_load_32_indirect", "local_load_128", "op_float32_add", "op_float64_special", "op_float32_minmax",
-        "barrier_local", "work_groups", "launches",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("feature", [
+    "global_load_32_stride1", "global_store_64_stride2_1of2", "global_minloadstore_32_strideN_4of4",
+    "global_load_32_indirect", "local_load_128", "op_float32_add", "op_float64_special", "op_float32_minmax",
+    "barrier_local", "work_groups", "launches",
+])  # fmt: skip
 def test_properties_of_section_2(feature):
     assert LINEAR.takes(feature)
 

@@ -9,6 +9,7 @@ from perfmodel.models import find_family
 from perfmodel.models.model import bind, known_weights
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import local_bytes
+from tests.corpus.kernel import make
 from tests.standins import made_up
 
 FAMILY = find_family("roofline")
@@ -81,13 +82,9 @@ def test_types_have_their_own_peaks_and_their_times_add_up():
 
 
 def test_local_memory_moves_a_shared_cell_once_for_a_sub_group():
-    t_unit = lp.make_kernel(
-        "{[g, l, m]: 0 <= g < n and 0 <= l, m < 64}",
-        ["s[l] = a[64*g + l] {id=fill}", "out[64*g + m] = s[m] + s[0] {dep=fill}"],
-        [lp.TemporaryVariable("s", np.float32, shape=(64,), address_space=lp.AddressSpace.LOCAL),
-         lp.GlobalArg("a, out", np.float32, shape="64*n"), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    t_unit = make("{[g, l, m]: 0 <= g < n and 0 <= l, m < 64}",
+                  ["s[l] = a[64*g + l] {id=fill}", "out[64*g + m] = s[m] + s[0] {dep=fill}"],
+                  "local s: 64; a, out: 64*n", assumes="n >= 1")  # fmt: skip
     t_unit = lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0", "m": "l.0"})
     counts = count(t_unit, subgroup_size=32)
     stored, loaded, shared = 4 * 64 * 10, 4 * 64 * 10, 4 * 2 * 10

@@ -11,6 +11,7 @@ from perfmodel.facts import published
 from perfmodel.models import find_family
 from perfmodel.models.model import bind, known_weights
 from perfmodel.quantities.case import Case
+from tests.corpus.kernel import make
 from tests.standins import made_up
 
 FAMILY = find_family("synchronous_parallel_throughput")
@@ -47,20 +48,12 @@ def seconds(counts, known, **sizes):
 
 
 def local(stride):
-    t_unit = lp.make_kernel(
-        "{[g, l]: 0 <= g < n/64 and 0 <= l < 64}",
-        f"""
+    t_unit = make("{[g, l]: 0 <= g < n/64 and 0 <= l < 64}", f"""
         for g, l
             tile[{stride}*l] = a[64*g + l] {{id=put}}
             out[64*g + l] = tile[{stride}*(63 - l)] {{dep=put}}
         end
-        """,
-        [
-            lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32),
-            lp.TemporaryVariable("tile", np.float32, shape=64 * stride, address_space=lp.AddressSpace.LOCAL),
-        ],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+        """, f"a, out: n; local tile: {64 * stride}", assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     return count(lp.tag_inames(t_unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32)
 
 

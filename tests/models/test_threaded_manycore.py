@@ -12,6 +12,7 @@ from perfmodel.facts import DeviceFacts, Fact, published
 from perfmodel.models import find_family
 from perfmodel.models.model import bind
 from perfmodel.quantities.case import Case
+from tests.corpus.kernel import make
 
 FAMILY, LINEAR = find_family("threaded_manycore"), find_family("threaded_manycore_linear")
 GTX480 = published("gtx-480")
@@ -37,11 +38,8 @@ def counted(index="i", width=64):
 
 def squaring(tile):
     """Eq. 9, one step of all-pairs shortest paths: sub-blocks of `tile` by `tile`, by one work-group each."""
-    t_unit = lp.make_kernel(
-        "{[i, j, k]: 0 <= i, j, k < n}", "c[i, j] = min(k, a[i, k] + b[k, j])",
-        [lp.GlobalArg("a, b, c", np.float32, shape="n, n"), lp.ValueArg("n", np.int32)],
-        assumptions=f"n >= {tile} and n mod {tile} = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    t_unit = make("{[i, j, k]: 0 <= i, j, k < n}", "c[i, j] = min(k, a[i, k] + b[k, j])", "a, b, c: n, n",
+                  assumes=f"n >= {tile} and n mod {tile} = 0")  # fmt: skip
     t_unit = lp.split_iname(t_unit, "i", tile, outer_tag="g.1", inner_tag="l.1")
     t_unit = lp.split_iname(t_unit, "j", tile, outer_tag="g.0", inner_tag="l.0")
     t_unit = lp.split_iname(t_unit, "k", tile)
@@ -130,10 +128,7 @@ def test_the_regime_changes_where_figure_3_does(tile, flat):
 
 
 def test_one_long_work_item_takes_its_span():
-    t_unit = lp.make_kernel(
-        "{[i, k]: 0 <= i < 64 and 0 <= k < n}", "out[i] = sum(k, a[k]*a[k])",
-        [lp.GlobalArg("a", np.float32, shape="n"), ...], assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    t_unit = make("{[i, k]: 0 <= i < 64 and 0 <= k < n}", "out[i] = sum(k, a[k]*a[k])", "a: n", assumes="n >= 1")
     counts = count(lp.tag_inames(t_unit, {"i": "l.0"}), subgroup_size=32)
     found = quantities(counts, device(max_groups_per_unit=1, compute_units=1, lanes_per_unit=640), n=1000)
     assert (64 * 2000 / 640, 1001) == (found["work_per_core"], found["span"])  # n sums after one product

@@ -51,10 +51,9 @@ def test_found_device_works_and_runs_a_kernel():
     assert event.profile.end > event.profile.start
 
 
-@pytest.mark.parametrize(
-    ("drivers", "given", "expected"),
-    [((), "", "library"), (["vendors/pocl.icd"], "", ""), (["pyopencl/.libs/intel.icd"], "", ""), ((), "mine", "mine")],
-)
+@pytest.mark.parametrize(("drivers", "given", "expected"), [
+    ((), "", "library"), (["vendors/pocl.icd"], "", ""), (["pyopencl/.libs/intel.icd"], "", ""), ((), "mine", "mine"),
+])  # fmt: skip
 def test_the_loader_is_told_of_intels_runtime_where_it_knows_no_driver(drivers, given, expected, tmp_path, monkeypatch):
     for name in ("library", "vendors/x", "pyopencl/.libs/x", *drivers):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -9,10 +9,9 @@ from tests.machine import fake_device
 
 FAKES = (
     fake_device(0, "pthread-skylake-Intel(R) Xeon(R)", "Portable Computing Language"),
-    fake_device(1, "Intel(R) Xeon(R) Processor", "Intel(R) OpenCL"),
-    fake_device(2, "NVIDIA H200", "NVIDIA CUDA"),
+    fake_device(1, "Intel(R) Xeon(R) Processor", "Intel(R) OpenCL"), fake_device(2, "NVIDIA H200", "NVIDIA CUDA"),
     fake_device(3, "NVIDIA H200", "NVIDIA CUDA"),
-)
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -27,21 +26,18 @@ def fakes(monkeypatch):
 
 
 @pytest.mark.usefixtures("fakes")
-@pytest.mark.parametrize(
-    ("selector", "expected"),
-    [
-        (None, 0),
-        ("2", 2),
-        ("pocl", 0),
-        ("portable", 0),
-        ("INTEL", 1),  # the platform counts before the name: PoCL's is an Intel too
-        ("intel-xeon", 1),
-        ("skylake", 0),
-        ("NVIDIA H200", 2),
-        ("h2", 2),
-        (" nvidia ", 2),
-    ],
-)
+@pytest.mark.parametrize(("selector", "expected"), [
+    (None, 0),
+    ("2", 2),
+    ("pocl", 0),
+    ("portable", 0),
+    ("INTEL", 1),  # the platform counts before the name: PoCL's is an Intel too
+    ("intel-xeon", 1),
+    ("skylake", 0),
+    ("NVIDIA H200", 2),
+    ("h2", 2),
+    (" nvidia ", 2),
+])  # fmt: skip
 def test_selectors(selector, expected):
     assert expected == opencl.find(selector).index
 

@@ -105,20 +105,14 @@ _OF_MATH = (
     "fabs", "floor", "ceil", "fmod", "hypot", "erf", "erfc", "log1p", "expm1", "copysign",
 )  # fmt: skip
 REAL: dict[str, Callable[..., Any]] = {name: _lanewise(_guarded(getattr(math, name))) for name in _OF_MATH} | {
-    "rsqrt": _lanewise(_guarded(lambda x: 1 / math.sqrt(x))),
-    "exp2": _lanewise(_guarded(lambda x: 2.0**x)),
-    "cbrt": _lanewise(lambda x: math.copysign(abs(x) ** (1 / 3), x)),
-    "abs": _lanewise(abs),
-    **dict.fromkeys(("fmin", "min"), _lanewise(min)),
-    **dict.fromkeys(("fmax", "max"), _lanewise(max)),
+    "rsqrt": _lanewise(_guarded(lambda x: 1 / math.sqrt(x))), "exp2": _lanewise(_guarded(lambda x: 2.0**x)),
+    "cbrt": _lanewise(lambda x: math.copysign(abs(x) ** (1 / 3), x)), "abs": _lanewise(abs),
+    **dict.fromkeys(("fmin", "min"), _lanewise(min)), **dict.fromkeys(("fmax", "max"), _lanewise(max)),
     **dict.fromkeys(("pow", "pown", "powr"), _lanewise(_guarded(math.pow))),
-    **dict.fromkeys(("fma", "mad"), lambda x, y, z: x * y + z),
-    "isnan": lambda x: int(x != x),
-    "dot": lambda x, y: sum(x * y),
-    "clamp": _lanewise(lambda x, least, most: min(max(x, least), most)),
-    "floor_div": lambda x, y: x // y,
-    "mod": lambda x, y: x % y,
-}
+    **dict.fromkeys(("fma", "mad"), lambda x, y, z: x * y + z), "isnan": lambda x: int(x != x),
+    "dot": lambda x, y: sum(x * y), "clamp": _lanewise(lambda x, least, most: min(max(x, least), most)),
+    "floor_div": lambda x, y: x // y, "mod": lambda x, y: x % y,
+}  # fmt: skip
 
 COMPLEX: dict[str, tuple[Callable[..., Any], tuple[tuple[str, int], ...]]] = {
     # name: (value, real operations of pyopencl-complex.h)

@@ -131,17 +131,12 @@ def recipes(draw: Any) -> Recipe:
     if draw(st.booleans()):
         value += f" + {expressions.term(False)}"
     return Recipe(
-        outer=outer,
-        inner=inner,
-        statement=f"out[{draw(st.sampled_from(('i, j', 'j, i', '2*i, j')))}] = {value}",
-        predicate=predicate,
-        dtype=draw(st.sampled_from(tuple(DTYPES))),
+        outer=outer, inner=inner, statement=f"out[{draw(st.sampled_from(('i, j', 'j, i', '2*i, j')))}] = {value}",
+        predicate=predicate, dtype=draw(st.sampled_from(tuple(DTYPES))),
         assumption=draw(st.sampled_from(("n >= 1 and m >= 1", "n >= 8 and n mod 8 = 0 and m >= 1"))),
-        tagging=draw(st.sampled_from(TAGGINGS)),
-        size=draw(st.sampled_from((4, 8, 8, 16))),
-        split=draw(st.sampled_from((None, None, "plain", "unr"))) if inner else None,
-        prefetch=prefetch,
-    )
+        tagging=draw(st.sampled_from(TAGGINGS)), size=draw(st.sampled_from((4, 8, 8, 16))),
+        split=draw(st.sampled_from((None, None, "plain", "unr"))) if inner else None, prefetch=prefetch,
+    )  # fmt: skip
 
 
 def _tagged(unit: lp.TranslationUnit, recipe: Recipe) -> tuple[lp.TranslationUnit, list[str]]:
@@ -187,12 +182,11 @@ def build(recipe: Recipe) -> lp.TranslationUnit:
             [
                 lp.GlobalArg(",".join(("a", "p", *OWN_ARRAYS)), dtype, shape="9*n+9*m+40"),
                 lp.GlobalArg("b", dtype, shape="9*n+9*m+40,9*n+9*m+40"),
-                lp.GlobalArg("out", dtype, shape="3*n+m,3*n+m"),
-                lp.ValueArg("n,m", np.int32),
+                lp.GlobalArg("out", dtype, shape="3*n+m,3*n+m"), lp.ValueArg("n,m", np.int32),
             ],
             assumptions=recipe.assumption,
             lang_version=(2018, 2),
-        )
+        )  # fmt: skip
         unit, group = _tagged(unit, recipe)
         swept = list(group)
         if recipe.split:

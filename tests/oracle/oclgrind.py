@@ -75,16 +75,13 @@ def quantities(found: Instructions) -> dict[str, int]:
 
     fused = sum(n for name, n in called.items() if re.match("(fma|mad)(?!x)", name))
     return {
-        "floating-point add": times("fadd", "fsub") + fused,
-        "floating-point mul": times("fmul") + fused,
+        "floating-point add": times("fadd", "fsub") + fused, "floating-point mul": times("fmul") + fused,
         "floating-point div": times("fdiv"),
         "functions": sum(n for name, n in called.items() if not name.startswith(_NOT_FUNCTIONS)) - fused,
         "global loads": times("load global", "load constant") + calls("memcpy.p0i8.p1i8"),
-        "global stores": times("store global") + calls("memcpy.p1i8.p0i8"),
-        "local loads": times("load local"),
-        "local stores": times("store local"),
-        "barriers": calls("barrier"),
-    }
+        "global stores": times("store global") + calls("memcpy.p1i8.p0i8"), "local loads": times("load local"),
+        "local stores": times("store local"), "barriers": calls("barrier"),
+    }  # fmt: skip
 
 
 def expected(executed: Executed) -> dict[str, int]:
@@ -98,16 +95,13 @@ def expected(executed: Executed) -> dict[str, int]:
 
     simple = ("add", "mul", "div", "shift", "bitwise")
     return {
-        "floating-point add": real["add"],
-        "floating-point mul": real["mul"] + executed.negations,
+        "floating-point add": real["add"], "floating-point mul": real["mul"] + executed.negations,
         "floating-point div": real["div"],
         "functions": sum(times for (_, kind), times in executed.operations.items() if kind not in simple),
-        "global loads": accesses("load", "global", "constant"),
-        "global stores": accesses("store", "global"),
-        "local loads": accesses("load", "local"),
-        "local stores": accesses("store", "local"),
+        "global loads": accesses("load", "global", "constant"), "global stores": accesses("store", "global"),
+        "local loads": accesses("load", "local"), "local stores": accesses("store", "local"),
         "barriers": executed.barriers,
-    }
+    }  # fmt: skip
 
 
 def run_on_oclgrind(names: Sequence[str]) -> None:

@@ -102,9 +102,7 @@ def test_only_the_taken_branch_of_an_if_expression_counts() -> None:
 
 
 def test_short_circuit_of_a_data_predicate() -> None:
-    unit = make(
-        "{[i]: 0<=i<8}", "c[i] = 1 if i >= 2 and a[i] > 0 else 2", [lp.GlobalArg("a,c", np.float32, shape=(8,)), ...]
-    )
+    unit = make("{[i]: 0<=i<8}", "c[i] = 1 if i >= 2 and a[i] > 0 else 2", "a, c: 8")
     assert 6 == loads(execute(unit, {}), "a")
 
 
@@ -117,10 +115,9 @@ def test_data_dependent_loop() -> None:
     assert (40, entries, entries) == (loads(result, "rows"), loads(result, "columns"), loads(result, "x"))
 
 
-@pytest.mark.parametrize(
-    ("name", "stride"),
-    [("copy_stride_1", 1), ("stride_2_of_1", 2), ("stride_3_of_1", 3), ("stride_8_of_1", 8), ("reversed_index", 1)],
-)
+@pytest.mark.parametrize(("name", "stride"), [
+    ("copy_stride_1", 1), ("stride_2_of_1", 2), ("stride_3_of_1", 3), ("stride_8_of_1", 8), ("reversed_index", 1),
+])  # fmt: skip
 def test_lane_strides(name: str, stride: int) -> None:
     result = executed(name, n=32)
     assert {stride: 30} == result.lane_strides("a")  # two groups of 16 lanes: 15 pairs each
@@ -136,16 +133,9 @@ def test_lines_of_strided_access() -> None:
     assert 96 == result.footprint("a")
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("banks_stride_1", 1),
-        ("banks_stride_2", 2),
-        ("banks_stride_3", 1),
-        ("banks_stride_32", 32),
-        ("banks_float64", 2),
-    ],
-)
+@pytest.mark.parametrize(("name", "words"), [
+    ("banks_stride_1", 1), ("banks_stride_2", 2), ("banks_stride_3", 1), ("banks_stride_32", 32), ("banks_float64", 2),
+])  # fmt: skip
 def test_bank_conflicts(name: str, words: int) -> None:
     """One store and one load by the one sub-group of each of two groups."""
     assert 4 * words == executed(name, n=2).bank_conflicts("tile")

@@ -1,11 +1,15 @@
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import loopy as lp
 import numpy as np
 import pytest
 
+import perfmodel as pm
+from perfmodel import store
 from perfmodel.errors import PredictionError, SizeError, StoreError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.cautions import Measured
@@ -14,7 +18,9 @@ from perfmodel.fitting.local_scale import LocalScale, WeightScale
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from perfmodel.predicting.model import FittedModel, fit, load
+from tests.corpus.kernel import make
 from tests.fitting.test_weights_file import KERNELS, PLANTED, SIZES, measurements
+from tests.recorded import INTEL, PROBED, SIMULATED
 from tests.standins import Counts, Operation, Row, Rows, count
 
 MODEL = fit(measurements())
@@ -30,10 +36,9 @@ def test_terms_by_hand():
     found = MODEL.predict(KERNELS["tile"], n=100)
     expected = {
         "global_load_32_stride1": 1e6 * PLANTED["global_load_32_stride1"],
-        "local_load_32": 9e6 * PLANTED["local_load_32"],
-        "work_groups": 100 * PLANTED["work_groups"],
+        "local_load_32": 9e6 * PLANTED["local_load_32"], "work_groups": 100 * PLANTED["work_groups"],
         "launches": PLANTED["launches"],
-    }
+    }  # fmt: skip
     measured = {name: term for name, term in found.terms.items() if term}
     assert expected.keys() == measured.keys()
     for name, term in expected.items():
@@ -45,13 +50,7 @@ def test_terms_by_hand():
 
 
 def test_a_kernel_is_counted_on_the_way():
-    t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}",
-        "out[i] = a[i] + 1 {if = i > 0}",
-        [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1",
-        lang_version=(2018, 2),
-    )
+    t_unit = make("{[i]: 0 <= i < n}", "out[i] = a[i] + 1 {if = i > 0}", "out, a: n", assumes="n >= 1")
     t_unit = lp.split_iname(t_unit, "i", 16, outer_tag="g.0", inner_tag="l.0")
     found = MODEL.predict(t_unit, n=100, allow_unmeasured=True)
     assert pytest.approx(99 * PLANTED["op_float32_add"], rel=1e-8) == found.terms["op_float32_add"]
@@ -77,10 +76,7 @@ def test_a_wrong_size_is_named(name, sizes):
     assert f"'{name}'" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "size",
-    [2**53 + 1, 10**5000, 2.0**60, [1, 2**60], np.array([10**30], object)], ids=range(5),
-)
+@pytest.mark.parametrize("size", [2**53 + 1, 10**5000, 2.0**60, [1, 2**60], np.array([10**30], object)], ids=range(5))
 def test_a_size_that_no_double_holds_exactly_is_named(size):
     wide = replace(KERNELS["add"], types={"n": "int64"})
     assert MODEL.predict(wide, n=2**53).seconds > 0
@@ -191,16 +187,12 @@ def test_a_time_below_zero_is_an_error_that_names_the_terms():
 
 
 TOY = Family(
-    name="toy",
-    citation="this test",
+    name="toy", citation="this test",
     quantities=lambda case: {"waves": case.value(case.counts.work_groups()) / case.fact("compute_units")},
-    units={"waves": ""},
-    sums={"compute": ("op_float*",), "memory": ("global_*",)},
-    weights=(Weight("w_wave", "s", start=1e-6),),
-    parts={"busy": "max(compute, memory)"},
-    expression="busy + w_wave*waves",
-    additive=False,
-)
+    units={"waves": ""}, sums={"compute": ("op_float*",), "memory": ("global_*",)},
+    weights=(Weight("w_wave", "s", start=1e-6),), parts={"busy": "max(compute, memory)"},
+    expression="busy + w_wave*waves", additive=False,
+)  # fmt: skip
 UNITS = DeviceFacts.from_mapping("stand-in", "none", "0", {"compute_units": Fact(4, "", "by hand")})
 
 
@@ -267,3 +259,29 @@ def test_an_expression_of_a_user_s_own(tmp_path):
     few = fit(Rows(tuple(row for row in rows if row.kernel != "load"), KERNELS), Family.from_expression(OWN, "mine"))
     with pytest.raises(UnmeasuredFeatureError, match="global_load_32_stride1"):
         few.predict(KERNELS["load"], n=100)
+
+
+EVERY = 43
+FAMILIES = ("bottleneck", "roofline", "stevens_kloeckner_2016", "mwp_cwp")
+
+
+def numbers(prediction: pm.Prediction, place: Any = ()) -> list[float]:
+    """Seconds, terms and bounds, of one of the sizes."""
+    columns = [prediction.seconds, *prediction.terms.values(), *(prediction.interval or ())]
+    return [float(np.broadcast_to(column, np.shape(prediction.seconds))[place]) for column in columns]
+
+
+@pytest.mark.parametrize("folder", [INTEL, PROBED[1], SIMULATED], ids=lambda folder: folder.name)
+def test_a_size_alone_and_in_an_array_have_the_same_prediction(folder: Path) -> None:
+    tests = store.read(folder / store.TESTS_FILE)
+    for name in FAMILIES:
+        model = pm.load(folder / f"{name}.json")
+        for row in list(tests)[::EVERY]:
+            counts = tests.counts[row.counts_hash]
+            sizes = [{name: factor * size for name, size in row.parameters.items()} for factor in (1, 2)]
+            arrays = {size: np.array([at[size] for at in sizes]) for size in row.parameters}
+            many = model.predict(counts, arrays, allow_unmeasured=True)
+            for place, at in enumerate(sizes):
+                one = model.predict(counts, at, allow_unmeasured=True)
+                assert pytest.approx(numbers(one), rel=1e-12, abs=1e-300) == numbers(many, place), (row.kernel, at)
+                assert list(one.terms) == list(many.terms)

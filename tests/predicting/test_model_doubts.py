@@ -11,6 +11,7 @@ from perfmodel.counts import count
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.models.model import Family, Weight
 from perfmodel.predicting.model import fit, load
+from tests.corpus.kernel import make
 from tests.fitting.test_weights_file import KERNELS, SIZES, Row, Rows
 from tests.recorded import POCL
 
@@ -77,12 +78,8 @@ def test_arrays_are_covered_size_by_size(model):
 
 def test_a_cpu_whose_name_tells_no_instruction_set_has_intervals_for_16_and_for_32_registers():
     """Without masks for gathers, PoCL leaves a guarded gather scalar, and its time differs."""
-    unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}", "y[i] = 2*x[index[i]] {if=mask[i] > 0}",
-        [lp.GlobalArg("x, y", np.float32, shape="n"), lp.GlobalArg("mask, index", np.int32, shape="n"),
-         lp.ValueArg("n", np.int32)],
-        assumptions="n >= 64 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{[i]: 0 <= i < n}", "y[i] = 2*x[index[i]] {if=mask[i] > 0}", "x, y: n; int32 mask, index: n",
+                assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     counts = count(unit, statistics={"mask[i_inner + i_outer*64] > 0": 0.5, "x:span": 1 << 14})
     model = load(POCL / "bottleneck.json")

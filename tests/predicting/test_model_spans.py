@@ -10,10 +10,9 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.tables import with_own_functions
 from perfmodel.errors import PredictionError
 from tests.corpus.kernel import make
-from tests.counts.traffic.test_traffic_at_random import product_with_rows
+from tests.counts.traffic.test_traffic import product_with_rows
 from tests.recorded import POCL
 
-pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 SIZES = {"n": 1 << 20, "k": 16}
 
 
@@ -60,26 +59,20 @@ def test_a_span_larger_than_the_array_is_named(model: pm.FittedModel) -> None:
 def test_a_trip_count_larger_than_its_loop_or_array_is_named(bound: str, shape: str | None) -> None:
     """The loop ends at n whatever the data, or data alone end it and it goes along an array of n cells."""
     limit = "0 <= j and start <= j < n" if bound == "n" else "start <= j < stop"
-    unit = make(
-        ["{ [i]: 0 <= i < n }", f"{{ [j]: {limit} }}"],
-        """
+    unit = make(["{ [i]: 0 <= i < n }", f"{{ [j]: {limit} }}"], """
         for i
             <> start = row[i]
             <> stop = row[i+1]
             y[i] = sum(j, a[j])
         end
-        """,
-        [lp.GlobalArg("row", np.int32, shape="n+1"), lp.GlobalArg("a", np.float32, shape=shape),
-         lp.GlobalArg("y", np.float32, shape="n"), lp.ValueArg("n", np.int32)], assumes="n >= 1",
-    )  # fmt: skip
+        """, f"int32 row: n+1; a: {shape}; y: n", assumes="n >= 1")  # fmt: skip
     counts = count(unit, statistics={"j": 12.5})
     assert ((("j", 12.5, 8.0),), ()) == (counts.outside({"n": 8}), counts.outside({"n": 13}))
 
 
 def masked(test: str = "mask[i] > 0", **statistics: float) -> KernelCounts:
-    unit = make("{ [i]: 0 <= i < n }", f"y[i] = log(x[i]) {{if={test}}}",
-                [lp.GlobalArg("x, y", np.float64, shape="n"), lp.GlobalArg("mask", np.int32, shape="n"),
-                 lp.ValueArg("n", np.int32)], assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", f"y[i] = log(x[i]) {{if={test}}}", "float64 x, y: n; int32 mask: n",
+                assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     return count(unit, statistics={f"mask[i_inner + i_outer*64] {key}": value for key, value in statistics.items()})
 
@@ -124,8 +117,7 @@ class Own(lp.ScalarCallable):
 
 
 def called(function: str) -> KernelCounts:
-    unit = make("{ [i]: 0 <= i < n }", f"y[i] = {function}(x[i])",
-                [lp.GlobalArg("x, y", np.float64, shape="n"), lp.ValueArg("n", np.int32)],
+    unit = make("{ [i]: 0 <= i < n }", f"y[i] = {function}(x[i])", "float64 x, y: n",
                 assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     if function == "own":
         unit = lp.register_callable(unit, "own", Own("own"))

@@ -24,6 +24,7 @@ from perfmodel.fitting.conformal import Conformal
 from perfmodel.predicting.model import FittedModel, fit
 from perfmodel.predicting.prediction import Anchor
 from perfmodel.predicting.predictions import Predicting, scatter_of, together
+from tests.corpus.kernel import make
 from tests.fitting.test_weights_file import KERNELS, measurements, seconds
 from tests.priced import CUBE, MODEL, STRICT, adding
 from tests.processes.variants import double
@@ -50,10 +51,7 @@ def test_a_loop_here():
 @pytest.mark.parametrize("jobs", [None, 2])
 def test_a_group_whose_shape_is_a_size(jobs):
     """Each of n groups multiplies m numbers; the prediction needs one value of m."""
-    rows = lp.make_kernel(
-        "{[p, i]: 0 <= p < n and 0 <= i < m}", "out[p, i] = 2*a[p, i]",
-        [lp.GlobalArg("a, out", np.float32, shape="n, m"), "..."], lang_version=(2018, 2),
-    )  # fmt: skip
+    rows = make("{[p, i]: 0 <= p < n and 0 <= i < m}", "out[p, i] = 2*a[p, i]", "a, out: n, m")
     rows = lp.tag_inames(rows, {"p": "g.0", "i": "l.0"})
     found = Predicting(MODEL, jobs=jobs, skipped=CountError, allow_unmeasured=True)
     with pytest.warns(PerfModelWarning, match="for m = 4 only"):

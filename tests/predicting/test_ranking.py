@@ -90,9 +90,8 @@ def test_the_table():
     shown = Cells(RANKING._repr_html_())
     assert [
         ["variant", "seconds", "times the best", "fastest", "tie", "interval"],
-        ["tiled", "1 ms", "1.00", "75.0 %", "tie", "500 us to 2 ms"],
-        ["naive", "1.5 ms", "1.50", "25.0 %", "tie", "-"],
-    ] == shown.rows
+        ["tiled", "1 ms", "1.00", "75.0 %", "tie", "500 us to 2 ms"], ["naive", "1.5 ms", "1.50", "25.0 %", "tie", "-"],
+    ] == shown.rows  # fmt: skip
     assert ["tiled: far <outside>"] == shown.notes
     assert [("variant", "seconds", "times the best", "interval")] == Ranking().table
 

@@ -14,6 +14,7 @@ from perfmodel.predicting import relatives
 from perfmodel.predicting.model import FittedModel, load
 from perfmodel.predicting.ranking import rank
 from perfmodel.predicting.relatives import PRIOR, Ratio, Ratios
+from tests.corpus.kernel import make
 from tests.machine import ROOT
 from tests.quantities.bottleneck.by_hand import kernel
 
@@ -123,11 +124,8 @@ def test_a_sine_that_was_never_measured_is_predicted_from_a_relative(folder):
 
 
 def lp_sines():
-    unit = lp.make_kernel(
-        "{ [i, j]: 0 <= i < n and 0 <= j < 64 }", "out[i] = sum(j, sin(a[i] + b[j]))",
-        [lp.GlobalArg("a, out", np.float64, shape="n"), lp.GlobalArg("b", np.float64, shape="64"), ...],
-        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < 64 }", "out[i] = sum(j, sin(a[i] + b[j]))",
+                "float64 a, out: n; float64 b: 64", assumes="n mod 64 = 0 and n >= 64")  # fmt: skip
     return lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
 
 

@@ -20,18 +20,15 @@ def test_neighbours_share_sectors_and_banks(step, sectors, passes):
     assert passes == access((step,)).passes(32, 32)
 
 
-@pytest.mark.parametrize(
-    ("moves", "words"),
-    [
-        ((), 0),
-        ((("x", 4, 8, True), ("y", 4, 3, True)), 0),  # each iteration loads another cell
-        ((("x", 0, 8, True), ("y", 4, 3, True)), 3),  # three cells of y wait for the next x
-        ((("x", 4, 8, True), ("y", 0, 3, True)), 1),
-        ((("k", 0, 9, False), ("x", 4, 8, True)), 0),  # k is a loop, after which the cells are loaded again
-        ((("x", 0, 1, True), ("y", 4, 3, True)), 0),  # x has one value: nothing is used again
-        ((("x", 0, 8, True), ("y", 4, 3, True), ("z", 0, 5, True), ("u", 4, 2, True)), 6),
-    ],
-)
+@pytest.mark.parametrize(("moves", "words"), [
+    ((), 0),
+    ((("x", 4, 8, True), ("y", 4, 3, True)), 0),  # each iteration loads another cell
+    ((("x", 0, 8, True), ("y", 4, 3, True)), 3),  # three cells of y wait for the next x
+    ((("x", 4, 8, True), ("y", 0, 3, True)), 1),
+    ((("k", 0, 9, False), ("x", 4, 8, True)), 0),  # k is a loop, after which the cells are loaded again
+    ((("x", 0, 1, True), ("y", 4, 3, True)), 0),  # x has one value: nothing is used again
+    ((("x", 0, 8, True), ("y", 4, 3, True), ("z", 0, 5, True), ("u", 4, 2, True)), 6),
+])  # fmt: skip
 def test_words_that_a_work_item_keeps(moves, words):
     assert words == access((4,), *moves).kept
     assert 2 * words == access((8,), *moves, bits=64).kept
@@ -43,13 +40,10 @@ def test_lines_that_a_lane_enters():
     assert (99 * 12 + 4) / 32 / 100 == pytest.approx(access((4,), ("k", 12, 100, False)).entering(32))
 
 
-@pytest.mark.parametrize(
-    ("moves", "lines"),
-    [
-        ([(4, 32)], 4), ([(-4, 32)], 4), ([(0, 32)], 1), ([(8, 32)], 8),  # 32 bytes hold eight cells of four
-        ([(4, 8), (32, 100)], 100), ([(1024, 16), (4, 8)], 16), ([(1024, 16), (4, 256)], 512), ([(64, 10)], 10),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("moves", "lines"), [
+    ([(4, 32)], 4), ([(-4, 32)], 4), ([(0, 32)], 1), ([(8, 32)], 8),  # 32 bytes hold eight cells of four
+    ([(4, 8), (32, 100)], 100), ([(1024, 16), (4, 8)], 16), ([(1024, 16), (4, 256)], 512), ([(64, 10)], 10),
+])  # fmt: skip
 def test_lines_of_an_access(moves, lines):
     assert lines == pytest.approx(accesses.lines_touched(moves, 4, 32), rel=0.1)
 
@@ -81,22 +75,19 @@ def test_neighbours_in_a_stencil_are_fetched_once():
     assert {"a": 2 * 800 * 4} == accesses.lines_fetched(rows, grid, 1, 0, 32)
 
 
-@pytest.mark.parametrize(
-    ("steps", "shape", "size", "expected"),
-    [
-        ((0,), (64,), 4, 1),  # all lanes read one cell
-        ((4,), (64,), 4, 1),
-        ((8,), (64,), 8, 2),  # 32 cells of 8 bytes are two lines
-        ((12,), (64,), 4, 3),
-        ((512,), (64,), 4, 32),
-        ((-4,), (64,), 4, 2),  # backwards from the first cell of a line: that, and 31 cells of the line before
-        ((4, 512), (16, 16), 4, 2),  # two rows of 16 lanes
-        ((512, 4), (16, 16), 4, 16),  # two columns of 16 lanes, side by side
-        ((4,), (8,), 4, 1),  # a sub-group of 8 lanes
-        ((16,), (64,), 16, 4),
-        ((512,), (64,), 512, 4 * 32),  # each cell is four segments
-    ],
-)
+@pytest.mark.parametrize(("steps", "shape", "size", "expected"), [
+    ((0,), (64,), 4, 1),  # all lanes read one cell
+    ((4,), (64,), 4, 1),
+    ((8,), (64,), 8, 2),  # 32 cells of 8 bytes are two lines
+    ((12,), (64,), 4, 3),
+    ((512,), (64,), 4, 32),
+    ((-4,), (64,), 4, 2),  # backwards from the first cell of a line: that, and 31 cells of the line before
+    ((4, 512), (16, 16), 4, 2),  # two rows of 16 lanes
+    ((512, 4), (16, 16), 4, 16),  # two columns of 16 lanes, side by side
+    ((4,), (8,), 4, 1),  # a sub-group of 8 lanes
+    ((16,), (64,), 16, 4),
+    ((512,), (64,), 512, 4 * 32),  # each cell is four segments
+])  # fmt: skip
 def test_segments_of_aligned_accesses(steps, shape, size, expected):
     assert expected == accesses.segments_touched(steps, shape, 32, size, 128, 0)
 
@@ -108,18 +99,15 @@ def test_segments_of_an_access_that_loops_move() -> None:
     assert pytest.approx(sum(touched) / len(touched)) == accesses.segments_touched((4,), (32,), 32, 4, 32, 8, moves)
 
 
-@pytest.mark.parametrize(
-    ("steps", "shape", "size", "expected"),
-    [
-        ((4,), (32,), 4, 1),
-        ((0,), (32,), 4, 1),
-        ((16,), (32,), 4, 4),
-        ((128,), (32,), 4, 32),
-        ((132,), (32,), 4, 1),  # padded
-        ((8,), (32,), 8, 2),  # 64 words over 32 banks
-        ((64, 4), (16, 16), 4, 8),  # two columns of a 16 by 16 tile: 32 words in banks 0, 1, 16 and 17
-        ((4, 64), (16, 16), 4, 1),  # rows of it
-    ],
-)
+@pytest.mark.parametrize(("steps", "shape", "size", "expected"), [
+    ((4,), (32,), 4, 1),
+    ((0,), (32,), 4, 1),
+    ((16,), (32,), 4, 4),
+    ((128,), (32,), 4, 32),
+    ((132,), (32,), 4, 1),  # padded
+    ((8,), (32,), 8, 2),  # 64 words over 32 banks
+    ((64, 4), (16, 16), 4, 8),  # two columns of a 16 by 16 tile: 32 words in banks 0, 1, 16 and 17
+    ((4, 64), (16, 16), 4, 1),  # rows of it
+])  # fmt: skip
 def test_passes_through_the_banks(steps, shape, size, expected):
     assert expected == accesses.bank_passes(steps, shape, 32, size, 32)

@@ -62,25 +62,20 @@ def test_a_number_or_an_array_of_the_sizes_shape(value):
     assert value is computed(lambda _: {"waits": value}, ["waits"], MANY)["waits"]
 
 
-@pytest.mark.parametrize(
-    ("quantities", "said"),
-    [
-        (leave, "raised SystemExit (0)"),
-        (divide, "raised ZeroDivisionError (integer division or modulo by zero)"),
-        (refuse, "raised NoExceptionError (so there)"),
-        (lambda _: None, "returned a value of type NoneType, not a mapping"),
-        (lambda _: "waits", "returned a value of type str, not a mapping"),
-        (lambda _: {}, "did not return 'waits', which the family declares"),
-        (lambda _: {"waits": "3"}, "returned 'waits' as a value of type str, neither a number nor an array"),
-        (lambda _: {"waits": None}, "returned 'waits' as a value of type NoneType, neither"),
-        (lambda _: {"waits": np.array(["3"])}, "neither a number nor"),
-        (lambda _: {"waits": 2j}, "neither a number nor"),
-        (lambda _: {"waits": -1}, "as -1, not finite, zero or more"),
-        (lambda _: {"waits": float("nan")}, "not finite, zero or more"),
-        (lambda _: {"waits": float("inf")}, "not finite, zero or more"),
-        (lambda _: {"waits": np.ones(2)}, "returned 'waits' of shape (2,) where the sizes have ()"),
-    ],
-)
+@pytest.mark.parametrize(("quantities", "said"), [
+    (leave, "raised SystemExit (0)"), (divide, "raised ZeroDivisionError (integer division or modulo by zero)"),
+    (refuse, "raised NoExceptionError (so there)"),
+    (lambda _: None, "returned a value of type NoneType, not a mapping"),
+    (lambda _: "waits", "returned a value of type str, not a mapping"),
+    (lambda _: {}, "did not return 'waits', which the family declares"),
+    (lambda _: {"waits": "3"}, "returned 'waits' as a value of type str, neither a number nor an array"),
+    (lambda _: {"waits": None}, "returned 'waits' as a value of type NoneType, neither"),
+    (lambda _: {"waits": np.array(["3"])}, "neither a number nor"), (lambda _: {"waits": 2j}, "neither a number nor"),
+    (lambda _: {"waits": -1}, "as -1, not finite, zero or more"),
+    (lambda _: {"waits": float("nan")}, "not finite, zero or more"),
+    (lambda _: {"waits": float("inf")}, "not finite, zero or more"),
+    (lambda _: {"waits": np.ones(2)}, "returned 'waits' of shape (2,) where the sizes have ()"),
+])  # fmt: skip
 def test_anything_else_is_one_error(quantities, said):
     with pytest.raises(FamilyError) as caught:
         computed(quantities, ["waits"], ONE)

@@ -10,6 +10,7 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.quantities import instructions
 from perfmodel.quantities.bottleneck import bottleneck_quantities
 from perfmodel.quantities.case import Case
+from tests.corpus.kernel import make
 from tests.models.test_roofline import counted
 from tests.models.test_work_depth import case, chain, counted as counted_serial, tree
 from tests.quantities.bottleneck.by_hand import device
@@ -29,10 +30,7 @@ def test_floating_point_operations_by_peak(dtype, expected):
 
 
 def applied(function: str) -> KernelCounts:
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", f"out[i] = {function}", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
-        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", f"out[i] = {function}", "a, out: n", assumes="n mod 64 = 0 and n >= 64")
     return count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), cache=False)
 
 

@@ -10,18 +10,15 @@ from perfmodel.quantities.multiplicity import CLASSES, Operations, merged
 from tests.models.test_synchronous_parallel_throughput import counted, local, seconds, summed
 
 
-@pytest.mark.parametrize(
-    ("index", "known", "words"),
-    [
-        ("i", {}, 1),
-        ("2*i", {}, 2),
-        ("5*i", {}, 5),
-        ("100*i", {}, 32),  # each lane a block of its own
-        ("0*i", {}, 1),  # one block for all lanes
-        ("100*i", {"global_transaction_bytes": 32}, 8),
-        ("0*i", {"global_transaction_bytes": 32}, 0.25),
-    ],
-)
+@pytest.mark.parametrize(("index", "known", "words"), [
+    ("i", {}, 1),
+    ("2*i", {}, 2),
+    ("5*i", {}, 5),
+    ("100*i", {}, 32),  # each lane a block of its own
+    ("0*i", {}, 1),  # one block for all lanes
+    ("100*i", {"global_transaction_bytes": 32}, 8),
+    ("0*i", {"global_transaction_bytes": 32}, 0.25),
+])  # fmt: skip
 def test_global_memory_is_counted_in_blocks_of_a_sub_group(index, known, words):
     counts = counted("{[i]: 0 <= i < n}", f"out[i] = a[{index}]", lp.GlobalArg("a", np.float32, shape=lp.auto))
     assert 1024 * (words + 1) == summed(counts, **known)["memory_amount"]
@@ -40,18 +37,15 @@ def test_bank_conflicts_count_where_banks_are_known(stride, beta):
     assert 2 * 1024 * beta == summed(counts, banks=32)["local_amount"]
 
 
-@pytest.mark.parametrize(
-    ("known", "groups"),
-    [
-        ({}, 8),  # 16 groups on 2 compute units
-        ({"max_groups_per_unit": 4}, 4),
-        ({"max_items_per_unit": 192}, 3),
-        ({"local_memory_bytes": 1280}, 5),  # 256 bytes each
-        ({"registers_per_unit": 12800, "registers_per_work_item": 100}, 2),
-        ({"registers_per_unit": 12800}, 8),  # the registers of a work-item are unknown
-        ({"local_memory_bytes": 100}, 1),  # one group always runs
-    ],
-)
+@pytest.mark.parametrize(("known", "groups"), [
+    ({}, 8),  # 16 groups on 2 compute units
+    ({"max_groups_per_unit": 4}, 4),
+    ({"max_items_per_unit": 192}, 3),
+    ({"local_memory_bytes": 1280}, 5),  # 256 bytes each
+    ({"registers_per_unit": 12800, "registers_per_work_item": 100}, 2),
+    ({"registers_per_unit": 12800}, 8),  # the registers of a work-item are unknown
+    ({"local_memory_bytes": 100}, 1),  # one group always runs
+])  # fmt: skip
 def test_oversubscription_is_what_fits(known, groups):
     found = summed(local(1), **known)
     assert 1024 == found["barrier_amount"]

@@ -28,9 +28,8 @@ def test_a_scaled_copy():
     # 30 groups of two sub-groups on 15 units: the busiest runs two groups at once, so four sub-groups of 128 bytes.
     # Each loads, multiplies and stores
     assert {
-        "started": 1, "dealt_groups": 2, "arithmetic": 4, "sectors": 16, "near_sectors": 16,
-        "stored_sectors": 16, "memory_bytes": 4 * 128, "stored_bytes": 4 * 128, "chain_loads": 1,
-        "chain_operations": 3, "wavefronts": 4,
+        "started": 1, "dealt_groups": 2, "arithmetic": 4, "sectors": 16, "near_sectors": 16, "stored_sectors": 16,
+        "memory_bytes": 4 * 128, "stored_bytes": 4 * 128, "chain_loads": 1, "chain_operations": 3, "wavefronts": 4,
     } == pytest.approx(resources(counted(), n=30 * 64))  # fmt: skip
 
 
@@ -46,8 +45,7 @@ def test_integers_are_divided_by_many_instructions(dtype, cycles):
 
 @pytest.mark.parametrize(("waits", "far"), [(0, 0), (1, 4)])
 def test_loads_behind_a_test_wait_where_the_compiler_does_not_move_them(waits, far):
-    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < 4 and j <= i }", "out[i] = sum(j, a[i, j])",
-                [lp.GlobalArg("a", np.float32, shape="n, 4"), lp.GlobalArg("out", np.float32, shape="n"), ...],
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < 4 and j <= i }", "out[i] = sum(j, a[i, j])", "a: n, 4; out: n",
                 assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
     # 15 groups: each sub-group loads in one turn, which is written out, or waits for each of four loads
@@ -94,9 +92,7 @@ def test_comparisons_and_selects_are_instructions():
     ("trips", "most", "accesses"), [(8, 255, 0), (9, 255, 1 + 3 * 9), (8, 40, 0), (8, 24, 1 + 3 * 8)]
 )
 def test_short_loops_around_barriers_are_unrolled_if_the_registers_hold_what_they_index(trips, most, accesses):
-    unit = make(
-        f"{{ [g, l, s, t, u]: 0 <= g < 15 and 0 <= l < 64 and 0 <= s, t, u < {trips} }}",
-        """
+    unit = make(f"{{ [g, l, s, t, u]: 0 <= g < 15 and 0 <= l < 64 and 0 <= s, t, u < {trips} }}", """
         for g, l
             own[s] = 0.0f {id=start}
             for t
@@ -105,11 +101,7 @@ def test_short_loops_around_barriers_are_unrolled_if_the_registers_hold_what_the
             end
             out[u, 64*g + l] = own[u] {dep=add}
         end
-        """,
-        [lp.GlobalArg("a, out", np.float32, shape=(trips, 960)),
-         lp.TemporaryVariable("tile", np.float32, shape=64, address_space=lp.AddressSpace.LOCAL),
-         lp.TemporaryVariable("own", np.float32, shape=trips), ...],
-    )  # fmt: skip
+        """, f"a, out: {trips}, 960; local tile: 64; temporary own: {trips}")  # fmt: skip
     unit = lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "s": "unr", "u": "unr"})
     counts = count(unit, subgroup_size=32)
     registers = {"registers_per_unit": most * 64} if most < 255 else {}
@@ -119,8 +111,7 @@ def test_short_loops_around_barriers_are_unrolled_if_the_registers_hold_what_the
 
 def row_sums(index):
     """Groups of 64 work-items that each sum four cells."""
-    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < 4 }", f"out[i] = sum(j, a[{index}])",
-                [lp.GlobalArg("a", np.float32, shape="65*n"), lp.GlobalArg("out", np.float32, shape="n"), ...],
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < 4 }", f"out[i] = sum(j, a[{index}])", "a: 65*n; out: n",
                 assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     return count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
 
@@ -132,9 +123,7 @@ def test_loads_that_enter_another_sector_wait_where_none_overlap(index, more):
     assert [1, 1 + more] == pytest.approx([found["chain_loads"] for found in chains])
 
 
-@pytest.mark.parametrize(
-    ("waits", "bound", "sectors"), [(0, "n >= 1", 0), (1, "n mod 256 = 0", 0), (1, "n >= 1", 1)]
-)
+@pytest.mark.parametrize(("waits", "bound", "sectors"), [(0, "n >= 1", 0), (1, "n mod 256 = 0", 0), (1, "n >= 1", 1)])
 def test_private_arrays_that_tests_index_lie_in_memory_where_the_compiler_moves_nothing(waits, bound, sectors):
     unit = lp.make_kernel(
         "{ [g, l, s, t, u]: 0 <= l < 64 and 0 <= s, t, u < 4 and 0 <= 256*g + 4*l < n and 0 <= 256*g + 4*l + u < n }",
@@ -156,18 +145,12 @@ def test_private_arrays_that_tests_index_lie_in_memory_where_the_compiler_moves_
 
 def through_a_tile(stride, dtype=np.float32):
     """Sub-groups that store one cell each to a tile, one every `stride` cells, and read it back."""
-    unit = make(
-        "{ [g, l]: 0 <= l < 32 and 0 <= 32*g + l < n }",
-        f"""
+    unit = make("{ [g, l]: 0 <= l < 32 and 0 <= 32*g + l < n }", f"""
         for g, l
             tile[{stride}*l] = a[32*g + l] {{id=put}}
             out[32*g + l] = tile[{stride}*l] {{dep=put}}
         end
-        """,
-        [lp.GlobalArg("a, out", dtype, shape="n"),
-         lp.TemporaryVariable("tile", dtype, shape=32 * stride, address_space=lp.AddressSpace.LOCAL), ...],
-        assumes="n >= 1 and n mod 32 = 0",
-    )  # fmt: skip
+        """, f"a, out: n; local tile: {32 * stride}", dtype=dtype, assumes="n >= 1 and n mod 32 = 0")  # fmt: skip
     return count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0"}), subgroup_size=32)
 
 
@@ -180,8 +163,7 @@ def test_bank_conflicts_repeat_an_access(stride, each):
 
 def product():
     """Square tiles of 16*16 work-items, each of which sums a row times a column."""
-    unit = make("{ [i, j, k]: 0 <= i, j, k < 256 }", "c[i, j] = sum(k, a[i, k]*b[k, j])",
-                [lp.GlobalArg("a, b, c", np.float32, shape=(256, 256)), ...])  # fmt: skip
+    unit = make("{ [i, j, k]: 0 <= i, j, k < 256 }", "c[i, j] = sum(k, a[i, k]*b[k, j])", "a, b, c: 256, 256")
     unit = lp.split_iname(unit, "i", 16, outer_tag="g.1", inner_tag="l.1")
     return count(lp.split_iname(unit, "j", 16, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
 
@@ -195,8 +177,7 @@ def test_caches_fetch_what_they_cannot_hold():
 
 def test_a_written_out_tile_is_loaded_once_and_a_multiplication_with_an_addition_is_one():
     unit = make("{ [i, j, k]: 0 <= i < n and 0 <= j, k < 4 }", "out[i, j] = sum(k, a[i, k]*b[k, j])",
-                [lp.GlobalArg("a, out", np.float64, shape="n, 4"), lp.GlobalArg("b", np.float64, shape=(4, 4)), ...],
-                assumes="n >= 1 and n mod 64 = 0")  # fmt: skip
+                "float64 a, out: n, 4; float64 b: 4, 4", assumes="n >= 1 and n mod 64 = 0")  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
     facts = device(**CACHES, peak_flops_float64=15 * 16 * 2 * 1.4e9, clock_hz=1.4e9)
     found = resources(counts, facts, n=15 * 64)
@@ -207,9 +188,7 @@ def test_a_written_out_tile_is_loaded_once_and_a_multiplication_with_an_addition
 
 
 def test_registers_limit_the_groups_that_a_unit_holds_and_then_spill():
-    unit = lp.make_kernel(
-        "{ [i, j, k]: 0 <= i < n and 0 <= j, k < 64 }",
-        """
+    unit = make("{ [i, j, k]: 0 <= i < n and 0 <= j, k < 64 }", """
         for i
             for j
                 own[j] = a[i, j] {id=load}
@@ -218,10 +197,7 @@ def test_registers_limit_the_groups_that_a_unit_holds_and_then_spill():
                 out[i, k] = own[63 - k] {dep=load}
             end
         end
-        """,
-        [lp.GlobalArg("a, out", np.float32, shape="n, 64"), lp.TemporaryVariable("own", np.float32, shape=64), ...],
-        assumptions="n >= 1 and n mod 256 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+        """, "a, out: n, 64; temporary own: 64", assumes="n >= 1 and n mod 256 = 0")  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 256, outer_tag="g.0", inner_tag="l.0"), subgroup_size=32)
     words = multithreaded.REGISTERS + 64  # 88 registers, of a unit's 32768 for 256 work-items: one group, no spilling
     unknown = DeviceFacts.from_mapping("toy", "none", "0", {
@@ -236,9 +212,7 @@ def test_registers_limit_the_groups_that_a_unit_holds_and_then_spill():
 
 
 def test_a_tile_keeps_what_it_loads_once_in_registers():
-    unit = make(
-        "{ [i, k, x, y, s, t, u, v]: 0 <= i < n and 0 <= k < n and 0 <= x, s, u < 8 and 0 <= y, t, v < 4 }",
-        """
+    unit = make("{ [i, k, x, y, s, t, u, v]: 0 <= i < n and 0 <= k < n and 0 <= x, s, u < 8 and 0 <= y, t, v < 4 }", """
         for i
             for s, t
                 own[s, t] = 0  {id=init}
@@ -250,11 +224,8 @@ def test_a_tile_keeps_what_it_loads_once_in_registers():
                 out[i, u, v] = own[u, v]  {dep=add}
             end
         end
-        """,
-        [lp.GlobalArg("a", np.float64, shape="n, n, 8"), lp.GlobalArg("b", np.float64, shape="n, 4"),
-         lp.GlobalArg("out", np.float64, shape="n, 8, 4"), lp.TemporaryVariable("own", np.float64, shape=(8, 4)), ...],
-        assumes="n >= 1 and n mod 64 = 0",
-    )  # fmt: skip
+        """, "float64 a: n, n, 8; float64 b: n, 4; float64 out: n, 8, 4; temporary float64 own: 8, 4",
+        assumes="n >= 1 and n mod 64 = 0")  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     for loops in ("k,x,y", "s,t", "u,v"):
         unit = lp.prioritize_loops(unit, loops)
@@ -269,9 +240,7 @@ def test_a_tile_keeps_what_it_loads_once_in_registers():
 
 
 def test_private_data_in_memory_wait_and_more_so_beyond_the_first_level_cache():
-    unit = make(
-        "{ [i, o, j, m]: 0 <= i < n and 0 <= o < 2 and 0 <= j, m < 20000 }",
-        """
+    unit = make("{ [i, o, j, m]: 0 <= i < n and 0 <= o < 2 and 0 <= j, m < 20000 }", """
         for i
             for m
                 own[m] = 0  {id=init}
@@ -281,10 +250,7 @@ def test_private_data_in_memory_wait_and_more_so_beyond_the_first_level_cache():
             end
             out[i] = own[0]  {dep=add}
         end
-        """,
-        [lp.GlobalArg("out", np.float32, shape="n"), lp.TemporaryVariable("own", np.float32, shape=20000), ...],
-        assumes="n >= 1 and n mod 64 = 0",
-    )  # fmt: skip
+        """, "out: n; temporary own: 20000", assumes="n >= 1 and n mod 64 = 0")  # fmt: skip
     unit = lp.prioritize_loops(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), "o,j")
     found = resources(count(unit, subgroup_size=32), device(**CACHES), n=64)
     # loops of 20000 iterations stay: a sub-group stores each cell, loads and stores it twice, and loads the first

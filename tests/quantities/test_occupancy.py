@@ -9,17 +9,14 @@ from tests.models.test_threaded_manycore import ACTIVE, GTX480, counted, device,
 from tests.models.test_work_depth import case as at, chain, facts
 
 
-@pytest.mark.parametrize(
-    ("known", "expected"),
-    [
-        ({}, 8),
-        ({"max_groups_per_unit": 32}, 24),  # 1536 work-items of 64
-        ({"max_groups_per_unit": 32, "registers_per_work_item": 40}, 12),  # 32768 registers
-        ({"max_items_per_unit": 200}, 3),
-        ({"max_items_per_unit": 32}, 1),  # one group always runs
-        ({"local_memory_bytes": 0}, 8),  # not used
-    ],
-)
+@pytest.mark.parametrize(("known", "expected"), [
+    ({}, 8),
+    ({"max_groups_per_unit": 32}, 24),  # 1536 work-items of 64
+    ({"max_groups_per_unit": 32, "registers_per_work_item": 40}, 12),  # 32768 registers
+    ({"max_items_per_unit": 200}, 3),
+    ({"max_items_per_unit": 32}, 1),  # one group always runs
+    ({"local_memory_bytes": 0}, 8),  # not used
+])  # fmt: skip
 def test_equation_4(known, expected):
     assert expected == occupancy.active_groups(Case(counted(), {"n": 64}, device(**known), ""))
 

@@ -19,29 +19,23 @@ from tests.models.test_threaded_manycore import GTX480, counted as counted_rows
 from tests.quantities.tiles import tile
 
 
-@pytest.mark.parametrize(
-    ("index", "moved"),
-    [
-        ("i", lambda n: 4 * n),
-        ("2*i", lambda n: 4 * (2 * n - 1)),  # lines are fetched whole, gaps and all
-        ("100*i", lambda n: 64 * n),  # each cell is in a line of its own
-        ("0*i", lambda n: 4),
-    ],
-)
+@pytest.mark.parametrize(("index", "moved"), [
+    ("i", lambda n: 4 * n),
+    ("2*i", lambda n: 4 * (2 * n - 1)),  # lines are fetched whole, gaps and all
+    ("100*i", lambda n: 64 * n),  # each cell is in a line of its own
+    ("0*i", lambda n: 4),
+])  # fmt: skip
 def test_gaps_are_moved_as_far_as_a_line_spans_them(index, moved):
     counts = counted("{[i]: 0 <= i < n}", f"out[i] = a[{index}]", a=lp.auto)
     assert moved(1024) + 4 * 1024 == pytest.approx(traffic.global_bytes(case(counts, n=1024)), rel=2e-3)
 
 
-@pytest.mark.parametrize(
-    ("loads", "cells", "transfers"),
-    [
-        (("2*i",), 1, 2 * 4 / 64),  # every line holds a cell
-        (("32*i", "32*i + 1", "32*i + 7"), 3, 1),  # of two lines one; the other holds no cell
-        (("100*i",), 1, 1),
-        (("i",), 1, 4 / 64),
-    ],
-)
+@pytest.mark.parametrize(("loads", "cells", "transfers"), [
+    (("2*i",), 1, 2 * 4 / 64),  # every line holds a cell
+    (("32*i", "32*i + 1", "32*i + 7"), 3, 1),  # of two lines one; the other holds no cell
+    (("100*i",), 1, 1),
+    (("i",), 1, 4 / 64),
+])  # fmt: skip
 def test_a_lower_bound_of_what_moves_has_no_lines_without_a_cell(loads, cells, transfers):
     text = " + ".join(f"a[{index}]" for index in loads)
     counts = counted("{[i]: 0 <= i < n}", f"out[i] = {text}", a=lp.auto)
@@ -92,27 +86,23 @@ def test_a_tile_need_not_move_where_each_work_item_loads_what_it_stored():
     assert traffic.local_bytes(crossed).tolist() == traffic.least_local_bytes(crossed).tolist()
 
 
-@pytest.mark.parametrize(
-    ("index", "width", "each"),
-    [
-        ("i", 64, 1 / 32),
-        ("0*i", 64, 1 / 32),
-        ("2*i", 64, 2 / 32),
-        ("100*i", 64, 1),
-        ("i", 8, 1 / 8),  # shorter rows of work-items, each a chunk of its own
-        ("i", 1, 1),
-        ("where[i]", 64, 1 + 1 / 32),
-    ],
-)
+@pytest.mark.parametrize(("index", "width", "each"), [
+    ("i", 64, 1 / 32),
+    ("0*i", 64, 1 / 32),
+    ("2*i", 64, 2 / 32),
+    ("100*i", 64, 1),
+    ("i", 8, 1 / 8),  # shorter rows of work-items, each a chunk of its own
+    ("i", 1, 1),
+    ("where[i]", 64, 1 + 1 / 32),
+])  # fmt: skip
 def test_row_transactions(index, width, each):
     found = traffic.row_transactions(Case(counted_rows(index, width), {"n": 1024}, GTX480, ""))
     assert 1024 * (each + 1 / min(width, 32)) == pytest.approx(found)  # and the store
 
 
-@pytest.mark.parametrize(
-    ("stride", "size", "transactions"),
-    [(0, 4, 1), (1, 4, 1), (1, 8, 2), (4, 4, 4), (16, 4, 16), (64, 4, 32), (np.inf, 4, 32)],
-)
+@pytest.mark.parametrize(("stride", "size", "transactions"), [
+    (0, 4, 1), (1, 4, 1), (1, 8, 2), (4, 4, 4), (16, 4, 16), (64, 4, 32), (np.inf, 4, 32),
+])  # fmt: skip
 def test_transactions_of_a_sub_group(stride, size, transactions):
     """Section 3.2 of Wang and Lou: size * 32 lanes * stride over 128 bytes, between 1 and 32."""
     case = Case(counted_rows(), {"n": 64}, GTX480, "")

@@ -17,6 +17,7 @@ from perfmodel.errors import ArgumentError, OutputError, PerfModelWarning, SizeE
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.recipes import Recipe, Step, archive
 from perfmodel.recipes.archive import Archive, best, kernel_key, record, transform_loopy_program, use_best
+from tests.corpus.kernel import make
 
 CARD = DeviceFacts.from_mapping("Card", "Makers", "1.0", {"compute_units": Fact(4, "", "a test")})
 PLAIN = Recipe()
@@ -26,18 +27,12 @@ SMALL, LARGE, OTHER = (
 
 
 def scaling(factor: int = 2) -> lp.TranslationUnit:
-    return lp.make_kernel(
-        "{[i]: 0 <= i < n}", f"y[i] = {factor}*x[i]",
-        [lp.GlobalArg("x, y", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1", name="scaling", lang_version=(2018, 2))  # fmt: skip
+    return make("{[i]: 0 <= i < n}", f"y[i] = {factor}*x[i]", "x, y: n", assumes="n >= 1", name="scaling")
 
 
 def product() -> lp.TranslationUnit:
-    return lp.make_kernel(
-        "{[i, j]: 0 <= i < n and 0 <= j < m}", "y[i, j] = 2*x[i, j]",
-        [lp.GlobalArg("x, y", np.float32, shape="n, m"), "..."],
-        assumptions="n >= 1 and n mod 16 = 0 and m >= 1 and m mod 4 = 0", name="scaling",
-        lang_version=(2018, 2))  # fmt: skip
+    return make("{[i, j]: 0 <= i < n and 0 <= j < m}", "y[i, j] = 2*x[i, j]", "x, y: n, m",
+                assumes="n >= 1 and n mod 16 = 0 and m >= 1 and m mod 4 = 0", name="scaling")  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from perfmodel.facts.device_facts import published
 from perfmodel.recipes import Form, Point, Recipe, Step, recipes_of
 from perfmodel.recipes.generator import MOST_FORMS, legal
 from perfmodel.recipes.invariants import extract_invariants
+from tests.corpus.kernel import make
 
 N = 13  # a size that no tile divides
 F32 = np.float32
@@ -77,21 +78,13 @@ def red_black():
 
 @cache
 def sparse():
-    return lp.make_kernel(
-        ["{[i]: 0 <= i < n}", "[length] -> {[j]: 0 <= j < length}"],
-        """
+    return make(["{[i]: 0 <= i < n}", "[length] -> {[j]: 0 <= j < length}"], """
         for i
             <> first = start[i]
             <> length = start[i + 1] - first
             y[i] = sum(j, entry[first + j]*x[column[first + j]])
         end
-        """,
-        [
-            lp.GlobalArg("start", np.int32, shape="n + 1"), lp.GlobalArg("column", np.int32, shape="64"),
-            lp.GlobalArg("entry", F32, shape="64"), lp.GlobalArg("x, y", F32, shape="n"), lp.ValueArg("n", np.int32),
-        ],
-        lang_version=(2018, 2),
-    )  # fmt: skip
+        """, "int32 start: n + 1; int32 column: 64; entry: 64; x, y: n")  # fmt: skip
 
 
 @cache
@@ -701,11 +694,7 @@ def test_a_tree_computes_one_element():
 
 
 def test_a_bound_with_a_subtracted_size_is_assumed():
-    unit = lp.make_kernel(
-        "{[i]: 0 <= i < n - m}", "out[i] = 2*a[i]",
-        [lp.GlobalArg("a, out", F32, shape="n"), lp.ValueArg("n, m", np.int32)],
-        assumptions="n >= m + 1 and m >= 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{[i]: 0 <= i < n - m}", "out[i] = 2*a[i]", "a, out: n", assumes="n >= m + 1 and m >= 0")
     recipes = recipes_of(unit, {"n": 2048, "m": 1024})
     (assumption,) = recipes.first(recipes.forms[0]).assumptions
     assert "mod" in assumption

@@ -191,8 +191,7 @@ def test_wrong_steps_are_refused():
 
 
 @pytest.mark.parametrize(("document", "problem"), [
-    ({}, "no schema"),
-    ({"schema": "perfmodel.recipe/2", "steps": []}, "newer"),
+    ({}, "no schema"), ({"schema": "perfmodel.recipe/2", "steps": []}, "newer"),
     ({"schema": "perfmodel.recipe/1"}, "needs the list 'steps'"),
     ({"schema": "perfmodel.recipe/1", "steps": [["assume", "n >= 1"]]}, "has a step 0 that is not"),
     ({"schema": "perfmodel.recipe/1", "steps": [["system", [], {}]]}, "invalid step 0: a step is named 'system'"),

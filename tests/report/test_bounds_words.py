@@ -17,16 +17,13 @@ from perfmodel.report.bounds import balance_text, benefit_lines, bound_texts, ra
 BALANCE = Balance(1e9, 1.0, 1e6, cores=10, rate=1e9, latency=1e-7, bandwidth=6.4e10, transfer_bytes=64)
 
 
-@pytest.mark.parametrize(
-    ("changed", "expected"),
-    [
-        ({}, "bound by computing (computing takes 100 ms, moving data 1 ms)"),
-        ({"rate": 1e13}, "bound by memory bandwidth (61 MiB must move; computing takes 10 us, moving data 1 ms)"),
-        ({"depth": 5e8}, "too little parallelism; 2 operations can run at once on average, and the device has 10 l"),
-        ({"depth": 1e6, "rate": 1e12}, "too little parallelism; 1 transfers can be under way at once, and 100 would"),
-        ({"work": 0.0, "depth": 0.0, "transfers": 0.0}, "computes nothing and moves nothing"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("changed", "expected"), [
+    ({}, "bound by computing (computing takes 100 ms, moving data 1 ms)"),
+    ({"rate": 1e13}, "bound by memory bandwidth (61 MiB must move; computing takes 10 us, moving data 1 ms)"),
+    ({"depth": 5e8}, "too little parallelism; 2 operations can run at once on average, and the device has 10 l"),
+    ({"depth": 1e6, "rate": 1e12}, "too little parallelism; 1 transfers can be under way at once, and 100 would"),
+    ({"work": 0.0, "depth": 0.0, "transfers": 0.0}, "computes nothing and moves nothing"),
+])  # fmt: skip
 def test_balance(changed, expected):
     if "depth" in changed and "rate" not in changed:
         changed = {**changed, "latency": 0.0}

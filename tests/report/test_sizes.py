@@ -71,18 +71,14 @@ def test_measured_times_are_markers_and_a_narrow_range_has_linear_axes():
     assert ("linear", "linear", "mine") == (drawn.get_xscale(), drawn.get_yscale(), drawn.get_title())
 
 
-@pytest.mark.parametrize(
-    ("given", "parameter", "message"),
-    [
-        (ONE, "", "the prediction of 'k' is of one size only; predict at an array of sizes"),
-        ({"linear": LINEAR, "one": ONE}, "", "the prediction of 'one' is of one size only"),
-        ({}, "", "no prediction was given"),
-        (LINEAR, "q", r"no prediction has a size 'q' \(there are: m, n\)"),
-        (LINEAR, "m", "the sizes that vary are: n; vary only one"),
-        (Prediction(1.0 * N, {}, sizes={"n": N, "m": N}), "", "the sizes that vary are: m, n"),
-        (Prediction(-1.0 * N, {}, kernel="k", sizes={"n": N}), "", "no predicted time of 'k' is above zero"),
-    ],
-)
+@pytest.mark.parametrize(("given", "parameter", "message"), [
+    (ONE, "", "the prediction of 'k' is of one size only; predict at an array of sizes"),
+    ({"linear": LINEAR, "one": ONE}, "", "the prediction of 'one' is of one size only"),
+    ({}, "", "no prediction was given"), (LINEAR, "q", r"no prediction has a size 'q' \(there are: m, n\)"),
+    (LINEAR, "m", "the sizes that vary are: n; vary only one"),
+    (Prediction(1.0 * N, {}, sizes={"n": N, "m": N}), "", "the sizes that vary are: m, n"),
+    (Prediction(-1.0 * N, {}, kernel="k", sizes={"n": N}), "", "no predicted time of 'k' is above zero"),
+])  # fmt: skip
 def test_what_cannot_be_drawn(given, parameter, message):
     with pytest.raises(OptionError, match=message):
         pm.plot.sizes(given, new_axes(), parameter=parameter)

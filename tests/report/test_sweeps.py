@@ -41,9 +41,8 @@ def test_a_row_for_each_size_and_variant_or_for_each_size_with_its_winner():
     assert "variant" not in alone
     assert [
         ["n", "m", "fastest", "sure", "ties", "with", "b", "a"],
-        ["8", "1", "a", "75.0", "%", "b", "2", "ms", "1", "ms"],
-        ["9", "1", "b", "100.0", "%", "-", "1", "ms", "-"],
-    ] == rows(sweeps.winners_table(POINTS).text())
+        ["8", "1", "a", "75.0", "%", "b", "2", "ms", "1", "ms"], ["9", "1", "b", "100.0", "%", "-", "1", "ms", "-"],
+    ] == rows(sweeps.winners_table(POINTS).text())  # fmt: skip
 
 
 PLACES = ({"a": KernelPoint("a", "", "", 4e6, 8e6, 1e-3, 5e-4, "memory")}, {})

@@ -118,14 +118,11 @@ def test_no_device_no_root_and_no_network(ready, no_root):
     assert "apt-get install pocl-opencl-icd" in line
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (("--offline-wheels",), "--offline-wheels needs a folder"),
-        (("--offline-wheels", "nowhere"), "collect them on a machine with a network: scripts/setup --download-wheels"),
-        (("--offline-wheels", "a", "--download-wheels", "b"), "not both"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "text"), [
+    (("--offline-wheels",), "--offline-wheels needs a folder"),
+    (("--offline-wheels", "nowhere"), "collect them on a machine with a network: scripts/setup --download-wheels"),
+    (("--offline-wheels", "a", "--download-wheels", "b"), "not both"),
+])  # fmt: skip
 def test_invalid_options_for_wheels(copy, arguments, text):
     assert text in error_of(setup(copy, *arguments))
     assert not (copy / ".venv").exists()

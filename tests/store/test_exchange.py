@@ -36,11 +36,10 @@ RESULT = _object(
 T4 = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     **_object(
-        ("schema_version", "results"),
-        schema_version={"type": "string", "pattern": r"^[0-9]{1,}.[0-9]{1,}.[0-9]{1,}$"},
+        ("schema_version", "results"), schema_version={"type": "string", "pattern": r"^[0-9]{1,}.[0-9]{1,}.[0-9]{1,}$"},
         results={"type": "array", "items": RESULT},
     ),
-}
+}  # fmt: skip
 
 STATUSES = ("ok", "compile", "runtime", "timeout", "correctness", "constraint")
 
@@ -158,19 +157,16 @@ def test_a_torn_line_is_left_out_and_older_caches_have_the_error_as_a_time(tmp_p
     assert [("ok", (2.5e-3,)), ("constraint", ())] == [(one.status, one.samples_s) for one in found.results]
 
 
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
-        ('"32,1": {"group": 32, "time": 2.0},', "the entry '32,1' has no value for terms"),
-        ('"32,1": {"group": 32, "terms": 1, "time": -2.0},', "has the time -2.0, which is not a number above 0"),
-        ('"32,1": {"group": 32, "terms": 1, "times": [1.0, true]},', "the time True, which is not a number above 0"),
-        ('"32,1": {"group": 32, "terms": 1},', "has the time None, which is not a number above 0"),
-        ('"32,1": 2.0,', "the entry '32,1' is float, not an object"),
-        ('"32,1": {"group": 32, "terms": 1, "time": 1e-150},', "the entry '32,1' has the time"),
-        ('"32,1": {"group": 32, "terms": 1, "time": 5e-324},', "a record holds times from 1e-12 to 1e+09 s"),
-        ('"32,1": {"group": 32, "terms": 1, "time": 1e300},', "a record holds times from 1e-12 to 1e+09 s"),
-    ],
-)
+@pytest.mark.parametrize(("entry", "said"), [
+    ('"32,1": {"group": 32, "time": 2.0},', "the entry '32,1' has no value for terms"),
+    ('"32,1": {"group": 32, "terms": 1, "time": -2.0},', "has the time -2.0, which is not a number above 0"),
+    ('"32,1": {"group": 32, "terms": 1, "times": [1.0, true]},', "the time True, which is not a number above 0"),
+    ('"32,1": {"group": 32, "terms": 1},', "has the time None, which is not a number above 0"),
+    ('"32,1": 2.0,', "the entry '32,1' is float, not an object"),
+    ('"32,1": {"group": 32, "terms": 1, "time": 1e-150},', "the entry '32,1' has the time"),
+    ('"32,1": {"group": 32, "terms": 1, "time": 5e-324},', "a record holds times from 1e-12 to 1e+09 s"),
+    ('"32,1": {"group": 32, "terms": 1, "time": 1e300},', "a record holds times from 1e-12 to 1e+09 s"),
+])  # fmt: skip
 def test_an_entry_that_is_no_result_is_refused_and_the_others_are_read(tmp_path, entry, said):
     found = read(tmp_path, cache(entry, *ENTRIES[1:]))
     assert 3 == len(found.results)
@@ -178,19 +174,14 @@ def test_an_entry_that_is_no_result_is_refused_and_the_others_are_read(tmp_path,
     assert said in sentence
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "is not valid JSON"),
-        ("no JSON", "is not valid JSON"),
-        ('{"cache": {"1": {"time": NaN', "has NaN"),
-        ("[1, 2]", "is list: it has neither 'cache' nor 'results'"),
-        ('{"schema": "other/1", "rows": []}', "is an object with 'schema', 'rows': it has neither"),
-        ('{"cache": {}}', "'tune_params_keys' must be a list of names"),
-        ('{"results": []}', "has results of the schema version None, and version 1 is known here"),
-        ('{"results": [], "schema_version": "2.0.0"}', "has results of the schema version '2.0.0'"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    ("", "is not valid JSON"), ("no JSON", "is not valid JSON"), ('{"cache": {"1": {"time": NaN', "has NaN"),
+    ("[1, 2]", "is list: it has neither 'cache' nor 'results'"),
+    ('{"schema": "other/1", "rows": []}', "is an object with 'schema', 'rows': it has neither"),
+    ('{"cache": {}}', "'tune_params_keys' must be a list of names"),
+    ('{"results": []}', "has results of the schema version None, and version 1 is known here"),
+    ('{"results": [], "schema_version": "2.0.0"}', "has results of the schema version '2.0.0'"),
+])  # fmt: skip
 def test_a_file_that_is_neither_is_refused(tmp_path, text, said):
     with pytest.raises(DocumentError) as caught:
         read(tmp_path, text)
@@ -220,18 +211,15 @@ def test_a_result_without_runtimes_has_its_objective(tmp_path):
     assert (5e-6,) == pytest.approx(one.samples_s)
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"configuration": None}, "result 1 has no 'configuration' that is an object"),
-        ({"invalidity": "slow"}, "has the invalidity 'slow'; allowed are correct, constraints, compile"),
-        ({"times": {}}, "has neither runtimes nor a measurement 'time'"),
-        ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": "h"}]}, "has times in 'h'; allowed are"),
-        ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": ["s"]}]}, "has times in ['s']"),
-        ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": {"s": 1}}]}, "has times in {'s'"),
-        ({"times": {"runtimes": [0]}}, "has the time 0, which is not a number above 0"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"configuration": None}, "result 1 has no 'configuration' that is an object"),
+    ({"invalidity": "slow"}, "has the invalidity 'slow'; allowed are correct, constraints, compile"),
+    ({"times": {}}, "has neither runtimes nor a measurement 'time'"),
+    ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": "h"}]}, "has times in 'h'; allowed are"),
+    ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": ["s"]}]}, "has times in ['s']"),
+    ({"times": {}, "measurements": [{"name": "time", "value": 2, "unit": {"s": 1}}]}, "has times in {'s'"),
+    ({"times": {"runtimes": [0]}}, "has the time 0, which is not a number above 0"),
+])  # fmt: skip
 def test_a_result_that_cannot_be_read_is_refused(tmp_path, changes, said):
     found = read(tmp_path, result(**changes))
     assert () == found.results

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import lzma
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -9,8 +10,12 @@ import pytest
 
 from perfmodel import errors, store
 from perfmodel.documents import canonical
+from perfmodel.errors import SetAsideWarning
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.store import Measurement
+from perfmodel.store.files import append_probe, probes_path, read_probes
+from tests.facts.test_probed import L1, capacity
+from tests.probed import chase
 
 
 def digest(content) -> str:
@@ -63,10 +68,9 @@ def test_what_is_read_is_what_was_written_and_iteration_gives_the_newest_ok_reco
     assert {digest({"a": 1}): {"a": 1}} == found.counts_documents
     assert () == found.set_aside
     rows = [
-        measurement(samples_s=(1.0,) * 5),
-        measurement(samples_s=(2.0,) * 5, kernel_hash="new", counts_hash="new"),
+        measurement(samples_s=(1.0,) * 5), measurement(samples_s=(2.0,) * 5, kernel_hash="new", counts_hash="new"),
         measurement(parameters={"n": 9}, status="runtime", samples_s=()),
-    ]
+    ]  # fmt: skip
     for row in rows:
         store.append(tmp_path / "newest", row)
     found = store.read(tmp_path / "newest")
@@ -96,17 +100,15 @@ def test_every_cut_of_the_file_leaves_the_whole_records(tmp_path):
 
 
 DAMAGE = {
-    "cut": lambda line: line[:40],
-    "no samples": lambda line: line.replace("[9.0, 8.0, 3.0, 2.0, 4.0]", "[9.0, 8.0]"),
-    "a negative time": lambda line: line.replace("3.0", "-3.0"),
-    "no number": lambda line: line.replace("3.0", "NaN"),
+    "cut": lambda line: line[:40], "no samples": lambda line: line.replace("[9.0, 8.0, 3.0, 2.0, 4.0]", "[9.0, 8.0]"),
+    "a negative time": lambda line: line.replace("3.0", "-3.0"), "no number": lambda line: line.replace("3.0", "NaN"),
     "a key twice": lambda line: line.replace('"dropped": 2', '"dropped": 2, "dropped": 3'),
     "an older schema": lambda line: line.replace("measurement/1", "measurement/0"),
     "a size beyond doubles": lambda line: line.replace('{"n": 2}', f'{{"n": {2**53 + 1}}}'),
     "5000 digits": lambda line: line.replace('{"n": 2}', f'{{"n": {"9" * 5000}}}'),
     "deep": lambda line: line.replace('{"work_group"', '{"deep": ' + 5000 * "[" + 5000 * "]" + ', "work_group"'),
     "device times of other runs": lambda line: line.replace('"device_samples_s": []', '"device_samples_s": [1.0]'),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
@@ -147,17 +149,12 @@ def test_a_store_whose_first_record_is_damaged_still_has_its_owner(tmp_path):
         assert [2, 3] == sizes_of(store.read(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"schema": "perfmodel.measurement/0"}, "older schema .*; measure again: perfmodel measure"),
-        ({"schema": "perfmodel.plan/1"}, "perfmodel.plan/1"),
-        ({"schema": None}, "no schema"),
-        ({"status": "fine"}, "status"),
-        ({"surprise": 1}, "surprise"),
-        ({"visits": [{"runs": 4, "dropped": 1}]}, "field 'visits': .*4 runs together, and it has 5 samples_s"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"schema": "perfmodel.measurement/0"}, "older schema .*; measure again: perfmodel measure"),
+    ({"schema": "perfmodel.plan/1"}, "perfmodel.plan/1"), ({"schema": None}, "no schema"),
+    ({"status": "fine"}, "status"), ({"surprise": 1}, "surprise"),
+    ({"visits": [{"runs": 4, "dropped": 1}]}, "field 'visits': .*4 runs together, and it has 5 samples_s"),
+])  # fmt: skip
 def test_a_record_of_another_schema_is_an_error(tmp_path, changes, said):
     document = {**measurement().model_dump(mode="json", by_alias=True), **changes}
     (tmp_path / "measurements.jsonl").write_text(json.dumps(document) + "\n")
@@ -249,3 +246,95 @@ def test_one_description_serves_all_stores_of_a_folder_on_its_device(tmp_path):
     assert not (tmp_path / "test.device.json").exists()
     assert device_facts() == store.read(tmp_path / "test.jsonl").facts
     assert store.read(tmp_path / "other.jsonl").facts is None
+
+
+@pytest.fixture
+def packed(tmp_path):
+    """A store with the counts 1 and 2, packed."""
+    for number in (1, 2):
+        store.append(tmp_path, measurement(parameters={"n": number}), Numbered(number))
+    store.pack(tmp_path)
+    return tmp_path
+
+
+def read_numbers(folder):
+    return [document["number"] for document in store.read(folder).counts_documents.values()]
+
+
+def test_a_campaign_appends_what_is_not_packed_to_a_plain_file(packed):
+    before = (packed / "counts.jsonl.xz").read_bytes()
+    for number in (2, 3, 1, 3):
+        store.append(packed, measurement(parameters={"n": number}), Numbered(number))
+    assert [3] == numbers(packed)
+    assert before == (packed / "counts.jsonl.xz").read_bytes()
+    assert [1, 2, 3] == read_numbers(packed)
+    store.pack(packed)
+    assert not (packed / "counts.jsonl").exists()
+    assert [1, 2, 3] == read_numbers(packed)
+
+
+def test_the_same_counts_give_the_same_bytes(packed):
+    before = (packed / "counts.jsonl.xz").read_bytes()
+    store.pack(packed)
+    assert before == (packed / "counts.jsonl.xz").read_bytes()
+    assert counts_line({"number": 1}) + counts_line({"number": 2}) == lzma.decompress(before).decode()
+
+
+def test_a_kill_while_packing_loses_nothing(packed, monkeypatch):
+    store.append_counts(packed, Numbered(3))
+    monkeypatch.setattr("pathlib.Path.unlink", lambda path: pytest.fail("killed"))
+    with pytest.raises(pytest.fail.Exception, match="killed"):
+        store.pack(packed)
+    monkeypatch.undo()
+    assert [3] == numbers(packed)
+    assert [1, 2, 3] == read_numbers(packed)
+
+
+def test_nothing_is_packed_while_a_line_is_damaged(packed):
+    before = (packed / "counts.jsonl.xz").read_bytes()
+    damaged = counts_line({"number": 3}).replace("3}", "4}")
+    (packed / "counts.jsonl").write_text(damaged)
+    with pytest.warns(errors.SetAsideWarning, match="line 1 was changed"):
+        store.pack(packed)
+    assert (damaged, before) == ((packed / "counts.jsonl").read_text(), (packed / "counts.jsonl.xz").read_bytes())
+
+
+@pytest.mark.parametrize("damage", [lambda content: content[:-9], lambda content: b"no pack", lambda content: b""])
+def test_a_damaged_pack_says_what_to_do(tmp_path, damage):
+    store.append(tmp_path, measurement())
+    packed = lzma.compress(counts_line({"number": 4}).encode())
+    (tmp_path / "counts.jsonl.xz").write_bytes(damage(packed))
+    with pytest.raises(errors.StoreError, match=r"cannot be unpacked .*git checkout .*measure again"):
+        store.read(tmp_path)
+
+
+CPU = DeviceFacts.from_mapping(
+    "a device", "a platform", "1",
+    {"device_type": Fact("cpu", "", "CL_DEVICE_TYPE"), "max_work_group_size": Fact(64, "work-items", "CL")},
+)  # fmt: skip
+
+
+def test_probes_are_read_back_the_same_and_a_damaged_line_is_left_out(tmp_path):
+    first, second = capacity(), chase({64: 1e-9}, visit=1, status="failed", message="no memory")
+    append_probe(tmp_path, first)
+    append_probe(tmp_path / "test.jsonl", second)
+    assert (first, second) == read_probes(tmp_path) == read_probes(tmp_path / "measurements.jsonl")
+    assert () == read_probes(tmp_path / "none")
+    with probes_path(tmp_path).open("a") as file:
+        file.write('{"schema": "perfmodel.probe/1", "probe": 3}\n')
+    with pytest.warns(SetAsideWarning, match="line 3 is not valid"):
+        assert (first, second) == read_probes(tmp_path)
+
+
+def test_a_store_has_assumed_measured_told_and_written_facts(tmp_path):
+    store.prepare(tmp_path, CPU)
+    assert {"max_groups_per_unit", "max_items_per_unit"} == set(store.read(tmp_path).facts) - set(CPU)
+    append_probe(tmp_path, capacity())
+    known = store.read(tmp_path).facts
+    assert (L1, 64) == (known.value("l1_bytes"), known.value("max_items_per_unit"))
+    rows = [("l1_bytes", 1, "B"), ("max_groups_per_unit", 2, '""')]
+    text = [f"  {key}: {{value: {value}, unit: {unit}, source: mine}}" for key, value, unit in rows]
+    (tmp_path / "facts.yaml").write_text("\n".join(["facts:", *text]) + "\n")
+    known = store.read(tmp_path).facts
+    assert (1, "mine") == (known.value("l1_bytes"), known.fact("l1_bytes").source)
+    assert 2 == known.value("max_groups_per_unit")

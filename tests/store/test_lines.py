@@ -57,13 +57,10 @@ def test_a_failed_write_takes_back_its_part_of_the_line(tmp_path, monkeypatch):
     assert "1\n" == path.read_text()
 
 
-@pytest.mark.parametrize(
-    ("number", "advice"),
-    [
-        (errno.ENOSPC, "make room"), (errno.EDQUOT, "make room"), (errno.EROFS, "read-only"),
-        (errno.EACCES, "read-only"), (errno.EIO, "give a path"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("number", "advice"), [
+    (errno.ENOSPC, "make room"), (errno.EDQUOT, "make room"), (errno.EROFS, "read-only"), (errno.EACCES, "read-only"),
+    (errno.EIO, "give a path"),
+])  # fmt: skip
 def test_each_reason_has_its_own_advice(number, advice):
     error = failure(Path("m.jsonl"), OSError(number, os.strerror(number)))
     assert OutputError is type(error)

@@ -81,16 +81,12 @@ def test_the_code_and_the_options_of_the_compiler_tell_configurations_apart():
     assert fast.matches(other)
 
 
-@pytest.mark.parametrize(
-    ("visits", "said"),
-    [
-        ([{"runs": 4, "dropped": 1}], "its visits have 4 runs together, and it has 5 samples_s"),
-        ([{"runs": 2, "dropped": 2}, {"runs": 3, "dropped": 1}], "a visit has 2 runs, of which 2 are dropped"),
-        ([{"runs": 6, "dropped": 0}, {"runs": -1, "dropped": 0}], "greater than or equal to 0"),
-        ([{"runs": 5, "dropped": -1}], "greater than or equal to 0"),
-        ([{"runs": 5}], "dropped"),
-    ],
-)
+@pytest.mark.parametrize(("visits", "said"), [
+    ([{"runs": 4, "dropped": 1}], "its visits have 4 runs together, and it has 5 samples_s"),
+    ([{"runs": 2, "dropped": 2}, {"runs": 3, "dropped": 1}], "a visit has 2 runs, of which 2 are dropped"),
+    ([{"runs": 6, "dropped": 0}, {"runs": -1, "dropped": 0}], "greater than or equal to 0"),
+    ([{"runs": 5, "dropped": -1}], "greater than or equal to 0"), ([{"runs": 5}], "dropped"),
+])  # fmt: skip
 def test_visits_that_do_not_fit_the_samples_are_refused(visits, said):
     with pytest.raises(ValueError, match=said):
         measurement(visits=visits)

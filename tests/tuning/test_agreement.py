@@ -14,19 +14,16 @@ def compared(outputs, expected=None) -> Agreement:
     return found.agreement
 
 
-@pytest.mark.parametrize(
-    ("outputs", "right", "wrong", "settled"),
-    [
-        ({"a": 1}, "a", "", False),
-        ({"a": 1, "b": 1}, "ab", "", False),
-        ({"a": 1, "b": 2}, "", "", False),
-        ({"a": 1, "b": 1, "c": 1}, "abc", "", True),
-        ({"a": 1, "b": 2, "c": 2}, "bc", "a", False),
-        ({"a": 1, "b": 2, "c": 2, "d": 2, "e": 2}, "bcde", "a", True),
-        ({"a": 1, "b": 1, "c": 2, "d": 2}, "", "", False),
-        ({"a": 1, "b": 1, "c": 2, "d": 3}, "", "", False),  # most disagree with the largest group
-    ],
-)
+@pytest.mark.parametrize(("outputs", "right", "wrong", "settled"), [
+    ({"a": 1}, "a", "", False),
+    ({"a": 1, "b": 1}, "ab", "", False),
+    ({"a": 1, "b": 2}, "", "", False),
+    ({"a": 1, "b": 1, "c": 1}, "abc", "", True),
+    ({"a": 1, "b": 2, "c": 2}, "bc", "a", False),
+    ({"a": 1, "b": 2, "c": 2, "d": 2, "e": 2}, "bcde", "a", True),
+    ({"a": 1, "b": 1, "c": 2, "d": 2}, "", "", False),
+    ({"a": 1, "b": 1, "c": 2, "d": 3}, "", "", False),  # most disagree with the largest group
+])  # fmt: skip
 def test_the_majority_is_right(outputs, right, wrong, settled):
     found = compared(outputs)
     assert (tuple(right), tuple(wrong), settled) == (found.right, found.wrong, found.settled)
@@ -74,19 +71,16 @@ def test_a_variant_whose_second_run_differs_is_wrong():
     assert found.agreement.differs["a"].startswith("a second run gave other outputs: 'out' by up to 4 ")
 
 
-@pytest.mark.parametrize(
-    ("outputs", "text"),
-    [
-        ({"a": 1}, "the output of a was compared with no other; add reference() to the kernel file, which gives the "
-         "right outputs, or accept all outputs with --tolerance inf"),
-        ({"a": 1, "b": 1}, "outputs of only 2 variants were compared, and agree: a, b"),
-        ({letter * 20: 1 for letter in "abcde"},
-         f"outputs of 5 variants were compared, and agree: {'a' * 20}, {'b' * 20}, {'c' * 20} and 2 more"),
-        ({"a": 1, "b": 2}, "outputs differ without a majority, so no variant counts as right: a against b; add "
-         "reference() to the kernel file, which gives the right outputs, or accept all outputs with --tolerance inf"),
-        ({"a": 1, "b": 2, "c": 2}, "outputs of 2 of 3 variants agree (b, c); the others are wrong"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("outputs", "text"), [
+    ({"a": 1}, "the output of a was compared with no other; add reference() to the kernel file, which gives the "
+     "right outputs, or accept all outputs with --tolerance inf"),
+    ({"a": 1, "b": 1}, "outputs of only 2 variants were compared, and agree: a, b"),
+    ({letter * 20: 1 for letter in "abcde"},
+     f"outputs of 5 variants were compared, and agree: {'a' * 20}, {'b' * 20}, {'c' * 20} and 2 more"),
+    ({"a": 1, "b": 2}, "outputs differ without a majority, so no variant counts as right: a against b; add "
+     "reference() to the kernel file, which gives the right outputs, or accept all outputs with --tolerance inf"),
+    ({"a": 1, "b": 2, "c": 2}, "outputs of 2 of 3 variants agree (b, c); the others are wrong"),
+])  # fmt: skip
 def test_the_first_sentence(outputs, text):
     assert text == compared(outputs).sentences[0]
 
@@ -105,13 +99,10 @@ def off(found, expected, tolerance=None) -> bool:
     return bool(differences({"c": np.asarray(found)}, {"c": np.asarray(expected)}, tolerance))
 
 
-@pytest.mark.parametrize(
-    ("dtype", "terms", "expected"),
-    [
-        ("float16", 1, 1e-2), ("complex64", 1e4, 1e-4), ("float32", 1e8, 2 * 2**-23 * 1e4), ("complex128", 1, 1e-8),
-        ("int64", 1e8, 0.0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("dtype", "terms", "expected"), [
+    ("float16", 1, 1e-2), ("complex64", 1e4, 1e-4), ("float32", 1e8, 2 * 2**-23 * 1e4), ("complex128", 1, 1e-8),
+    ("int64", 1e8, 0.0),
+])  # fmt: skip
 def test_the_tolerance_by_type_and_number_of_terms(dtype, terms, expected):
     assert expected == pytest.approx(tolerance_of(np.dtype(dtype), terms))
 
@@ -209,20 +200,16 @@ def test_expected_arrays_have_the_types_of_the_outputs():
     assert ["place"] == list(expected_outputs({"place": [1, 2]}, OUTPUTS))
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "reference() returns NoneType; give a dict with some of the outputs: out, place"),
-        ({}, "reference() returns an empty dict"),
-        ({1: 2}, "gives 1, which is not an output"),
-        ({"out": 1.0}, "gives 'out' as an array of float64 and shape (); give an array of float32 and shape (3,)"),
-        ({"out": [1j, 1, 1]}, "gives 'out' as an array of complex128 and shape (3,)"),
-        ({"place": [0.5, 1]}, "gives 'place' as an array of float64 and shape (2,); give an array of int32"),
-        ({"out": [[1], [2, 3]]}, "gives 'out', which is not an array ("),
-        ({"out": ["a", "b", "c"]}, "gives 'out' as an array of str"),
-        ({"out": [np.nan] * 3}, "gives 'out' with NaN in every element; give numbers that can be compared"),
-    ],
-)
+@pytest.mark.parametrize(("value", "text"), [
+    (None, "reference() returns NoneType; give a dict with some of the outputs: out, place"),
+    ({}, "reference() returns an empty dict"), ({1: 2}, "gives 1, which is not an output"),
+    ({"out": 1.0}, "gives 'out' as an array of float64 and shape (); give an array of float32 and shape (3,)"),
+    ({"out": [1j, 1, 1]}, "gives 'out' as an array of complex128 and shape (3,)"),
+    ({"place": [0.5, 1]}, "gives 'place' as an array of float64 and shape (2,); give an array of int32"),
+    ({"out": [[1], [2, 3]]}, "gives 'out', which is not an array ("),
+    ({"out": ["a", "b", "c"]}, "gives 'out' as an array of str"),
+    ({"out": [np.nan] * 3}, "gives 'out' with NaN in every element; give numbers that can be compared"),
+])  # fmt: skip
 def test_invalid_references(value, text):
     with pytest.raises(TuningError) as raised:
         expected_outputs(value, OUTPUTS)

@@ -24,6 +24,7 @@ from perfmodel.predicting.model import FittedModel, fit
 from perfmodel.predicting.predictions import Predicting
 from perfmodel.tuning import ANCHOR, anchor, anchor_variants
 from perfmodel.tuning.anchoring import device_of, predict_anchored, smaller_sizes
+from tests.corpus.kernel import make
 from tests.fitting.test_weights_file import measurements
 from tests.machine import device, fake_device
 from tests.standins import Counts
@@ -72,10 +73,8 @@ def test_a_run_scales_predictions_at_other_sizes():
 
 def test_a_group_whose_shape_is_a_size_keeps_its_shape():
     """The run has fewer groups than the kernel, and as many work-items in each."""
-    kernel = lp.make_kernel(
-        "{[row, i]: 0 <= row < n and 0 <= i < m}", "out[row, i] = 2*a[row, i]",
-        [lp.GlobalArg("out, a", np.float32, shape="n, m"), "..."], assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    kernel = make("{[row, i]: 0 <= row < n and 0 <= i < m}", "out[row, i] = 2*a[row, i]", "out, a: n, m",
+                  assumes="n >= 1")  # fmt: skip
     kernel = lp.tag_inames(kernel, {"row": "g.0", "i": "l.0"})
     with pytest.warns(PerfModelWarning, match="for m = 32 only"):
         found = anchor(model(), kernel, n=2**20, m=32, allow_unmeasured=True, campaign=SHORT).anchor
@@ -146,20 +145,12 @@ def test_the_predicted_time_must_be_positive():
 
 
 def test_arguments_and_statistics_of_a_kernel_that_depends_on_data():
-    loop = lp.make_kernel(
-        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < stop}"],
-        """
+    loop = make(["{[i]: 0 <= i < n}", "{[j]: 0 <= j < stop}"], """
         for i
             <> stop = length[i]
             out[i] = sum(j, a[j])
         end
-        """,
-        [
-            lp.GlobalArg("length", np.int32, shape="n"), lp.GlobalArg("out, a", np.float32, shape="n"),
-            lp.ValueArg("n", np.int32),
-        ],
-        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2), name="loop",
-    )  # fmt: skip
+        """, "int32 length: n; out, a: n", assumes="n >= 1 and n mod 64 = 0", name="loop")  # fmt: skip
     loop = lp.split_iname(loop, "i", 64, outer_tag="g.0", inner_tag="l.0")
     asked = []
 

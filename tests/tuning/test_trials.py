@@ -12,6 +12,7 @@ from perfmodel.errors import KernelError, TrialError, TuningError, UnknownNameEr
 from perfmodel.measuring import supervised
 from perfmodel.measuring.bench import Timekeeper
 from perfmodel.tuning.trials import TRIALS, Trials
+from tests.corpus.kernel import make
 from tests.machine import device
 
 pytestmark = pytest.mark.device
@@ -22,9 +23,7 @@ PLACE = '{"n":256}'
 
 def unit(text: str = "out[i] = 2*a[i]", group: int = 64, *more: object) -> lp.TranslationUnit:
     t_unit = lp.make_kernel(
-        "{[i]: 0 <= i < n}",
-        text,
-        [lp.GlobalArg("out, a", np.float32, shape="n"), *more, lp.ValueArg("n", np.int32)],
+        "{[i]: 0 <= i < n}", text, [lp.GlobalArg("out, a", np.float32, shape="n"), *more, lp.ValueArg("n", np.int32)],
         assumptions=f"n >= 1 and n mod {group} = 0", lang_version=(2018, 2), name="scaled",
     )  # fmt: skip
     return lp.split_iname(t_unit, "i", group, outer_tag="g.0", inner_tag="l.0")
@@ -70,14 +69,11 @@ def test_each_failure_is_a_record():
         raise ValueError("no such\ntile")
 
     variants = {
-        "refused": refuses,
-        "number": lambda: 3,
-        "reference": unit(),
+        "refused": refuses, "number": lambda: 3, "reference": unit(),
         "wrong": unit("out[i] = 2*a[i] + (1 if i == 3 else 0)"),
-        "flags": lp.set_options(unit(), build_options=["-D__global=nonsense"]),
-        "odd": unit(group=96),
+        "flags": lp.set_options(unit(), build_options=["-D__global=nonsense"]), "odd": unit(group=96),
         "good": unit("out[i] = a[i]*2", 32),
-    }
+    }  # fmt: skip
     with trials(variants) as found:
         for name in variants:
             found.visit(name)
@@ -139,15 +135,12 @@ def test_a_reference_refuses_wrong_outputs(kind):
     assert (("right",), ("wrong",)) == found.agreement().groups
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "text"),
-    [
-        ({"out": np.full(256, np.nan)}, TuningError, "gives 'out' with NaN in every element"),
-        ({"a": np.ones(256)}, TuningError, "gives 'a', which is not an output; give some of the outputs: out"),
-        ([1], TuningError, "reference() returns list; give a dict with some of the outputs: out"),
-        (unit("out[i] = a[i]", 96), TrialError, "n=256 breaks the kernel's assumption"),
-    ],
-)
+@pytest.mark.parametrize(("given", "error", "text"), [
+    ({"out": np.full(256, np.nan)}, TuningError, "gives 'out' with NaN in every element"),
+    ({"a": np.ones(256)}, TuningError, "gives 'a', which is not an output; give some of the outputs: out"),
+    ([1], TuningError, "reference() returns list; give a dict with some of the outputs: out"),
+    (unit("out[i] = a[i]", 96), TrialError, "n=256 breaks the kernel's assumption"),
+])  # fmt: skip
 def test_an_invalid_reference_ends_the_trials(given, error, text):
     with trials({"one": unit()}, reference=lambda **arguments: given) as found, pytest.raises(error) as raised:
         found.visit("one")
@@ -320,11 +313,8 @@ def test_a_size_is_chosen_from_a_ladder():
 
 def half_of(parts: int) -> lp.TranslationUnit:
     """Units of the same OpenCL code: the host divides the grid."""
-    t_unit = lp.make_kernel(
-        f"{{[i]: 0 <= i < n//{parts}}}", "out[i] = a[i] + 1",
-        [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 256 and n mod 256 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    t_unit = make(f"{{[i]: 0 <= i < n//{parts}}}", "out[i] = a[i] + 1", "out, a: n",
+                  assumes="n >= 256 and n mod 256 = 0")  # fmt: skip
     return lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
 
 
@@ -371,12 +361,9 @@ def test_outputs_are_compared_at_other_sizes():
 
 def test_a_reference_kernel_gets_the_statistics_of_the_data():
     """The number of terms in each row depends on data, also in the unit that the reference returns."""
-    plain = lp.make_kernel(
-        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < length}"],
-        ["for i", "<> length = lengths[i]", "out[i] = sum(j, a[j])", "end"],
-        [lp.GlobalArg("lengths", np.int32, shape="n"), lp.GlobalArg("out, a", np.float32, shape="n"), "..."],
-        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
-    )  # fmt: skip
+    plain = make(["{[i]: 0 <= i < n}", "{[j]: 0 <= j < length}"],
+                 ["for i", "<> length = lengths[i]", "out[i] = sum(j, a[j])", "end"], "int32 lengths: n; out, a: n",
+                 assumes="n >= 1 and n mod 64 = 0")  # fmt: skip
     tagged = lp.split_iname(plain, "i", 64, outer_tag="g.0", inner_tag="l.0")
     lengths = {"arguments": lambda n: {"lengths": np.arange(n, dtype=np.int32) % 5}}
     with trials({"tagged": tagged}, reference=lambda **passed: plain, **lengths) as found:

@@ -51,10 +51,9 @@ def test_the_summary_names_the_load():
 def test_tables_hold_every_variant():
     assert tuned().table[1:] == [
         ("fast", "2 ms", "1.00", "2", "4", "50.0 %", "1 ms", "tie"),
-        ("near", "2.02 ms", "1.01", "-", "-", "-", "1 ms", "tie"),
-        ("slow", "4 ms", "2.00", "-", "-", "-", "2 ms", ""),
+        ("near", "2.02 ms", "1.01", "-", "-", "-", "1 ms", "tie"), ("slow", "4 ms", "2.00", "-", "-", "-", "2 ms", ""),
         ("broken", "failed", "-", "-", "-", "-", "1 ms", ""),
-    ]
+    ]  # fmt: skip
     frame = tuned().to_frame()
     assert list(frame.columns) == list(COLUMNS)
     assert list(frame["variant"]) == ["slow", "broken", "fast", "near", "a", "b"]

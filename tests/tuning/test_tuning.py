@@ -14,6 +14,7 @@ from perfmodel.measuring.bench import Timekeeper
 from perfmodel.tuning import tuning
 from perfmodel.tuning.anchoring import device_of
 from perfmodel.tuning.trials import Trials
+from tests.corpus.kernel import make
 from tests.tuning.test_anchoring import model
 
 pytestmark = pytest.mark.device
@@ -23,12 +24,9 @@ SIZES = {"n": 2**18}
 
 def summed(repeats: int, group: int = 64, wrong: bool = False) -> lp.TranslationUnit:
     """Each work-item adds its number to itself so often; all variants give the same, but the wrong one."""
-    t_unit = lp.make_kernel(
-        "{[i, j]: 0 <= i < n and 0 <= j < repeats}".replace("repeats", str(repeats)),
-        f"out[i] = {2.0 if wrong else 1.0} * sum(j, a[i]) / {float(repeats)}",
-        [lp.GlobalArg("out, a", np.float64, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions=f"n >= 1 and n mod {group} = 0", lang_version=(2018, 2), name="summed",
-    )  # fmt: skip
+    t_unit = make("{[i, j]: 0 <= i < n and 0 <= j < repeats}".replace("repeats", str(repeats)),
+                  f"out[i] = {2.0 if wrong else 1.0} * sum(j, a[i]) / {float(repeats)}", "float64 out, a: n",
+                  assumes=f"n >= 1 and n mod {group} = 0", name="summed")  # fmt: skip
     return lp.split_iname(t_unit, "i", group, outer_tag="g.0", inner_tag="l.0")
 
 
@@ -80,11 +78,8 @@ def test_variants_that_fail_have_a_status_and_do_not_end_the_search():
 
 def faulty(group: int, skip: bool = False, text: str = "out[i] = sum(j, a[i]) / 400") -> lp.TranslationUnit:
     """Sums of 400 equal terms; one that skips leaves three quarters of them out, and is predicted four times faster."""
-    unit = lp.make_kernel(
-        f"{{[i, j]: 0 <= i < n and 0 <= j < {100 if skip else 400}}}", text,
-        [lp.GlobalArg("out, a", np.float64, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions=f"n >= 1 and n mod {group} = 0", lang_version=(2018, 2), name="faulty",
-    )  # fmt: skip
+    unit = make(f"{{[i, j]: 0 <= i < n and 0 <= j < {100 if skip else 400}}}", text, "float64 out, a: n",
+                assumes=f"n >= 1 and n mod {group} = 0", name="faulty")  # fmt: skip
     return lp.split_iname(unit, "i", group, outer_tag="g.0", inner_tag="l.0")
 
 
@@ -144,11 +139,8 @@ def test_a_search_continues_from_its_store(tmp_path, monkeypatch):
 def transposed(layout: str) -> lp.TranslationUnit:
     """Doubles n times 4 numbers that lie row by row, or column by column."""
     at, shape = ("i, j", "n, 4") if layout == "rows" else ("j, i", "4, n")
-    unit = lp.make_kernel(
-        "{[i, j]: 0 <= i < n and 0 <= j < 4}", f"out[{at}] = 2*a[{at}]",
-        [lp.GlobalArg("out, a", np.float64, shape=shape), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2), name="transposed",
-    )  # fmt: skip
+    unit = make("{[i, j]: 0 <= i < n and 0 <= j < 4}", f"out[{at}] = 2*a[{at}]", f"float64 out, a: {shape}",
+                assumes="n >= 1 and n mod 64 = 0", name="transposed")  # fmt: skip
     return lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
 
 
@@ -201,17 +193,14 @@ def test_a_space_with_restrictions():
     assert (again.best, again.ended, len(again.skipped)) == (None, tuning.BUDGET, 4)
 
 
-@pytest.mark.parametrize(
-    ("variants", "options", "error", "text"),
-    [
-        ({}, {}, TuningError, "the mapping of variants is empty; give at least one."),
-        (summed, {}, ArgumentError, "give a Space, or kernels by name"),
-        ({"a": broken}, {}, TuningError, "no variant can be predicted"),
-        ({"a": lambda: summed(16)}, {"level": 1.5}, OptionError, "1.5"),
-        ({"a": lambda: summed(16)}, {"within": 1.0}, TuningError, "within is 1.0"),
-        ({"a": lambda: summed(16)}, {"m": 8}, SizeError, "m"),
-    ],
-)
+@pytest.mark.parametrize(("variants", "options", "error", "text"), [
+    ({}, {}, TuningError, "the mapping of variants is empty; give at least one."),
+    (summed, {}, ArgumentError, "give a Space, or kernels by name"),
+    ({"a": broken}, {}, TuningError, "no variant can be predicted"),
+    ({"a": lambda: summed(16)}, {"level": 1.5}, OptionError, "1.5"),
+    ({"a": lambda: summed(16)}, {"within": 1.0}, TuningError, "within is 1.0"),
+    ({"a": lambda: summed(16)}, {"m": 8}, SizeError, "m"),
+])  # fmt: skip
 def test_invalid_requests(variants, options, error, text):
     with pytest.raises(error) as raised:
         found_by(variants, **options)

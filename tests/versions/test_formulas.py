@@ -10,17 +10,15 @@ from perfmodel.counts import Count, KernelCounts, count
 from perfmodel.errors import DocumentError
 from perfmodel.versions import Formulas
 from perfmodel.versions.formulas import Change, paired
+from tests.corpus.kernel import make
 
 ASSUMED = "n >= 32 and n mod 32 = 0"
 
 
 def unit(text: str, dtype: type = np.float32, width: int = 32, assumed: str = ASSUMED) -> lp.TranslationUnit:
     """A kernel over a matrix with one row for each group axis and neighbouring work-items in a row."""
-    made = lp.make_kernel(
-        f"{{[i, j{', k' if 'k' in text else ''}]: 0 <= i, j < n{' and 0 <= k < 8' if 'k' in text else ''}}}", text,
-        [lp.GlobalArg("a, out", dtype, shape="n, n"), lp.GlobalArg("b", dtype, shape="8"), ...], assumptions=assumed,
-        lang_version=(2018, 2),
-    )  # fmt: skip
+    made = make(f"{{[i, j{', k' if 'k' in text else ''}]: 0 <= i, j < n{' and 0 <= k < 8' if 'k' in text else ''}}}",
+                text, "a, out: n, n; b: 8", dtype=dtype, assumes=assumed)  # fmt: skip
     made = lp.tag_inames(made, {"i": "g.1"})
     return lp.split_iname(made, "j", width, outer_tag="g.0", inner_tag="l.0")
 
@@ -108,9 +106,7 @@ def test_smaller_groups() -> None:
     assert {"group size: 32 -> 16", "work-groups: 1/32*n^2 -> 1/16*n^2"} == changed(unit(SUM), unit(SUM, width=16))
 
 
-@pytest.mark.parametrize(("assumed", "expected"), [
-    ("n >= 1 and n mod 32 = 0", 0), ("n >= 64 and n mod 32 = 0", 1),
-])  # fmt: skip
+@pytest.mark.parametrize(("assumed", "expected"), [("n >= 1 and n mod 32 = 0", 0), ("n >= 64 and n mod 32 = 0", 1)])
 def test_assumptions_are_compared_as_sets(assumed: str, expected: int) -> None:
     found = changed(unit(SUM), unit(SUM, assumed=assumed))
     assert expected == len(found)

@@ -78,11 +78,9 @@ def test_a_file_alone_is_compared_with_its_commit(repository: Path) -> None:
 
 @pytest.mark.parametrize(("side", "sentence"), [
     ("HEAD:other.py", "the revision 'HEAD' has no file 'other.py'"),
-    ("nowhere:kernel.py", "git does not have the revision 'nowhere'"),
-    ("HEAD:", "'HEAD:' is not REVISION:FILE"),
+    ("nowhere:kernel.py", "git does not have the revision 'nowhere'"), ("HEAD:", "'HEAD:' is not REVISION:FILE"),
     ("--output=x:kernel.py", "git does not have the revision '--output=x'"),
-    ("missing.py", "'missing.py' does not exist; give a kernel file"),
-    (".", "'.' is a folder without a recording"),
+    ("missing.py", "'missing.py' does not exist; give a kernel file"), (".", "'.' is a folder without a recording"),
 ])  # fmt: skip
 def test_refused_sides(repository: Path, side: str, sentence: str) -> None:
     with pytest.raises(OptionError, match=sentence) as caught:

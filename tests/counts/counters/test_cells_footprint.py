@@ -17,17 +17,11 @@ def counts_of(code: str, domain: str = "{ [i]: 0 <= i < n }") -> KernelCounts:
     return count(lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0"), cache=False)
 
 
-@pytest.mark.parametrize(
-    ("code", "offsets", "stride"),
-    [
-        ("out[i] = a[i]", [0], 1),
-        ("out[i] = a[2*i]", [0], 2),
-        ("out[i] = a[2*i] + a[2*i + 1]", [0, 1], 2),
-        ("out[i] = a[4*i] + a[4*i + 3]", [0, 3], 4),
-        ("out[i] = a[i] + a[i + 1] + a[i + 2]", [0, 1, 2], 1),
-        ("out[i] = a[3*i] + a[3*i + 3]", [0, 3], 3),
-    ],
-)
+@pytest.mark.parametrize(("code", "offsets", "stride"), [
+    ("out[i] = a[i]", [0], 1), ("out[i] = a[2*i]", [0], 2), ("out[i] = a[2*i] + a[2*i + 1]", [0, 1], 2),
+    ("out[i] = a[4*i] + a[4*i + 3]", [0, 3], 4), ("out[i] = a[i] + a[i + 1] + a[i + 2]", [0, 1, 2], 1),
+    ("out[i] = a[3*i] + a[3*i + 3]", [0, 3], 3),
+])  # fmt: skip
 @pytest.mark.parametrize("n", [1, 2, 21])
 def test_cells_and_filled_cells(code, offsets, stride, n):
     cells = {stride * i + offset for i in range(n) for offset in offsets}
@@ -37,16 +31,10 @@ def test_cells_and_filled_cells(code, offsets, stride, n):
     assert Fraction(len(cells), len(filled)) == counts.utilization("a")(n=n)
 
 
-@pytest.mark.parametrize(
-    ("code", "loaded", "stored", "stride"),
-    [
-        ("a[2*i + 1] = a[2*i]", [0], [1], 2),
-        ("a[2*i] = 2*a[2*i]", [0], [0], 2),
-        ("a[3*i] = a[3*i + 1]", [1], [0], 3),
-        ("a[4*i + 3] = a[4*i] + a[4*i + 1]", [0, 1], [3], 4),
-        ("a[8*i] = a[8*i + 4]", [4], [0], 8),
-    ],
-)
+@pytest.mark.parametrize(("code", "loaded", "stored", "stride"), [
+    ("a[2*i + 1] = a[2*i]", [0], [1], 2), ("a[2*i] = 2*a[2*i]", [0], [0], 2), ("a[3*i] = a[3*i + 1]", [1], [0], 3),
+    ("a[4*i + 3] = a[4*i] + a[4*i + 1]", [0, 1], [3], 4), ("a[8*i] = a[8*i + 4]", [4], [0], 8),
+])  # fmt: skip
 @pytest.mark.parametrize("n", [1, 2, 21])
 def test_loads_and_stores_together(code, loaded, stored, stride, n):
     """Algorithm 2: F_v is the union over all accesses to v, whichever their direction."""

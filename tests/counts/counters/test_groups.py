@@ -8,8 +8,6 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.counters.groups import GroupWork
 from tests.corpus.kernel import make
 
-pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
-
 
 def triangle(guarded: bool) -> KernelCounts:
     """Rows of a triangle in groups of 8 by 4 work-items; l.1 and g.1 repeat them."""

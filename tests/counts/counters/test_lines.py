@@ -18,8 +18,7 @@ GROUP, SUBGROUP, LINE = 32, 8, 16  # work-items, work-items, cells of 4 bytes
 def counts_of(
     code: str, assumptions: str = "n >= 1", shape: str = "3*n + 8", sizes: str = "n"
 ) -> KernelCounts:
-    unit = make(f"[{sizes}] -> {{ [i]: 0 <= i < n }}", code, [lp.GlobalArg("a", np.float32, shape=shape), ...],
-                assumes=assumptions)  # fmt: skip
+    unit = make(f"[{sizes}] -> {{ [i]: 0 <= i < n }}", code, f"a: {shape}", assumes=assumptions)
     unit = lp.add_dtypes(unit, {"out": np.float32})
     unit = lp.split_iname(unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
     return count(unit, subgroup_size=SUBGROUP, cache=False)
@@ -54,8 +53,7 @@ def test_sizes_are_given_together():
 @pytest.mark.parametrize("n", [3, 16, 21])
 def test_rows_that_begin_inside_a_line(n):
     """Without sizes a bound of one more line for each row, with sizes what lies in memory."""
-    unit = make("{ [i, j]: 0 <= i, j < n }", "out[i] = sum(j, a[i, j])",
-                [lp.GlobalArg("a", np.float32, shape="n, n"), ...], assumes="n >= 1")  # fmt: skip
+    unit = make("{ [i, j]: 0 <= i, j < n }", "out[i] = sum(j, a[i, j])", "a: n, n", assumes="n >= 1")
     unit = lp.split_iname(lp.add_dtypes(unit, {"out": np.float32}), "i", 4, outer_tag="g.0", inner_tag="l.0")
     counts = count(unit, subgroup_size=4, cache=False)
     bound, exact = counts.lines("a", per="launch"), counts.lines("a", per="launch", n=n)
@@ -89,8 +87,7 @@ def test_fixed_sizes_need_no_sizes(rows: int, pitch: int) -> None:
 @pytest.mark.parametrize("cells", [2, 4])
 def test_pieces_of_a_row_that_begins_inside_a_line(cells: int) -> None:
     """Each sub-group reads a piece of a row for each of its cells, and each piece may touch one line more."""
-    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[1, i]", [lp.GlobalArg("a", np.float32, shape="2, n + 2"), ...],
-                assumes=f"n >= 1 and n mod {128 * cells} = 0")  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[1, i]", "a: 2, n + 2", assumes=f"n >= 1 and n mod {128 * cells} = 0")
     unit = lp.add_dtypes(unit, {"out": np.float32})
     unit = lp.split_iname(unit, "i", 128 * cells, inner_iname="cell", outer_tag="g.0")
     unit = lp.split_iname(unit, "cell", 128, inner_tag="l.0", outer_tag="unr")
@@ -106,8 +103,7 @@ def test_pieces_of_a_row_that_begins_inside_a_line(cells: int) -> None:
 
 def vectors(width: int, dtype: type, order: str) -> lp.TranslationUnit:
     unit = make(f"{{ [i, k, j]: 0 <= i < n and 0 <= k < m and 0 <= j < {width} }}", "out[i, k, j] = a[i, k, j]",
-                [lp.GlobalArg("a, out", dtype, shape=f"n, m, {width}"), lp.ValueArg("n, m", np.int32)],
-                assumes=f"n >= 1 and m >= 1 and n mod {GROUP} = 0")  # fmt: skip
+                f"a, out: n, m, {width}", dtype=dtype, assumes=f"n >= 1 and m >= 1 and n mod {GROUP} = 0")  # fmt: skip
     unit = lp.tag_array_axes(unit, "a, out", "N1, N0, vec" if order == "C" else "N0, N1, vec")
     return lp.split_iname(lp.tag_inames(unit, {"j": "vec"}), "i", GROUP, outer_tag="g.0", inner_tag="l.0")
 
@@ -155,21 +151,18 @@ def test_an_array_begins_where_it_lies_in_the_storage_of_another(offset: int) ->
     assert (7 * len(lines), 320) == (counts.lines("t", 64)(n=7), counts.launch.local_bytes)
 
 
-@pytest.mark.parametrize(
-    ("expected", "function", "assumptions"),
-    [
-        (True, "[n] -> { 16*n }", "[n] -> { : n >= 1 }"),
-        (False, "[n] -> { 8*n }", "[n] -> { : n >= 1 }"),
-        (True, "[n] -> { 8*n }", "[n] -> { : n mod 2 = 0 }"),
-        (True, "[n] -> { n^2 }", "[n] -> { : n mod 4 = 0 }"),  # 4*4
-        (False, "[n] -> { n^2 + n }", "[n] -> { : n mod 4 = 0 }"),  # 20 is not a multiple of 16
-        (True, "[m, n] -> { m*n }", "[m, n] -> { : n mod 8 = 0 and m mod 6 = 0 }"),  # 8*2
-        (True, "{ 0 }", "[n] -> { : n >= 1 }"),
-        (False, "[n] -> { 16*floor(n/3) }", "[n] -> { : n >= 1 }"),  # floors are not looked into
-        (True, "[n] -> { floor((n + 3)/4) }", "[n] -> { : n mod 64 = 0 }"),  # unless the assumptions take them away
-        (False, "[n] -> { floor((n + 3)/4) }", "[n] -> { : n mod 32 = 0 }"),
-    ],
-)
+@pytest.mark.parametrize(("expected", "function", "assumptions"), [
+    (True, "[n] -> { 16*n }", "[n] -> { : n >= 1 }"),
+    (False, "[n] -> { 8*n }", "[n] -> { : n >= 1 }"),
+    (True, "[n] -> { 8*n }", "[n] -> { : n mod 2 = 0 }"),
+    (True, "[n] -> { n^2 }", "[n] -> { : n mod 4 = 0 }"),  # 4*4
+    (False, "[n] -> { n^2 + n }", "[n] -> { : n mod 4 = 0 }"),  # 20 is not a multiple of 16
+    (True, "[m, n] -> { m*n }", "[m, n] -> { : n mod 8 = 0 and m mod 6 = 0 }"),  # 8*2
+    (True, "{ 0 }", "[n] -> { : n >= 1 }"),
+    (False, "[n] -> { 16*floor(n/3) }", "[n] -> { : n >= 1 }"),  # floors are not looked into
+    (True, "[n] -> { floor((n + 3)/4) }", "[n] -> { : n mod 64 = 0 }"),  # unless the assumptions take them away
+    (False, "[n] -> { floor((n + 3)/4) }", "[n] -> { : n mod 32 = 0 }"),
+])  # fmt: skip
 def test_multiples_of_16(expected, function, assumptions):
     assert expected == divisible(isl.PwQPolynomial(function), 16, isl.Set(assumptions))
 
@@ -185,13 +178,10 @@ def test_a_run_touches_the_most_somewhere(distance, per_line):
     assert touched(set(range(distance + 1)), per_line) == most_lines(cells, per_line)
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        "[n] -> { [i, x] : 0 <= i < n and 0 <= x <= i }",  # the rows have no longest
-        "[n] -> { [i, 0] : 0 <= i < n; [i, 100] : 0 <= i < n }",  # two lines, not eight
-        "{ [i, x] : 0 <= i, x < 64 and x mod 32 = 0 }",
-    ],
-)
+@pytest.mark.parametrize("cells", [
+    "[n] -> { [i, x] : 0 <= i < n and 0 <= x <= i }",  # the rows have no longest
+    "[n] -> { [i, 0] : 0 <= i < n; [i, 100] : 0 <= i < n }",  # two lines, not eight
+    "{ [i, x] : 0 <= i, x < 64 and x mod 32 = 0 }",
+])  # fmt: skip
 def test_no_constant(cells):
     assert most_lines(isl.Set(cells), 16) is None

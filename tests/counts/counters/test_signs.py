@@ -11,6 +11,7 @@ from perfmodel.counts.counters.signs import signed_parameters
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.errors import SizeError
 from tests.corpus import CorpusKernel, kernels
+from tests.corpus.kernel import make
 
 SIGNED = {"shifted_index": {"shift"}, "loop_from_below_zero": {"low", "high"}, "sign_of_an_axis": {"axis"},
           "shifted_rows": {"shift"}}  # fmt: skip
@@ -62,7 +63,7 @@ def test_refused_sizes():
 
 def test_a_test_of_a_parameter_around_a_nest():
     """The loop over k has no instance where the test is false, but its trips do not depend on the parameter."""
-    unit = lp.make_kernel("{[i,k]: 0<=i<n and 0<=k<4}", """
+    unit = make("{[i,k]: 0<=i<n and 0<=k<4}", """
         for i
             a[i] = 1 {id=first}
             if mode >= 0
@@ -71,8 +72,7 @@ def test_a_test_of_a_parameter_around_a_nest():
                 end
             end
         end
-        """, [lp.GlobalArg("a", np.float32, shape="n"), lp.GlobalArg("b", np.float32, shape="n,4"),
-              lp.ValueArg("n,mode", np.int32)], lang_version=(2018, 2))  # fmt: skip
+        """, "a: n; b: n, 4; int32 mode")  # fmt: skip
     counts = count(lp.tag_inames(unit, {"i": "g.0"}))
     assert {"mode"} == signed_parameters(counts.program)
     assert [0, 40] == [counts.accesses(array="b")(n=10, mode=mode) for mode in (-1, 0)]
@@ -80,7 +80,7 @@ def test_a_test_of_a_parameter_around_a_nest():
 
 def test_a_branch_that_data_never_take():
     """Its count is zero at all sizes; the lines that it would touch still depend on its test of a parameter."""
-    unit = lp.make_kernel("{[i]: 0<=i<n}", """
+    unit = make("{[i]: 0<=i<n}", """
         for i
             b[i] = a[i] {id=first}
             if flags[i] > 0
@@ -89,8 +89,7 @@ def test_a_branch_that_data_never_take():
                 end
             end
         end
-        """, [lp.GlobalArg("a,b", np.float32, shape="n"), lp.GlobalArg("flags", np.int32, shape="n"),
-              lp.ValueArg("n,axis", np.int32)], lang_version=(2018, 2))  # fmt: skip
+        """, "a, b: n; int32 flags: n; int32 axis")  # fmt: skip
     counts = count(lp.tag_inames(unit, {"i": "g.0"}), 8, {"flags[i] > 0": 0})
     assert ("axis", "n") == counts.parameters
     sizes = {"n": 64, "axis": -1}

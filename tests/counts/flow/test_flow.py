@@ -10,6 +10,7 @@ import pytest
 from measurement_kernels import arithmetic, matmul_tiled
 from perfmodel.counts.program.program import SHARED
 from tests.corpus import CorpusKernel, kernels
+from tests.corpus.kernel import make
 from tests.counts.flow.small_kernels import (
     ADD,
     BARRIER,
@@ -86,8 +87,7 @@ def test_a_guard_is_waited_for() -> None:
     assert {LOAD: 1, MUL: 1, STORE: 1} == at(flow_of(unit).depth, n=32)
 
 
-@pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("subject", [k for k in kernels() if k.realistic], ids=lambda k: k.name)
 def test_bounds_on_every_kernel(subject: CorpusKernel) -> None:
     counts = counted(subject.build())
@@ -117,18 +117,12 @@ def test_a_private_temporary_passes_its_value_on() -> None:
 
 
 def barrier_between() -> lp.TranslationUnit:
-    unit = lp.make_kernel(
-        "{[i, ii, jj]: 0 <= i < n and 0 <= ii, jj < 16}",
-        """
+    unit = make("{[i, ii, jj]: 0 <= i < n and 0 <= ii, jj < 16}", """
         for i
             tile[ii] = rsqrt(a[16*i + ii]) {id=fill}
             out[16*i + jj] = tile[15 - jj] + 1 {id=use, dep=fill}
         end
-        """,
-        [lp.GlobalArg("a, out", FLOAT, shape="16*n"),
-         lp.TemporaryVariable("tile", FLOAT, shape=(16,), address_space=lp.AddressSpace.LOCAL), ...],
-        assumptions="n >= 1", lang_version=(2018, 2), name="reversal",
-    )  # fmt: skip
+        """, "a, out: 16*n; local tile: 16", dtype=FLOAT, assumes="n >= 1", name="reversal")  # fmt: skip
     return lp.tag_inames(unit, "i:g.0, ii:l.0, jj:l.0")
 
 
@@ -162,3 +156,48 @@ def test_short_nests_are_multiplied_out_and_long_ones_keep_their_loops() -> None
     """))
     runs = 4 * 3 + 4 * 1000
     assert {LOAD: 4 + 2 * 4 * 3 + 4 * 1000, ADD: runs, STORE: 4 * 3 + 4} == at(flow.work, n=1000)
+
+
+def test_recurrence_through_a_function() -> None:
+    unit = kernel("{[i]: 0 <= i < n}", """
+        <float32> s = 1 {id=first}
+        for i
+            s = rsqrt(s + a[i]) {id=next, dep=first}
+        end
+        out[0] = s {dep=next}
+    """)
+    flow = flow_of(unit)
+    assert {LOAD: 1, ADD: 50, RSQRT: 50, STORE: 1} == at(flow.depth, n=50)
+    (recurrence,) = flow.recurrences
+    assert (((ADD, ()), 1), ((RSQRT, ()), 1)) == recurrence.terms
+
+
+def test_a_scan_passes_through_memory() -> None:
+    flow = flow_of(kernel("{[i]: 1 <= i < n}", "x[i] = x[i-1] + y[i]", assumptions="n >= 2"))
+    assert {LOAD: 49, ADD: 49, STORE: 49} == at(flow.depth, n=50)
+    (recurrence,) = flow.recurrences
+    assert ("i", "x") == (recurrence.loop, recurrence.variable)
+
+
+def test_updates_of_different_cells_are_independent() -> None:
+    flow = flow_of(kernel("{[i, j]: 0 <= i, j < n}", "x[i, j] = 2*x[i, j] + y[i]"))
+    assert {LOAD: 1, MUL: 1, ADD: 1, STORE: 1} == at(flow.depth, n=50)
+    assert () == flow.recurrences
+
+
+def test_unrolled_loops_issue_their_loads_together() -> None:
+    unit = kernel("{[i, u]: 0 <= i < n and 0 <= u < 4}", "out[i] = sum(u, a[i, u])")
+    assert 1 == flow_of(in_lanes(unit)).memory_parallelism(n=32)
+    assert 4 == flow_of(in_lanes(lp.tag_inames(unit, "u:unr"))).memory_parallelism(n=32)
+
+
+def test_launches_follow_one_another() -> None:
+    unit = make("{[i, j]: 0 <= i, j < n}", """
+        mid[i] = rsqrt(a[i]) {id=first}
+        ... gbarrier {id=wait, dep=first}
+        out[j] = mid[n - 1 - j] + 1 {dep=wait}
+        """, "a, mid, out: n", dtype=FLOAT, assumes="n >= 1")  # fmt: skip
+    for iname in "ij":
+        unit = lp.split_iname(unit, iname, 16, outer_tag="g.0", inner_tag="l.0")
+    flow = flow_of(unit)
+    assert {LOAD: 2, RSQRT: 1, ADD: 1, STORE: 2} == at(flow.depth, n=64) == at(flow.work, n=64)

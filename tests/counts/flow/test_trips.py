@@ -57,15 +57,12 @@ def test_values_of_a_loop_that_are_the_same_for_all_sizes() -> None:
     assert trips.span("k") is None
 
 
-@pytest.mark.parametrize(
-    ("domain", "spans"),
-    [
-        ("0 <= i < n and 0 <= j < 8", [None, Span(0, 1, 8)]),  # nothing runs where n is 0
-        ("0 <= i < n and 0 <= j < 8 and n mod 16 = 0", [None, Span(0, 1, 8)]),
-        ("0 <= i < 4 and 0 <= j < 8 and n >= 9", [Span(0, 1, 4), Span(0, 1, 8)]),
-        ("0 <= i <= n and 0 <= j < 8 and j <= n", [None, None]),  # with n = 3 only four trips
-    ],
-)
+@pytest.mark.parametrize(("domain", "spans"), [
+    ("0 <= i < n and 0 <= j < 8", [None, Span(0, 1, 8)]),  # nothing runs where n is 0
+    ("0 <= i < n and 0 <= j < 8 and n mod 16 = 0", [None, Span(0, 1, 8)]),
+    ("0 <= i < 4 and 0 <= j < 8 and n >= 9", [Span(0, 1, 4), Span(0, 1, 8)]),
+    ("0 <= i <= n and 0 <= j < 8 and j <= n", [None, None]),  # with n = 3 only four trips
+])  # fmt: skip
 def test_values_of_a_loop_around_which_there_may_be_nothing(domain, spans) -> None:
     unit = kernel(f"{{[i, j]: {domain}}}", "out[i, j] = a[i, j]", assumptions="n >= 0")
     trips = Trips(flow_of(unit).cardinalities)

@@ -7,9 +7,12 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.lanes import addresses, values_at
+from perfmodel.counts.nests.addresses import address_of
 from perfmodel.counts.nests.loops import Intervals
 from perfmodel.counts.nests.nest import Nest
 from perfmodel.counts.program.program import DECISIONS, Loop, Run, Wait
+from perfmodel.counts.quasipoly.count import Count
 from tests.corpus import CorpusKernel, kernels
 from tests.corpus.kernel import make
 from tests.corpus.made import counted
@@ -69,8 +72,7 @@ def test_the_sum_that_a_loop_carries() -> None:
 
 def test_unrolled_loops_are_copies_with_chains_side_by_side() -> None:
     unit = make("{ [i, k, u]: 0 <= i, k < n and 0 <= u < 4 }", "c[i, u] = sum(k, a[i, k]*b[k, u])",
-                [lp.GlobalArg("a", np.float32, shape="n, n"), lp.GlobalArg("b", np.float32, shape="n, 4"),
-                 lp.GlobalArg("c", np.float32, shape="n, 4"), ...], assumes="n >= 1")  # fmt: skip
+                "a: n, n; b, c: n, 4", assumes="n >= 1")  # fmt: skip
     unit = lp.tag_inames(unit, {"i": "g.0", "u": "ilp.unr"})
     (nest,) = [nest for nest in count(unit, cache=False).nests if nest.operations]
     assert ((("k",), ()), (100, 10)) == (
@@ -82,8 +84,7 @@ def test_unrolled_loops_are_copies_with_chains_side_by_side() -> None:
 
 def test_an_unrolled_loop_around_a_loop_makes_that_many_loops() -> None:
     """Loopy writes four loops, one after another: each adds a quarter of the row to the same sum."""
-    unit = make("{ [i, k]: 0 <= i < n and 0 <= k < 4*m }", "c[i] = sum(k, a[i, k])",
-                [lp.GlobalArg("a", np.float32, shape="n, 4*m"), lp.GlobalArg("c", np.float32, shape="n"), ...],
+    unit = make("{ [i, k]: 0 <= i < n and 0 <= k < 4*m }", "c[i] = sum(k, a[i, k])", "a: n, 4*m; c: n",
                 assumes="n >= 1 and m >= 1")  # fmt: skip
     unit = lp.split_iname(lp.tag_inames(unit, {"i": "g.0"}), "k", 4, inner_tag="unr")
     unit = lp.prioritize_loops(unit, "k_inner, k_outer")
@@ -97,8 +98,7 @@ def test_an_unrolled_loop_around_a_loop_makes_that_many_loops() -> None:
 
 
 def test_a_triangle_fills_half_of_its_box() -> None:
-    unit = make("{ [i, j]: 0 <= i < n and 0 <= j <= i }", "y[i] = sum(j, a[i, j])",
-                [lp.GlobalArg("a", np.float32, shape="n, n"), ...], assumes="n >= 1")  # fmt: skip
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j <= i }", "y[i] = sum(j, a[i, j])", "a: n, n", assumes="n >= 1")
     nest = next(nest for nest in count(unit, cache=False).nests if "j" in nest.loops.inner)
     assert (55, 100, 10) == (nest.iterations(n=10), nest.box(n=10), nest.entries(n=10))
 
@@ -144,8 +144,7 @@ def test_nests_of_every_kernel_add_up_to_its_tables(kernel: CorpusKernel) -> Non
 
 def test_a_loop_with_barriers_is_around_its_intervals() -> None:
     body = (
-        Run("start"),
-        Loop("k", (Run("fetch"), Wait("local"), Loop("j", (Run("update"),)), Wait("local"))),
+        Run("start"), Loop("k", (Run("fetch"), Wait("local"), Loop("j", (Run("update"),)), Wait("local"))),
         Run("store"),
     )  # fmt: skip
     intervals = Intervals(0, body, ())
@@ -165,9 +164,7 @@ def test_a_loop_with_barriers_is_around_its_intervals() -> None:
 def test_guarded_axes_are_those_along_which_some_group_is_not_whole(
     domain: str, code: str, assumptions: str, expected: set[str]
 ) -> None:
-    unit = make(f"{{ [i, j]: {domain} }}", code,
-                [lp.GlobalArg("a", np.float32, shape="n, m"), lp.ValueArg("n, m", np.int32)],
-                assumes=assumptions)  # fmt: skip
+    unit = make(f"{{ [i, j]: {domain} }}", code, "a: n, m", assumes=assumptions)
     unit = lp.split_iname(unit, "i", 4, outer_tag="g.1", inner_tag="l.1")
     nest = only(count(lp.split_iname(unit, "j", 8, outer_tag="g.0", inner_tag="l.0"), cache=False).nests)
     assert expected == nest.guarded_axes
@@ -189,8 +186,7 @@ def only(nests: tuple[Nest, ...]) -> Nest:
 
 
 def test_vectors_compute_what_a_test_of_data_leaves_out() -> None:
-    unit = make("{ [i]: 0 <= i < n }", "out[i] = exp(a[i]) {if=mask[i] > 0}",
-                [lp.GlobalArg("a, out", np.float32, shape="n"), lp.GlobalArg("mask", np.int32, shape="n"), ...],
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = exp(a[i]) {if=mask[i] > 0}", "a, out: n; int32 mask: n",
                 assumes="n >= 64 and n mod 64 = 0")  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     nest = only(count(unit, statistics={"mask[i_inner + i_outer*64] > 0": 0.25}, cache=False).nests)
@@ -198,3 +194,112 @@ def test_vectors_compute_what_a_test_of_data_leaves_out() -> None:
     assert [256] == [row.count(n=256) for row in nest.unmasked_operations]
     stores = [access for access in nest.accesses if access.direction == "store"]
     assert [(64, 256, True)] == [(each.count(n=256), each.unmasked(n=256), each.guarded) for each in stores]
+
+
+N, M = 64, 256
+ROWS = "for r\n<> m = f[r] {{id=m}}\n{} {{id=b, dep=m}}\nend"
+RAGGED = "for r\n<> lo = f[r] {{id=lo}}\n<> hi = f[r+1] {{id=hi}}\n{} {{id=b, dep=lo:hi}}\nend"
+
+
+def made(domains: list[str], text: str, lanes: int = 0) -> KernelCounts:
+    unit = make(domains, text, f"int32 f: {N}+1; a, b: {N}, {M}; v, w: {N}*{M} + 2")
+    unit = (
+        lp.split_iname(unit, "r", lanes, outer_tag="g.0", inner_tag="l.0")
+        if lanes else lp.prioritize_loops(unit, "r, j")
+    )
+    return count(unit, statistics={"j": M} if len(domains) > 1 else None, cache=False)
+
+
+def of_size(body: str, low: str = "0") -> KernelCounts:
+    text = body if "sum" in body else f"for r, j\n{body}\nend"
+    return made([f"{{[r, j]: 0 <= r < {N} and {low} <= j < {low} + {M}}}"], text)
+
+
+@pytest.mark.parametrize("capacity", [1024, 16384, 2**22])
+@pytest.mark.parametrize("body", [
+    "a[r, j] = 1", "a[r, j] = b[r, j]", "a[r, j] = 2*b[r, M - j - 1]", "w[j] = v[j + 2]", "w[j] = v[j] + v[j + 1]",
+    f"w[{M}*r + j] = v[{M}*r + j]", "a[r, 0] = sum(j, b[r, j])", "a[0, r] = sum(j, v[j])",
+])  # fmt: skip
+def test_loops_from_a_known_start(body, capacity):
+    body = body.replace("M", str(M))
+    known, data = of_size(body), made([f"{{[r]: 0 <= r < {N}}}", "{[j]: 0 <= j < m}"], ROWS.format(body))
+    compare(known, data, capacity)
+
+
+@pytest.mark.parametrize("body", ["w[j] = 2*v[j]", "a[0, r] = sum(j, v[j])"])
+def test_rows_that_follow_one_another(body):
+    known = of_size(body, low=f"{M}*r")
+    data = made([f"{{[r]: 0 <= r < {N}}}", "{[j]: lo <= j < hi}"], RAGGED.format(body))
+    compare(known, data, 1024)
+    for nest in (nest for nest in data.nests if "j" in nest.loops.inner):
+        assert all(access.step("r") is None for access in nest.accesses if access.array in "vw")
+
+
+def test_a_row_that_data_choose_moves_with_all_other_loops():
+    text = "a[r, j] = b[f[r], j] + v[f[r]] + v[f[j // 4] + j] + v[f[f[r] + 1] + 2*j] {id=b}"
+    counts = made([f"{{[r, j]: 0 <= r < {N} and 0 <= j < {M}}}"], f"for r, j\n{text}\nend")
+    nest = next(nest for nest in counts.nests if "j" in nest.loops.inner)
+    steps = [(access.step("r"), access.step("j")) for access in nest.accesses if access.array in "bv"]
+    found = [tuple(None if step is None else int(step()) for step in pair) for pair in steps]
+    assert sorted(found, key=str) == sorted([(None, 4), (None, 0), (0, None), (None, 8)], key=str)
+    addresses = [access.address for access in nest.accesses if access.array == "v"]
+    assert 3 == len({address.base for address in addresses if address is not None})  # no two are known to be equal
+
+
+def compare(known: KernelCounts, data: KernelCounts, capacity: int) -> None:
+    arrays = [array for array in ("a", "b", "v", "w") if array in {row.array for row in known.access_table}]
+    for array in arrays:
+        lines = [counts.traffic(array, capacity, order="serial")() for counts in (known, data)]
+        assert lines[1].fetched == pytest.approx(lines[0].fetched, rel=0.05, abs=2)
+    (nest,) = [nest for nest in known.nests if nest.loops.inner[-1:] == ("j",)]
+    (other,) = [nest for nest in data.nests if nest.loops.inner[-1:] == ("j",)]
+    assert float(nest.entries()) == float(other.entries())
+    assert float(nest.iterations()) == float(other.iterations())
+    assert other.trips is None
+    steps = [
+        sorted((a.array, a.direction, str(a.step("j"))) for a in each.accesses if a.array in arrays)
+        for each in (nest, other)
+    ]
+    assert steps[0] == steps[1]
+
+
+def test_lanes_beside_a_loop_from_a_known_start_have_their_stride():
+    data = made([f"{{[r]: 0 <= r < {N}}}", "{[j]: 0 <= j < m}"], ROWS.format("a[r, j] = b[j, r] + v[j]"), lanes=16)
+    strides = {row.array: None if row.indirect else row.stride() for row in data.access_table}
+    assert {"f": 1, "a": M, "b": 1, "v": 0} == strides
+    text = RAGGED.format("a[0, r] = sum(j, v[j])")
+    ragged = made([f"{{[r]: 0 <= r < {N}}}", "{[j]: lo <= j < hi}"], text, lanes=16)
+    assert [True] == [row.indirect for row in ragged.access_table if row.array == "v"]
+
+
+def test_steps_and_start_are_functions_of_the_sizes() -> None:
+    unit = make("{ [i, j]: 0 <= i, j < n }", "b[i, j] = a[j, n - 1 - i]", "float64 a, b: n, n", assumes="n >= 1")
+    load = next((d, a) for d, a in count(unit, cache=False).access_maps if a.array == "a")
+    address = address_of(load[1], load[0])
+    assert address is not None
+    # 8 bytes a cell, n cells a row: row j, column n - 1 - i
+    assert ("8*n - 8", "-8", "8*n", "0") == tuple(
+        map(str, (address.start, address.step("i"), address.step("j"), address.step("k")))
+    )
+
+
+@pytest.mark.parametrize("kernel", kernels(), ids=lambda kernel: kernel.name)
+def test_every_affine_address_is_that_of_the_cell(kernel: CorpusKernel) -> None:
+    sizes = kernel.cases[0]
+    counts = counted(kernel, sizes)
+    check(counts, {name: sizes[name] for name in counts.parameters})
+
+
+def check(counts: KernelCounts, sizes: dict[str, int]) -> None:
+    for domain, access in counts.access_maps:
+        address = address_of(access, domain)
+        if address is None or access.cells is None:
+            continue
+        points = fixed(domain.points, sizes)
+        columns, number = enumerate_points(points)
+        expected = values_at(addresses(access, access.cells, points, sizes), columns, number) * access.bits // 8
+        start = Count(address.start.polynomial, granularity="byte", signed=frozenset(sizes))  # offsets may be negative
+        found = np.full(number, int(start(**sizes)))
+        for name, column in columns.items():
+            found = found + int(address.step(name)(**sizes)) * column
+        assert expected.tolist() == found.tolist()

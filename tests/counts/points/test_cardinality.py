@@ -37,16 +37,13 @@ def interval(*rows):
     return Polytope(("i",), (), rows)
 
 
-@pytest.mark.parametrize(
-    ("expected", "subject"),
-    [
-        ("[n] -> { n }", interval(form(i=1), form(-1, n=1, i=-1))),  # 0 <= i < n
-        ("[n] -> { n - 3 : n >= 3 }", interval(form(-3, i=1), form(-1, n=1, i=-1))),  # 3 <= i < n
-        ("[n] -> { floor((n + 15)/16) }", interval(form(i=1), form(-1, n=1, i=-16))),  # 0 <= 16*i < n
-        ("[n] -> { n }", interval(form(i=1), form(-1, n=1, i=-1), form(n=1, i=-1))),  # i <= n follows
-        ("[n] -> { 3 : n >= 6 }", interval(form(i=1), form(2, i=-1), form(-6, n=1))),
-    ],
-)
+@pytest.mark.parametrize(("expected", "subject"), [
+    ("[n] -> { n }", interval(form(i=1), form(-1, n=1, i=-1))),  # 0 <= i < n
+    ("[n] -> { n - 3 : n >= 3 }", interval(form(-3, i=1), form(-1, n=1, i=-1))),  # 3 <= i < n
+    ("[n] -> { floor((n + 15)/16) }", interval(form(i=1), form(-1, n=1, i=-16))),  # 0 <= 16*i < n
+    ("[n] -> { n }", interval(form(i=1), form(-1, n=1, i=-1), form(n=1, i=-1))),  # i <= n follows
+    ("[n] -> { 3 : n >= 6 }", interval(form(i=1), form(2, i=-1), form(-6, n=1))),
+])  # fmt: skip
 def test_intervals(expected, subject):
     assert Count.from_text(expected, "[n] -> { : n >= 1 }") == Count(POSITIVE.count(subject))
 

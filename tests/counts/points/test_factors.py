@@ -6,7 +6,17 @@ import islpy as isl
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from perfmodel.counts.points.factors import PRODUCTS, Factors, Multiple, alternating, eliminated, factored, projected
+from perfmodel.counts.points.factors import (
+    PRODUCTS,
+    Factors,
+    Multiple,
+    alternating,
+    eliminated,
+    factored,
+    projected,
+    straightened,
+    without_tiles,
+)
 from perfmodel.counts.points.polytopes import Polytope
 from tests.counts.points.forms import form, points_of
 
@@ -46,13 +56,10 @@ def test_overlapping_tiles():
     assert {(x,) for x in range(18)} == points_of(factor, 30, **{"(n - 0)/8": 2})
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[n] -> { [i] : 0 <= i < n or i = 2n }",  # a union
-        "[n] -> { [i] : 0 <= i < n and i mod 3 = 1 }",  # a floor that leaves gaps
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "[n] -> { [i] : 0 <= i < n or i = 2n }",  # a union
+    "[n] -> { [i] : 0 <= i < n and i mod 3 = 1 }",  # a floor that leaves gaps
+])  # fmt: skip
 def test_no_products(text):
     assert factored(isl.Set(text)) is None
 
@@ -143,3 +150,28 @@ def test_every_projection_is_that_of_the_whole(text):
             expected = isl.Set(text).project_out_except(kept, [SET])
             if expected.get_var_names(SET) == kept:
                 assert expected.is_equal(found)
+
+
+TILE_OF_FOUR = Polytope(
+    ("i", "j"), (), (form(i=1), form(j=1), form(3, j=-1), form(-1, n=1, i=-4, j=-1))
+)  # 0 <= j < 4, 0 <= i and 4*i + j < n
+
+
+def test_a_determined_variable_is_left_out():
+    # 0 <= x - 3*e <= 2 gives one e for each x
+    found = without_tiles(Polytope(("x", "e"), (), (form(x=1, e=-3), form(2, x=-1, e=3), form(x=1), form(7, x=-1))))
+    assert Polytope(("x",), (), (form(x=1), form(7, x=-1))) == found
+
+
+@pytest.mark.parametrize("n", [1, 4, 7])
+@pytest.mark.parametrize("subject", [
+    TILE_OF_FOUR,
+    # a tile with a lower and an upper bound, and one with an offset that begins at 2
+    Polytope(("i", "j"), (), (form(-1, i=1), form(n=1, i=-1), form(j=1), form(3, j=-1))),
+    Polytope(("i", "j"), (), (form(i=1), form(-2, j=1), form(5, j=-1), form(1, n=1, i=-4, j=-1))),
+    # k = i + j and 2*m = k + j + i
+    Polytope(("i", "k", "j"), (form(i=1, j=1, k=-1),), (form(i=1), form(j=1), form(n=1, k=-1))),
+    Polytope(("k", "i", "m"), (form(m=2, k=-1, i=-1), form(k=1, i=-1)), (form(i=1), form(n=1, i=-1))),
+])  # fmt: skip
+def test_the_number_of_points_stays(subject, n):
+    assert len(points_of(subject, n=n)) == len(points_of(straightened(subject), 40, n=n))

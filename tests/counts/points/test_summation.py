@@ -23,30 +23,27 @@ def brute_force(points: isl.Set, **sizes: int) -> int:
     return at_sizes(points, sizes).count_val().to_python()
 
 
-@pytest.mark.parametrize(
-    ("text", "closed_form"),
-    [
-        ("[n] -> { [i] : 0 <= i < n }", lambda n: n),
-        ("[n] -> { [i, j] : 0 <= i < n and 0 <= j < n }", lambda n: n * n),
-        ("[n] -> { [o, i] : 0 <= 16*o + i < n and 0 <= i < 16 }", lambda n: n),
-        ("[n] -> { [o, p, i] : 0 <= 16*o + 4*p + i < n and 0 <= i < 4 and 0 <= p < 4 }", lambda n: n),
-        ("[n] -> { [o] : o >= 0 and 16*o < n }", lambda n: -(-n // 16)),
-        ("[n] -> { [i, j] : 0 <= i <= j < n }", lambda n: n * (n + 1) // 2),
-        ("[n] -> { [i, j, k] : 0 <= i < j < k < n }", lambda n: n * (n - 1) * (n - 2) // 6),
-        ("[n] -> { [i] : 0 <= i < n and i mod 4 = 1 }", lambda n: len(range(1, n, 4))),
-        (
-            "[n] -> { [i, j] : i >= 0 and j >= 0 and 2*i + 3*j = n }",
-            lambda n: sum((n - 3 * j) % 2 == 0 for j in range(n // 3 + 1)),
-        ),
-        ("[n] -> { [q] : exists i : 0 <= i < n and q = floor(i/5) }", lambda n: -(-n // 5)),
-        ("[n] -> { [i] : 0 <= i < n and n mod 16 = 0 }", lambda n: n if n % 16 == 0 else 0),
-        (
-            "[n] -> { [i, j] : (0 <= i < n and 0 <= j < 5) or (0 <= i < 5 and 0 <= j < n) }",
-            lambda n: 10 * n - min(n, 5) ** 2,
-        ),
-        ("[n] -> { [] : n > 4 }", lambda n: int(n > 4)),
-    ],
-)
+@pytest.mark.parametrize(("text", "closed_form"), [
+    ("[n] -> { [i] : 0 <= i < n }", lambda n: n),
+    ("[n] -> { [i, j] : 0 <= i < n and 0 <= j < n }", lambda n: n * n),
+    ("[n] -> { [o, i] : 0 <= 16*o + i < n and 0 <= i < 16 }", lambda n: n),
+    ("[n] -> { [o, p, i] : 0 <= 16*o + 4*p + i < n and 0 <= i < 4 and 0 <= p < 4 }", lambda n: n),
+    ("[n] -> { [o] : o >= 0 and 16*o < n }", lambda n: -(-n // 16)),
+    ("[n] -> { [i, j] : 0 <= i <= j < n }", lambda n: n * (n + 1) // 2),
+    ("[n] -> { [i, j, k] : 0 <= i < j < k < n }", lambda n: n * (n - 1) * (n - 2) // 6),
+    ("[n] -> { [i] : 0 <= i < n and i mod 4 = 1 }", lambda n: len(range(1, n, 4))),
+    (
+        "[n] -> { [i, j] : i >= 0 and j >= 0 and 2*i + 3*j = n }",
+        lambda n: sum((n - 3 * j) % 2 == 0 for j in range(n // 3 + 1)),
+    ),
+    ("[n] -> { [q] : exists i : 0 <= i < n and q = floor(i/5) }", lambda n: -(-n // 5)),
+    ("[n] -> { [i] : 0 <= i < n and n mod 16 = 0 }", lambda n: n if n % 16 == 0 else 0),
+    (
+        "[n] -> { [i, j] : (0 <= i < n and 0 <= j < 5) or (0 <= i < 5 and 0 <= j < n) }",
+        lambda n: 10 * n - min(n, 5) ** 2,
+    ),
+    ("[n] -> { [] : n > 4 }", lambda n: int(n > 4)),
+])  # fmt: skip
 def test_closed_forms(text, closed_form):
     found = sum_of_points(isl.Set(text))
     assert not found.unexpanded
@@ -121,27 +118,24 @@ def test_too_many_terms(monkeypatch):
         joined({"n >= 0": N}, {"n >= 3": N})
 
 
-@pytest.mark.parametrize(
-    ("expected", "text"),
-    [
-        (True, "[n] -> { n - 16*floor(n/16) : n mod 16 = 0 }"),
-        (False, "[n] -> { n - 16*floor(n/16) : n mod 8 = 0 }"),
-        (False, "[n, m] -> { (n - m)*(n - m - 1) : m <= n <= m + 2 }"),
-        # far from the corner of the domain's bounding box
-        (False, "[n, m] -> { m - 1 : n >= 100*m and m >= 1 }"),
-        (True, "[n, m] -> { (m - 1)*(m - 2) : n >= 100*m and 1 <= m <= 2 }"),
-        (True, "[n] -> { floor((n + 15)/16) - floor(n/16) - 1 : n mod 16 >= 1 }"),
-        (False, "[n] -> { floor((n + 15)/16) - floor(n/16) - 1 : n >= 1 }"),
-        (False, "[n, m] -> { floor((n + m)/16) - floor(n/16) - floor(m/16) : n, m >= 0 }"),
-        (True, "[n, m] -> { (2*n - 3*m - 1)*(n + m) : 2*n = 3*m + 1 }"),
-        (True, "[n] -> { n*(n - 1)*(n - 2) : 0 <= n <= 2 }"),
-        (False, "[n] -> { n*(n - 1)*(n - 2) : 0 <= n <= 3 }"),
-        (True, "[n, m] -> { (n - m)*(n - 2*m) : n = m or n = 2*m }"),
-        (False, "[n, m] -> { (n - m)*(n - 2*m) : n = m or n = 3*m }"),
-        (True, "[n] -> { 1 : n > 3 and n < 4 }"),
-        (True, "[n] -> { floor((floor(n/3) + n)/5) - floor((4*n - (n mod 3))/15) }"),
-    ],
-)
+@pytest.mark.parametrize(("expected", "text"), [
+    (True, "[n] -> { n - 16*floor(n/16) : n mod 16 = 0 }"),
+    (False, "[n] -> { n - 16*floor(n/16) : n mod 8 = 0 }"),
+    (False, "[n, m] -> { (n - m)*(n - m - 1) : m <= n <= m + 2 }"),
+    # far from the corner of the domain's bounding box
+    (False, "[n, m] -> { m - 1 : n >= 100*m and m >= 1 }"),
+    (True, "[n, m] -> { (m - 1)*(m - 2) : n >= 100*m and 1 <= m <= 2 }"),
+    (True, "[n] -> { floor((n + 15)/16) - floor(n/16) - 1 : n mod 16 >= 1 }"),
+    (False, "[n] -> { floor((n + 15)/16) - floor(n/16) - 1 : n >= 1 }"),
+    (False, "[n, m] -> { floor((n + m)/16) - floor(n/16) - floor(m/16) : n, m >= 0 }"),
+    (True, "[n, m] -> { (2*n - 3*m - 1)*(n + m) : 2*n = 3*m + 1 }"),
+    (True, "[n] -> { n*(n - 1)*(n - 2) : 0 <= n <= 2 }"),
+    (False, "[n] -> { n*(n - 1)*(n - 2) : 0 <= n <= 3 }"),
+    (True, "[n, m] -> { (n - m)*(n - 2*m) : n = m or n = 2*m }"),
+    (False, "[n, m] -> { (n - m)*(n - 2*m) : n = m or n = 3*m }"),
+    (True, "[n] -> { 1 : n > 3 and n < 4 }"),
+    (True, "[n] -> { floor((floor(n/3) + n)/5) - floor((4*n - (n mod 3))/15) }"),
+])  # fmt: skip
 def test_vanishing(expected, text):
     assert expected == vanishes(quasi_polynomial_of(isl.PwQPolynomial(text)))
 

@@ -46,13 +46,10 @@ def test_counts_together_give_what_each_of_them_gives() -> None:
     assert (64, 24, 8) == counts.at({"m": 3, "n": np.int64(8), "more": 0})
 
 
-@pytest.mark.parametrize(
-    ("sizes", "error"),
-    [
-        ({"m": 3}, SizeError), ({"n": 8}, SizeError), ({"m": 3, "n": -4}, SizeError),
-        ({"m": 3, "n": 4.5}, SizeError), ({"m": 3, "n": 6}, AssumptionError),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("sizes", "error"), [
+    ({"m": 3}, SizeError), ({"n": 8}, SizeError), ({"m": 3, "n": -4}, SizeError), ({"m": 3, "n": 4.5}, SizeError),
+    ({"m": 3, "n": 6}, AssumptionError),
+])  # fmt: skip
 def test_counts_together_refuse_what_one_of_them_refuses(sizes: dict[str, Any], error: type[Exception]) -> None:
     counts = joint(Count.from_text("[m] -> { m }"), Count.from_text("[n] -> { n }", "[n] -> { : n mod 4 = 0 }"))
     with pytest.raises(error) as of_all:

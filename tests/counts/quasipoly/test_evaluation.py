@@ -34,13 +34,9 @@ CANCELLING = (
     " n^2 : n mod 16 = 0 }"
 )
 COUNTS = [
-    "[n] -> { n }",
-    "[n] -> { n^3 + 2*n^2 }",
-    "[n] -> { n^4 - 3*n^3*floor(n/3) }",
-    "[n] -> { (n - 1000)^3*(n - 1001) }",
-    "[n] -> { 1/6*n^3 - 1/6*n : n mod 2 = 0; 2*floor((n + 3)/7)^2 : n mod 2 = 1 }",
-    CANCELLING,
-]
+    "[n] -> { n }", "[n] -> { n^3 + 2*n^2 }", "[n] -> { n^4 - 3*n^3*floor(n/3) }", "[n] -> { (n - 1000)^3*(n - 1001) }",
+    "[n] -> { 1/6*n^3 - 1/6*n : n mod 2 = 0; 2*floor((n + 3)/7)^2 : n mod 2 = 1 }", CANCELLING,
+]  # fmt: skip
 
 
 def sizes() -> np.ndarray:

@@ -7,25 +7,15 @@ from perfmodel.counts import Count
 from perfmodel.counts.quasipoly.printing import indicator_of, quasi_polynomial_of
 
 
-@pytest.mark.parametrize(
-    ("expected", "text"),
-    [
-        ("0", "{ 0 }"),
-        ("7/2", "{ 7/2 }"),
-        ("1/2*n^2 - 1/2*n", "[n] -> { 1/2*n^2 - 1/2*n }"),
-        ("n if n >= 17", "[n] -> { n : n >= 17 }"),
-        ("-n + 20 if n <= 16", "[n] -> { 20 - n : n <= 16 }"),
-        ("n if n mod 16 = 0", "[n] -> { n : n mod 16 = 0 }"),
-        ("n if n mod 16 >= 3", "[n] -> { n : n mod 16 >= 3 }"),
-        ("m if n > m", "[n, m] -> { m : n > m }"),
-        ("m if n >= m", "[n, m] -> { m : n >= m }"),
-        ("m if n >= m + 4", "[n, m] -> { m : n >= m + 4 }"),
-        ("m if n + 4 >= m", "[n, m] -> { m : n >= m - 4 }"),
-        ("n - 2 if m + 2 = n", "[n, m] -> { m : n = m + 2 }"),
-        ("5 if n >= 8 or n = 2", "[n] -> { 5 : n >= 8; 5 : n = 2 }"),
-        ("floor((n + 15)/16)^2", "[n] -> { floor((n + 15)/16)^2 }"),
-    ],
-)
+@pytest.mark.parametrize(("expected", "text"), [
+    ("0", "{ 0 }"), ("7/2", "{ 7/2 }"), ("1/2*n^2 - 1/2*n", "[n] -> { 1/2*n^2 - 1/2*n }"),
+    ("n if n >= 17", "[n] -> { n : n >= 17 }"), ("-n + 20 if n <= 16", "[n] -> { 20 - n : n <= 16 }"),
+    ("n if n mod 16 = 0", "[n] -> { n : n mod 16 = 0 }"), ("n if n mod 16 >= 3", "[n] -> { n : n mod 16 >= 3 }"),
+    ("m if n > m", "[n, m] -> { m : n > m }"), ("m if n >= m", "[n, m] -> { m : n >= m }"),
+    ("m if n >= m + 4", "[n, m] -> { m : n >= m + 4 }"), ("m if n + 4 >= m", "[n, m] -> { m : n >= m - 4 }"),
+    ("n - 2 if m + 2 = n", "[n, m] -> { m : n = m + 2 }"), ("5 if n >= 8 or n = 2", "[n] -> { 5 : n >= 8; 5 : n = 2 }"),
+    ("floor((n + 15)/16)^2", "[n] -> { floor((n + 15)/16)^2 }"),
+])  # fmt: skip
 def test_text(expected, text):
     assert expected == str(Count.from_text(text))
 

@@ -6,24 +6,21 @@ from itertools import product
 
 import islpy as isl
 import loopy as lp
-import numpy as np
 import pymbolic.primitives as p
 import pytest
 
 from perfmodel.counts import count
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.reading.branches import Arm, shares
+from tests.corpus.kernel import make
 
 NAMES = "abcd"
 C, D = "a[i] > 0.5", "b[i] > 0.7"
 
 
 def made(*lines: str, tag: str | None = None) -> lp.TranslationUnit:
-    unit = lp.make_kernel(
-        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < 4}"][:1 + ("sum(j" in "".join(lines))], "\n".join(lines),
-        [lp.GlobalArg("a, b, out, two", np.float64, shape="n"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 8 and n mod 8 = 0", lang_version=(2018, 2), seq_dependencies=True,
-    )
+    unit = make(["{[i]: 0 <= i < n}", "{[j]: 0 <= j < 4}"][:1 + ("sum(j" in "".join(lines))], "\n".join(lines),
+                "float64 a, b, out, two: n", assumes="n >= 8 and n mod 8 = 0", seq_dependencies=True)  # fmt: skip
     return unit if tag is None else lp.split_iname(unit, "i", 8, inner_tag=tag)
 
 
@@ -31,26 +28,23 @@ def adds(unit: lp.TranslationUnit, statistics: dict[str, float] | None = None) -
     return str(count(unit, statistics=statistics).operations(kind="add")).partition(" (")[0]
 
 
-@pytest.mark.parametrize(
-    ("text", "statistics", "expected"),
-    [
-        (f"b[i] + 1 if {C} else b[i] + 2", {}, "n"), (f"b[i] + 1 if {C} else b[i] + 2", {C: 0.3}, "n"),
-        (f"b[i] + 1 + b[i] if {C} else b[i] + 2", {}, "<= 2*n"), (f"b[i] + 1 if {C} else b[i]", {}, "<= n"),
-        (f"(b[i] + 1 if {D} else b[i] + 3) if {C} else b[i] + 2", {}, "n"),
-        (f"(b[i] + 1 if {D} else b[i] + 3) if {C} else b[i] + 2", {C: 0.3}, "n"),
-        (f"(b[i] + 1 + b[i] if {D} else b[i]) if {C} else b[i] + 2", {D: 0.5}, "n"),
-        (f"(b[i] + 1 + b[i] if {D} else b[i]) if {C} else b[i] + 2", {D: 0.75}, "<= 3/2*n"),
-        (f"(b[i] + 1 + b[i] if {D} else b[i]) if {C} else b[i] + 2", {C: 0.25}, "<= 5/4*n"),
-        (f"b[i] + 1 if {C} or {D} else b[i] + 2", {}, "n"), (f"b[i] + 1 if {C} and {D} else b[i] + 2", {}, "n"),
-        (f"b[i] + 1 + b[i] if {C} or {D} else b[i]", {C: 0.5, D: 0.5}, "3/2*n"),
-        (f"b[i] + 1 if {C} or {D} else b[i]/3 + 1 + a[i]", {f"{C} or {D}": 0.25}, "7/4*n"),
-        (f"b[i] + 1 + b[i] if {C} and {D} else b[i]", {f"{C} and {D}": 0.25}, "1/2*n"),
-        (f"b[i] + 1 if not ({C} or {D}) else b[i] + 2", {}, "n"),
-        (f"(b[i] + 1 if {C} else b[i]) * (b[i] if {C} else b[i] + 2)", {}, "n"),
-        (f"(b[i] + 1 if {C} else b[i]) * (b[i] + 3 if {C} else b[i])", {}, "<= 2*n"),
-        (f"(b[i] + 1 if {C} else b[i] + 2) + 1", {}, "2*n"), (f"b[i] + 1 if i > 3 and {C} else b[i]", {}, "<= n - 4"),
-    ]
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "statistics", "expected"), [
+    (f"b[i] + 1 if {C} else b[i] + 2", {}, "n"), (f"b[i] + 1 if {C} else b[i] + 2", {C: 0.3}, "n"),
+    (f"b[i] + 1 + b[i] if {C} else b[i] + 2", {}, "<= 2*n"), (f"b[i] + 1 if {C} else b[i]", {}, "<= n"),
+    (f"(b[i] + 1 if {D} else b[i] + 3) if {C} else b[i] + 2", {}, "n"),
+    (f"(b[i] + 1 if {D} else b[i] + 3) if {C} else b[i] + 2", {C: 0.3}, "n"),
+    (f"(b[i] + 1 + b[i] if {D} else b[i]) if {C} else b[i] + 2", {D: 0.5}, "n"),
+    (f"(b[i] + 1 + b[i] if {D} else b[i]) if {C} else b[i] + 2", {D: 0.75}, "<= 3/2*n"),
+    (f"(b[i] + 1 + b[i] if {D} else b[i]) if {C} else b[i] + 2", {C: 0.25}, "<= 5/4*n"),
+    (f"b[i] + 1 if {C} or {D} else b[i] + 2", {}, "n"), (f"b[i] + 1 if {C} and {D} else b[i] + 2", {}, "n"),
+    (f"b[i] + 1 + b[i] if {C} or {D} else b[i]", {C: 0.5, D: 0.5}, "3/2*n"),
+    (f"b[i] + 1 if {C} or {D} else b[i]/3 + 1 + a[i]", {f"{C} or {D}": 0.25}, "7/4*n"),
+    (f"b[i] + 1 + b[i] if {C} and {D} else b[i]", {f"{C} and {D}": 0.25}, "1/2*n"),
+    (f"b[i] + 1 if not ({C} or {D}) else b[i] + 2", {}, "n"),
+    (f"(b[i] + 1 if {C} else b[i]) * (b[i] if {C} else b[i] + 2)", {}, "n"),
+    (f"(b[i] + 1 if {C} else b[i]) * (b[i] + 3 if {C} else b[i])", {}, "<= 2*n"),
+    (f"(b[i] + 1 if {C} else b[i] + 2) + 1", {}, "2*n"), (f"b[i] + 1 if i > 3 and {C} else b[i]", {}, "<= n - 4"),
+])  # fmt: skip
 def test_expressions(text, statistics, expected):
     assert expected == adds(made(f"out[i] = ({text})"), statistics)
 

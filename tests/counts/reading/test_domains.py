@@ -45,9 +45,7 @@ def test_an_offset_that_nothing_else_names_is_in_no_set() -> None:
 def test_a_loop_whose_bound_stands_anywhere_before_it_is_counted(order) -> None:
     """Where another domain stands between, Loopy does not find that of the loop that bounds a loop."""
     domains = ["{[i]: 0 <= i < n}", "{[s]: 0 <= s < 5}", "{[q]: 0 <= q < 3}", "[s] -> {[t]: 0 <= t <= s}"]
-    unit = make(
-        [domains[k] for k in order],
-        """
+    unit = make([domains[k] for k in order], """
         for i
             <> x = 0.0f
             for s, t
@@ -58,9 +56,7 @@ def test_a_loop_whose_bound_stands_anywhere_before_it_is_counted(order) -> None:
             end
             out[i] = x
         end
-        """,
-        [lp.GlobalArg("a, out", np.float32, shape="n"), ...], assumes="n >= 1", seq_dependencies=True,
-    )
+        """, "a, out: n", assumes="n >= 1", seq_dependencies=True)  # fmt: skip
     counts = count(unit, cache=False)
     assert (15 * 7, 3 * 7) == tuple(counts.operations("float32", kind)(n=7) for kind in ("add", "mul"))
 

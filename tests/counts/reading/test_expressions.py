@@ -7,9 +7,13 @@ import loopy as lp
 import numpy as np
 import pytest
 
+from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.program.program import DECISIONS
 from perfmodel.counts.reading.instructions import PathWalk
 from perfmodel.counts.reading.schedule import schedule
 from perfmodel.counts.reading.values import Options
+from tests import oracle
+from tests.corpus.kernel import make
 
 
 def walked(code: str, options: Options | None = None, **types: type) -> PathWalk:
@@ -156,3 +160,65 @@ def test_types_of_operands(code: str, types: dict[str, Any], expected: dict[tupl
 def test_products_that_are_added_at_once(code: str, expected: dict[str, int]) -> None:
     walk = walked(code, Options(group_multiply_add=True))
     assert {("float32", kind): amount for kind, amount in expected.items()} == amounts(walk)
+
+
+N = 24
+POSITIVE = {"x": np.linspace(0.5, 1.5, N, dtype=np.float32)}
+Expected = dict[tuple[str, str], int]
+
+
+def kernel(text: str) -> lp.TranslationUnit:
+    unit = make("[n] -> {[i]: 0 <= i < n}", text,
+                "x, out: n; float64 y: n; int32 k: n; int8 c: n; int64 u: n; float32 p",
+                assumes="n >= 4 and n mod 4 = 0", seq_dependencies=True)  # fmt: skip
+    return lp.split_iname(unit, "i", 4, outer_tag="g.0", inner_tag="l.0")
+
+
+def decisions(counts: KernelCounts) -> Expected:
+    found = {(row.dtype, row.kind): row.count(n=N) for row in counts.operation_table if row.kind in DECISIONS}
+    return {key: number for key, number in found.items() if number}
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("out[i] = x[i] > 0.25", {("float32", "compare"): 1}),
+    ("out[i] = y[i] > x[i]", {("float64", "compare"): 1}),  # x becomes a double
+    ("out[i] = y[i] > 0.25", {("float64", "compare"): 1}),
+    ("out[i] = k[i] > 3", {("int32", "compare"): 1}),
+    ("out[i] = c[i] == 3", {("int32", "compare"): 1}),  # a char is promoted
+    ("out[i] = u[i] == k[i]", {("int64", "compare"): 1}),
+    ("out[i] = k[i] > x[i]", {("float32", "compare"): 1}),
+    ("out[i] = i > 3", {("int32", "compare"): 1}),  # its value is stored
+    ("out[i] = x[i] if x[i] > 0.25 else 2*x[i]", {("float32", "compare"): 1, ("float32", "select"): 1}),
+    ("out[i] = x[i] if k[i] > 100 else y[i]", {("int32", "compare"): 1, ("float64", "select"): 1}),
+    ("out[i] = x[i] if i > 3 else 0", {("float32", "select"): 1}),  # a test of loop variables
+    ("out[i] = x[i] if i % 2 == 0 and x[i] > 0 else 0", {("float32", "select"): 1, ("float32", "compare"): 0.5}),
+    ("out[i] = x[i] if not (x[i] > 0 or y[i] > 0) else 0", {("float32", "select"): 1, ("float32", "compare"): 1}),
+    ("out[i] = (1.0 if x[i] > 9 else 2.0) if i < 4 else 3.0",
+     {("float32", "select"): 1 + 4 / N, ("float32", "compare"): 4 / N}),
+    ("out[i] = fmax(x[i], 1.0)", {}),
+    ("out[i] = x[i] if p > 1 else 0", {("float32", "select"): 1, ("float32", "compare"): 1}),
+    ("if x[i] > 0\n out[i] = 1\nend", {("float32", "compare"): 1}),
+    ("if i > 3\n out[i] = 1\nend", {}),
+    ("<> t = x[i] > 0\nif t\n out[i] = 1\nend", {("float32", "compare"): 1}),
+    ("out[i] = x[k[i] if k[i] > 3 else 0]", {}),  # it forms an address
+])  # fmt: skip
+def test_decisions(text: str, expected: dict[tuple[str, str], float]) -> None:
+    unit = kernel(text)
+    known = {"x[i_inner + i_outer*4] > 0": 1} if " or " in text else None
+    counts = count(unit, cache=False, statistics=known)
+    wanted = {key: int(amount * N) for key, amount in expected.items()}
+    executed = dict(oracle.execute(unit, {"n": N}, 32, POSITIVE).operations)
+    assert wanted == decisions(counts)
+    assert wanted == {key: amount for key, amount in executed.items() if key[1] in DECISIONS}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Loopy's own code
+def test_a_search_for_the_largest_compares_at_each_step() -> None:
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < 8 }", "out[i], at[i] = argmax(j, x[i, j], j)",
+                "x: n, 8; out: n; int32 at: n", assumes="n >= 1")  # fmt: skip
+    expected = {("float32", "compare"): 8 * N}
+    counts = count(unit, cache=False)
+    assert expected == decisions(counts)
+    chains = [(kind, number) for each in counts.flow.recurrences for (kind, _), number in each.terms]
+    assert chains == [(("float32", "minmax"), 1)] * 2  # of the value and its index
+    assert expected == dict(oracle.execute(unit, {"n": N}, 32).operations)

@@ -1,7 +1,6 @@
 """C instructions: what is declared about them is counted, and what is not declared is no exact count."""
 
 import loopy as lp
-import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
@@ -14,9 +13,7 @@ ACCESSES = {"loads": {"a[i, 0]": 1, "a[i, 1]": 1}, "stores": {"out[i]": 1}}
 
 
 def kernel(statement: object) -> lp.TranslationUnit:
-    unit = make("{ [i]: 0 <= i < n }", [statement],
-                [lp.GlobalArg("a", np.float32, shape="n, 2"), lp.GlobalArg("out", np.float32, shape="n"),
-                 lp.ValueArg("n", np.int32)], assumes="n >= 1")  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", [statement], "a: n, 2; out: n", assumes="n >= 1")
     return lp.split_iname(unit, "i", 16, outer_tag="g.0", inner_tag="l.0")
 
 
@@ -48,9 +45,7 @@ def test_empty_code_counts_as_nothing(code: str, given: dict | None) -> None:
         (), code, read_variables=frozenset({"a", "out"}), within_inames=frozenset(), within_inames_is_final=True,
         id="idle", depends_on=frozenset({"work"}),
     )
-    unit = make("{ [i]: 0 <= i < n }", ["out[i] = 2*a[i] {id=work}", idle],
-                [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
-                assumes="n >= 1")  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", ["out[i] = 2*a[i] {id=work}", idle], "a, out: n", assumes="n >= 1")
     counts = count(unit, declared=None if given is None else {"idle": given}, cache=False)
     assert [("n", True)] * 3 == [
         (str(found), found.exact)
@@ -84,19 +79,15 @@ def test_a_declaration_that_does_not_fit_is_refused(given, message) -> None:
         declared(given)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"loads": [1]}, "its loads are [1], not a mapping"),
-        ({"operations": {("float32", "mul"): -1}}, "is declared -1 times"),
-        ({"operations": {("float32", "mul"): True}}, "is declared True times"),
-        ({"operations": {"float32": 1}}, "is not a type and kind"),
-        ({"loads": {"a[i, 0]": 0.5}}, "is declared 0.5 times"),
-        ({"loads": {"a[i, 0]": 10**9}}, "at most 10000 are allowed"),
-        ({"loads": {"a[i, 0]]": 1}}, "Loopy cannot read the access"),
-        ({"loads": {"x" * 100_000: 1}}, "Loopy cannot read the access"),
-    ],
-)
+@pytest.mark.parametrize(("given", "said"), [
+    ({"loads": [1]}, "its loads are [1], not a mapping"),
+    ({"operations": {("float32", "mul"): -1}}, "is declared -1 times"),
+    ({"operations": {("float32", "mul"): True}}, "is declared True times"),
+    ({"operations": {"float32": 1}}, "is not a type and kind"), ({"loads": {"a[i, 0]": 0.5}}, "is declared 0.5 times"),
+    ({"loads": {"a[i, 0]": 10**9}}, "at most 10000 are allowed"),
+    ({"loads": {"a[i, 0]]": 1}}, "Loopy cannot read the access"),
+    ({"loads": {"x" * 100_000: 1}}, "Loopy cannot read the access"),
+])  # fmt: skip
 def test_what_cannot_be_declared_is_said(given, said) -> None:
     with pytest.raises(CountError) as caught:
         declared(given)

@@ -93,16 +93,13 @@ def in_vectors(code: str, axes: Axes, width: int, split: bool, tag: str = "vec")
 
 
 @pytest.mark.parametrize("width", [2, 3, 8])
-@pytest.mark.parametrize(
-    ("code", "axes", "tag"),
-    [
-        ("out[] = 2*a[]", {**ROWS, "a": (0, "", "N0, vec")}, "vec"),
-        ("out[] = 1", {"a": ROWS["out"], "out": ROWS["out"]}, "vec"), ("out[] = sum(k, a[])", ROWS, "vec"),
-        ("out[] = sum(k, a[])", COLUMNS, "vec"), ("out[] = out[] + a[]", OUTER, "vec"),
-        ("out[] = out[] + a[]", ROWS, "vec"), ("out[] = out[] + a[]", ROWS, "unr"), ("out[] = 2*a[]", APART, "vec"),
-        ("out[] = out[] + a[]", SPLIT_APART, "unr"),
-    ]
-)
+@pytest.mark.parametrize(("code", "axes", "tag"), [
+    ("out[] = 2*a[]", {**ROWS, "a": (0, "", "N0, vec")}, "vec"),
+    ("out[] = 1", {"a": ROWS["out"], "out": ROWS["out"]}, "vec"), ("out[] = sum(k, a[])", ROWS, "vec"),
+    ("out[] = sum(k, a[])", COLUMNS, "vec"), ("out[] = out[] + a[]", OUTER, "vec"),
+    ("out[] = out[] + a[]", ROWS, "vec"), ("out[] = out[] + a[]", ROWS, "unr"), ("out[] = 2*a[]", APART, "vec"),
+    ("out[] = out[] + a[]", SPLIT_APART, "unr"),
+])  # fmt: skip
 def test_split_arrays_are_those_written_with_an_axis_more(code: str, axes: Axes, tag: str, width: int) -> None:
     """What Loopy splits has the lane in other indices, as (j + 4*i)//4, until it is simplified."""
     split, written = (count(in_vectors(code, axes, width, split, tag), cache=False) for split in (True, False))

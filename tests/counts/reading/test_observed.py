@@ -88,20 +88,14 @@ def test_a_product_of_trips_is_the_mean_of_the_product() -> None:
 
 
 def test_tests_of_data_have_the_share_of_points_where_they_are_true() -> None:
-    kernel = make(
-        "[n] -> { [i]: 0 <= i < n }",
-        """
+    kernel = make("[n] -> { [i]: 0 <= i < n }", """
         if mask[i] > 0 and i >= 10
             out[i] = a[i] * scale {id=first}
         end
         if mask[i] > limit
             out[i] = 3 + out[i] {dep=first}
         end
-        """,
-        [lp.GlobalArg("mask", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
-         lp.ValueArg("n", np.int32), lp.ValueArg("scale", np.float32), lp.ValueArg("limit", np.int8)], name="masked",
-        assumes="n >= 11",
-    )  # fmt: skip
+        """, "int32 mask: n; a, out: n; float32 scale; int8 limit", name="masked", assumes="n >= 11")  # fmt: skip
     mask = RANDOM.integers(-2, 3, 4000).astype(np.int32)
     mask[:10] = 1  # the first ten differ from the rest, which the other half of the condition leaves out
     counts = count(kernel, arrays={"mask": mask, "limit": 1})
@@ -140,8 +134,7 @@ def test_only_arguments_that_decide_something_are_needed() -> None:
 def test_nests_of_many_points_are_sampled_without_bias() -> None:
     """A triangular nest of 18 million points: the sampled probability is within four standard errors."""
     kernel = make("[n] -> { [i, j]: 0 <= i < n and 0 <= j <= i }", "out[i, j] = 2*a[i] if mask[j] > 0 else 0",
-                  [lp.GlobalArg("mask", np.int32, shape="n"), lp.GlobalArg("a", np.float32, shape="n"), ...],
-                  name="triangle", assumes="n >= 1")  # fmt: skip
+                  "int32 mask: n; a: n", name="triangle", assumes="n >= 1")  # fmt: skip
     n = 6000
     mask = (np.arange(n) < n // 3).astype(np.int32)
     scheduled = schedule(lp.add_dtypes(kernel, {"n": np.int32})).default_entrypoint
@@ -165,9 +158,7 @@ def test_counts_from_arrays_agree_with_an_execution(kernel) -> None:
 
 
 def some_rows() -> lp.TranslationUnit:
-    return make(
-        ["[n] -> { [i]: 0 <= i < n }", "[many] -> { [k]: 0 <= k < many }"],
-        """
+    return make(["[n] -> { [i]: 0 <= i < n }", "[many] -> { [k]: 0 <= k < many }"], """
         for i
             <> length = lengths[i]
             if length > 4
@@ -177,10 +168,7 @@ def some_rows() -> lp.TranslationUnit:
                 end
             end
         end
-        """,
-        [lp.GlobalArg("lengths", np.int32, shape="n"), lp.GlobalArg("around", np.int32, shape="4"),
-         lp.GlobalArg("x, y", np.float32, shape="n"), lp.ValueArg("n", np.int32)], name="some_rows", assumes="n >= 1",
-    )  # fmt: skip
+        """, "int32 lengths: n; int32 around: 4; x, y: n", name="some_rows", assumes="n >= 1")  # fmt: skip
 
 
 def test_a_loop_whose_bound_has_a_value_only_under_a_condition_is_counted_there() -> None:
@@ -199,8 +187,7 @@ def test_scalars_that_use_each_other_many_times_are_evaluated_once() -> None:
     lines = "\n".join(f"<> s{n + 1} = s{n} + s{n} - s{n} {{id=a{n + 1}, dep=a{n}}}" for n in range(40))
     kernel = make(["[n] -> { [i]: 0 <= i < n }", "[s40] -> { [k]: 0 <= k < s40 }"],
                   f"for i\n<> s0 = lengths[i] {{id=a0}}\n{lines}\ny[i] = sum(k, 2*x[k])\nend",
-                  [lp.GlobalArg("lengths", np.int32, shape="n"), lp.GlobalArg("x, y", np.float32, shape="n"), ...],
-                  name="chain", assumes="n >= 1")  # fmt: skip
+                  "int32 lengths: n; x, y: n", name="chain", assumes="n >= 1")  # fmt: skip
     counts = count(kernel, arrays={"lengths": LENGTHS.astype(np.int32)})
     assert LENGTHS.sum() == pytest.approx(float(counts.operations(dtype="float32", kind="mul")(n=ROWS)), rel=1e-5)
 
@@ -213,8 +200,7 @@ def test_a_time_limit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def masked(statements: str) -> lp.TranslationUnit:
     return make(["{ [i]: 0 <= i < n }", *(["{ [k]: 0 <= k < 3 }"] if "for k" in statements else [])], statements,
-                [lp.GlobalArg("mask, other", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
-                 lp.ValueArg("n", np.int32), ...], name="masked", assumes="n >= 1")  # fmt: skip
+                "int32 mask, other: n; a, out: n", name="masked", assumes="n >= 1")  # fmt: skip
 
 
 MASK, OTHER = RANDOM.integers(-2, 4, 3000).astype(np.int32), RANDOM.integers(0, 5, 3000).astype(np.int32)
@@ -284,8 +270,7 @@ def test_a_condition_that_one_of_two_branches_assigns() -> None:
 
 def test_a_trip_count_that_several_instructions_assign() -> None:
     kernel = make(["{ [i]: 0 <= i < n }", "[length] -> { [j]: 0 <= j < length }"], LENGTHS_IN_TURN,
-                  [lp.GlobalArg("mask, other", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
-                   lp.ValueArg("n", np.int32), ...], name="lengths", assumes="n >= 5")  # fmt: skip
+                  "int32 mask, other: n; a, out: n", name="lengths", assumes="n >= 5")  # fmt: skip
     counts = count(kernel, arrays={"mask": MASK, "other": OTHER})
     executed = np.where(MASK < 0, 1, OTHER).sum()
     assert executed == pytest.approx(float(counts.operations(kind="mul")(n=3000)), rel=1e-5)

@@ -41,14 +41,11 @@ def highest(kernel):
 
 
 @pytest.mark.parametrize("space", ["local", "private"])
-@pytest.mark.parametrize(
-    ("layout", "inside"),
-    [
-        ({}, True), ({"strides": (17, 1)}, False), ({"strides": (16, 1)}, True), ({"strides": (1, 8)}, True),
-        ({"strides": (1, 9)}, False), ({"strides": (17, 1), "storage_shape": (ROWS, 17)}, True),
-        ({"strides": (17, 1), "shape": (ROWS, 17)}, True),
-    ],
-)
+@pytest.mark.parametrize(("layout", "inside"), [
+    ({}, True), ({"strides": (17, 1)}, False), ({"strides": (16, 1)}, True), ({"strides": (1, 8)}, True),
+    ({"strides": (1, 9)}, False), ({"strides": (17, 1), "storage_shape": (ROWS, 17)}, True),
+    ({"strides": (17, 1), "shape": (ROWS, 17)}, True),
+])  # fmt: skip
 def test_strides_reach_past_what_is_declared(space, layout, inside):
     kernel = through(space, **layout)
     assert inside == (highest(kernel) < declared(kernel))

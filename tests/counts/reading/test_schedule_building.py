@@ -37,8 +37,7 @@ def built(monkeypatch):
 
 def double(index="i", **tags):
     kernel = make("{ [i, j]: 0 <= i, j < n }", ["<> t = 2*a[i] {id=w}", f"out[i, j] = t*a[{index}] {{dep=w}}"],
-                  [lp.GlobalArg("a", np.float32, shape="n"), lp.GlobalArg("out", np.float32, shape="n, n"), ...],
-                  assumes="n >= 1")  # fmt: skip
+                  "a: n; out: n, n", assumes="n >= 1")  # fmt: skip
     return lp.tag_inames(kernel, tags)
 
 
@@ -90,11 +89,10 @@ def named(argument="a", temporary="t", iname="j", kernel="sums", target=None):
                 name=kernel, target=target)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "names",
-    [{"argument": "half"}, {"temporary": "global"}, {"iname": "long"}, {"kernel": "private"}, {"argument": "lambda"},
-     {"argument": "queue"}, {"kernel": "pass"}],
-)  # fmt: skip
+@pytest.mark.parametrize("names", [
+    {"argument": "half"}, {"temporary": "global"}, {"iname": "long"}, {"kernel": "private"}, {"argument": "lambda"},
+    {"argument": "queue"}, {"kernel": "pass"},
+])  # fmt: skip
 def test_names_that_a_compiler_or_the_host_code_does_not_take_are_refused(names):
     (name,) = names.values()
     with pytest.raises(KernelError, match=f"'{name}', which is reserved in"):
@@ -109,9 +107,7 @@ def test_names_that_no_code_holds_are_taken():
 
 def guarded(tag: str, vector: str = "t, u") -> lp.TranslationUnit:
     """Return a kernel with a condition on a loop variable, and two private arrays of which some are vectors."""
-    unit = lp.make_kernel(
-        "{[i, j]: 0 <= i < n and 0 <= j < 4}",
-        """
+    unit = make("{[i, j]: 0 <= i < n and 0 <= j < 4}", """
         for i, j
             <> t[j] = a[i, j]
             <> u[j] = 0
@@ -120,10 +116,7 @@ def guarded(tag: str, vector: str = "t, u") -> lp.TranslationUnit:
             end
             out[i, j] = u[j]
         end
-        """,
-        [lp.GlobalArg("a, out", np.float32, shape="n, 4"), lp.ValueArg("n", np.int32)],
-        assumptions="n >= 1", seq_dependencies=True, lang_version=(2018, 2),
-    )
+        """, "a, out: n, 4", assumes="n >= 1", seq_dependencies=True)  # fmt: skip
     return lp.tag_inames(lp.tag_array_axes(unit, vector, "vec") if tag == "vec" else unit, {"j": tag})
 
 

@@ -53,17 +53,12 @@ def test_a_fixed_size_counts_like_a_number():
 
 
 @pytest.mark.skipif(not installed("loopy").endswith(MAIN), reason="domains of the released Loopy are of one piece")
-@pytest.mark.parametrize(
-    ("domain", "points"),
-    [
-        ("0 <= i < n or 2n <= i < 2n + 5", lambda n: n + 5),
-        ("0 <= i < n and (i mod 3 = 0 or i mod 5 = 0)", lambda n: sum(i % 3 == 0 or i % 5 == 0 for i in range(n))),
-    ],
-)
+@pytest.mark.parametrize(("domain", "points"), [
+    ("0 <= i < n or 2n <= i < 2n + 5", lambda n: n + 5),
+    ("0 <= i < n and (i mod 3 = 0 or i mod 5 = 0)", lambda n: sum(i % 3 == 0 or i % 5 == 0 for i in range(n))),
+])  # fmt: skip
 def test_a_loop_over_a_union(domain, points):
-    unit = make(f"[n] -> {{ [i] : {domain} }}", "out[i] = 2.0*a[i]",
-                [lp.GlobalArg("a, out", "float32", shape="3*n + 5"), lp.ValueArg("n", "int32")],
-                assumes="n >= 1")  # fmt: skip
+    unit = make(f"[n] -> {{ [i] : {domain} }}", "out[i] = 2.0*a[i]", "a, out: 3*n + 5", assumes="n >= 1")
     operations = count(unit, subgroup_size=1).operations(kind="mul")
     for n in (1, 7, 31):
         assert points(n) == operations(n=n)

@@ -34,9 +34,7 @@ def test_a_group_whose_shape_depends_on_a_size_is_refused(scheduled) -> None:
 def rows_of(extent: str) -> lp.TranslationUnit:
     """A group for each row of an n x m array, with a work-item for each of the first cells."""
     kernel = make(f"[n, m, k] -> {{ [row, i]: 0 <= row < n and 0 <= i < {extent} }}",
-                  "out[row, i] = 2*a[row, i] + a[row, 0]",
-                  [lp.GlobalArg("a, out", np.float32, shape="n, m + k"), lp.ValueArg("n, m, k", np.int32)],
-                  assumes="k >= 0")  # fmt: skip
+                  "out[row, i] = 2*a[row, i] + a[row, 0]", "a, out: n, m + k", assumes="k >= 0")  # fmt: skip
     return lp.tag_inames(kernel, {"row": "g.0", "i": "l.0"})
 
 
@@ -73,18 +71,15 @@ def test_parameters_of_a_grid_are_sorted() -> None:
 SIZES = {"n": 37, "k": 5}
 
 
-@pytest.mark.parametrize(
-    ("domains", "code", "tags"),
-    [
-        (["{ [i]: 1 <= i < 17 }", "{ [j]: 0 <= j < 16 }"], ["b[i] = 2*a[i]", "c[j] = 3*a[j]"], "i:l.0, j:l.0"),
-        (["{ [i]: 3 <= i < 35 }"], ["out[i] = 2*a[i]"], "i:l.0"),
-        (["{ [i]: k <= i < n }"], ["out[i] = 2*a[i] + 1.5*i"], "i:g.0"),
-        (["{ [i, j]: k <= i < n and 2 <= j < 12 }"], ["out[i + j] = a[i]*j + (2.5 + j)"], "i:g.0, j:l.0"),
-        (["{ [i]: 1 <= i < 13 }", "[i] -> { [j]: i <= j < n }"], ["out[i] = sum(j, 2*a[j])"], "i:l.0"),
-        (["{ [i, j]: 0 <= i < 16 and 0 <= j < 8 and i >= j + 4 }"], ["out[i + 16*j] = 2*a[j]"], "i:l.0, j:l.1"),
-        (["{ [i, j]: 0 <= i < n and k <= j < k + 16 }"], ["out[i + j] = 2*a[j]"], "i:g.0, j:l.0"),
-    ],
-)
+@pytest.mark.parametrize(("domains", "code", "tags"), [
+    (["{ [i]: 1 <= i < 17 }", "{ [j]: 0 <= j < 16 }"], ["b[i] = 2*a[i]", "c[j] = 3*a[j]"], "i:l.0, j:l.0"),
+    (["{ [i]: 3 <= i < 35 }"], ["out[i] = 2*a[i]"], "i:l.0"),
+    (["{ [i]: k <= i < n }"], ["out[i] = 2*a[i] + 1.5*i"], "i:g.0"),
+    (["{ [i, j]: k <= i < n and 2 <= j < 12 }"], ["out[i + j] = a[i]*j + (2.5 + j)"], "i:g.0, j:l.0"),
+    (["{ [i]: 1 <= i < 13 }", "[i] -> { [j]: i <= j < n }"], ["out[i] = sum(j, 2*a[j])"], "i:l.0"),
+    (["{ [i, j]: 0 <= i < 16 and 0 <= j < 8 and i >= j + 4 }"], ["out[i + 16*j] = 2*a[j]"], "i:l.0, j:l.1"),
+    (["{ [i, j]: 0 <= i < n and k <= j < k + 16 }"], ["out[i + j] = 2*a[j]"], "i:g.0, j:l.0"),
+])  # fmt: skip
 def test_ids_of_inames_that_do_not_begin_at_0(domains, code, tags) -> None:
     """Against the execution of the generated code, which adds the first value to the id."""
     unit = lp.make_kernel(
@@ -101,8 +96,7 @@ def test_ids_of_inames_that_do_not_begin_at_0(domains, code, tags) -> None:
 @pytest.mark.parametrize("k", [1, 5, 8])
 def test_a_first_lane_with_a_floor(k) -> None:
     """Lanes 0 .. 23 are i = k//2 .. k//2 + 23: three sub-groups of 8, each with an i whose remainder is below 3."""
-    kernel = make("{ [i]: floor(k/2) <= i < floor(k/2) + 24 }", "out[i] = 2*a[i] {if=i%8<3}",
-                  [lp.GlobalArg("a, out", np.float32, shape="k + 80"), lp.ValueArg("k", np.int32)],
+    kernel = make("{ [i]: floor(k/2) <= i < floor(k/2) + 24 }", "out[i] = 2*a[i] {if=i%8<3}", "a, out: k + 80",
                   assumes="k >= 1")  # fmt: skip
     kernel = lp.tag_inames(kernel, "i:l.0")
     counts = count(kernel, subgroup_size=8, cache=False)

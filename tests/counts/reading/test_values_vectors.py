@@ -38,8 +38,7 @@ FOUR = {"a": vec.float4, "b": vec.float4, "out": vec.float4}
 @pytest.mark.parametrize(("code", "types", "each"), [
     ("out[i] = a[i]*b[i] + a[i]", FOUR, {("float32", "mul"): 4, ("float32", "add"): 4}),
     ("out[i] = s[i]*b[i]", {"s": np.float32, **FOUR}, {("float32", "mul"): 4}),
-    ("out[i] = 2*b[i] + 1.5", FOUR, {("float32", "mul"): 4, ("float32", "add"): 4}),
-    ("out[i] = -a[i]", FOUR, {}),
+    ("out[i] = 2*b[i] + 1.5", FOUR, {("float32", "mul"): 4, ("float32", "add"): 4}), ("out[i] = -a[i]", FOUR, {}),
     ("out[i] = fmax(a[i], b[i])", FOUR, {("float32", "minmax"): 4}),
     ("out[i] = a[i].s0*2.0f", {"a": vec.float4, "out": np.float32}, {("float32", "mul"): 1}),
     ("out[i] = a[i].x + a[i].s3", {"a": vec.float4, "out": np.float32}, {("float32", "add"): 1}),
@@ -47,7 +46,7 @@ FOUR = {"a": vec.float4, "b": vec.float4, "out": vec.float4}
     ("<>t = a[i]\nout[i] = t.s0 + t.s1", {"a": vec.double2, "out": np.float64}, {("float64", "add"): 1}),
     ("out[i].s1 = 3*a[i].s0", {"a": vec.float2, "out": vec.float2}, {("float32", "mul"): 1}),
     ("out[i] = a[i]*a[i]", {"a": vec.float3, "out": vec.float3}, {("float32", "mul"): 3}),
-])
+])  # fmt: skip
 def test_components(code: str, types: dict, each: dict) -> None:
     """By hand, and against the execution of the generated code."""
     counts = counted(code, **{name: types[name] for name in types if f"{name}[" in code})

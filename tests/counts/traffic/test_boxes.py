@@ -17,22 +17,19 @@ def marked(dims: tuple[tuple[int, int], ...], starts: tuple[int, ...], size: int
     return {(start + cell + byte) // LINE for start in starts for cell in cells for byte in range(size)}
 
 
-@pytest.mark.parametrize(
-    ("dims", "starts", "size"),
-    [
-        ((), (0,), 4),
-        (((4, 16),), (0,), 4),  # a line
-        (((4, 16), (64, 4)), (0,), 4),  # four, in two loops
-        (((4, 16), (4096, 16)), (0,), 4),  # a tile
-        (((8, 32),), (0,), 4),  # every second cell
-        (((128, 8),), (0,), 4),  # a line of each two
-        (((4, 16), (4, 5)), (0,), 4),  # a window that slides
-        (((4, 64), (1024, 8), (1024, 3)), (0,), 4),  # rows that are swept twice
-        (((4, 64), (1024, 8)), (0, 1020, 1024, 1028, 2048), 4),  # a stencil
-        (((4, 16),), (0, 4096), 4),  # far apart
-        (((64, 4), (256, 3)), (0,), 64),  # vectors of 16
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("dims", "starts", "size"), [
+    ((), (0,), 4),
+    (((4, 16),), (0,), 4),  # a line
+    (((4, 16), (64, 4)), (0,), 4),  # four, in two loops
+    (((4, 16), (4096, 16)), (0,), 4),  # a tile
+    (((8, 32),), (0,), 4),  # every second cell
+    (((128, 8),), (0,), 4),  # a line of each two
+    (((4, 16), (4, 5)), (0,), 4),  # a window that slides
+    (((4, 64), (1024, 8), (1024, 3)), (0,), 4),  # rows that are swept twice
+    (((4, 64), (1024, 8)), (0, 1020, 1024, 1028, 2048), 4),  # a stencil
+    (((4, 16),), (0, 4096), 4),  # far apart
+    (((64, 4), (256, 3)), (0,), 64),  # vectors of 16
+])  # fmt: skip
 def test_lines_of_boxes(dims: tuple[tuple[int, int], ...], starts: tuple[int, ...], size: int) -> None:
     expected = len(marked(dims, starts, size))
     box = box_of(tuple(Sweep(*dim) for dim in dims), starts, size, LINE, LINE)

@@ -18,7 +18,6 @@ from perfmodel.kernels import KernelClass, discover
 from tests.counts.traffic.simulation import Moved, accesses_of, simulated, total
 from tests.machine import ROOT
 
-pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 CLASSES = {one.name: one for folder in ("measurement_kernels", "test_kernels") for one in discover(ROOT / folder)}
 #: 4 KiB and 32 KiB in 8 ways, and 32 KiB without sets; lines of 64 B
 CACHES = (Cache(64, 64, 8), Cache(512, 64, 64), Cache(512, 64, 0))

@@ -26,16 +26,12 @@ def ratios(unit: lp.TranslationUnit, n: int, capacities: tuple[int, ...]) -> lis
     return [one / other for one, other in zip(found, expected, strict=True)]
 
 
-@pytest.mark.parametrize(
-    ("stencil", "n", "capacities"),
-    [
-        (Stencil(3, "star", 1, 1, (16,), "j"), 50, (24, 32, 64)),  # a plane of three rows needs 44 KiB
-        (Stencil(3, "star", 1, 1, (8,), "j"), 34, (10, 12, 16)),
-        (Stencil(3, "star", 1, 1, (8,), "i"), 30, (8, 10, 24)),
-        (Stencil(3, "star", 1, 0, (16,), "j"), 34, (8, 12, 24)),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("stencil", "n", "capacities"), [
+    (Stencil(3, "star", 1, 1, (16,), "j"), 50, (24, 32, 64)),  # a plane of three rows needs 44 KiB
+    (Stencil(3, "star", 1, 1, (8,), "j"), 34, (10, 12, 16)),
+    (Stencil(3, "star", 1, 1, (8,), "i"), 30, (8, 10, 24)),
+    (Stencil(3, "star", 1, 0, (16,), "j"), 34, (8, 12, 24)),
+], ids=str)  # fmt: skip
 def test_a_group_that_a_guard_cuts_off(stencil: Stencil, n: int, capacities: tuple[int, ...]) -> None:
     """Lines of another start come back when the outer loop has gone on, not where the address does."""
     assert all(1 / 1.25 < ratio < 1.25 for ratio in ratios(stencil.build(), n, capacities))
@@ -53,20 +49,14 @@ def test_guards_that_make_several_references(capacity: int) -> None:
 
 
 @pytest.mark.parametrize("capacity", [2, 8, 64])  # KiB
-@pytest.mark.parametrize(
-    ("guard", "group"),
-    [
-        ("(i + k) % 2 == 0", 16), ("k % 2 == 1", 16), ("i % 2 == 0", 16), ("(i + 2*k) % 4 == 1", 32),
-        ("k % 32 == 0", 32), ("i % 3 == k % 3", 24), ("(i + k) % 2 == 0 and k > i", 16),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("guard", "group"), [
+    ("(i + k) % 2 == 0", 16), ("k % 2 == 1", 16), ("i % 2 == 0", 16), ("(i + 2*k) % 4 == 1", 32), ("k % 32 == 0", 32),
+    ("i % 3 == k % 3", 24), ("(i + k) % 2 == 0 and k > i", 16),
+])  # fmt: skip
 def test_guards_at_regular_distances(guard: str, group: int, capacity: int) -> None:
     """One colour of a chessboard is in as many lines as all cells, but one row of two is in half of them."""
     sums = "u[i - 1, k] + u[i + 1, k] + u[i, k - 1] + u[i, k + 1]"
-    unit = lp.make_kernel(
-        "{ [i, k]: 1 <= i, k < n - 1 }", f"if {guard}\no[i, k] = {sums}\nend",
-        [lp.GlobalArg("u, o", np.float32, shape="n, n"), ...], assumptions="n > 2", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, k]: 1 <= i, k < n - 1 }", f"if {guard}\no[i, k] = {sums}\nend", "u, o: n, n", assumes="n > 2")
     unit = lp.split_iname(lp.tag_inames(unit, {"i": "g.1"}), "k", group, outer_tag="g.0", inner_tag="l.0")
     (ratio,) = ratios(unit, 98, (capacity,))
     assert 1 / 1.25 < ratio < 1.25

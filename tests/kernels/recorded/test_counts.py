@@ -15,10 +15,9 @@ def counted(name, configuration):
     counts = count(space(name).build(**configuration), cache=False)
     at = SIZES[name]
     return (
-        counts,
-        lambda kind: counts.operations(dtype="float32", kind=kind)(**at),
+        counts, lambda kind: counts.operations(dtype="float32", kind=kind)(**at),
         lambda array, direction, where=None: counts.accesses(where, direction, array)(**at),
-    )
+    )  # fmt: skip
 
 
 def some(name, few, many):

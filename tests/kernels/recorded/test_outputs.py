@@ -39,16 +39,12 @@ def outputs(t_unit, **given):
     return found[0]
 
 
-@pytest.mark.parametrize(
-    "configuration",
-    [
-        (48, 2, 2, 1, 0, 0, 0),  # a guard along x
-        (48, 1, 1, 2, 0, 1, 1),  # a guard and padding
-        (16, 8, 2, 1, 1, 1, 1),
-        *MANY,
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("configuration", [
+    (48, 2, 2, 1, 0, 0, 0),  # a guard along x
+    (48, 1, 1, 2, 0, 1, 1),  # a guard and padding
+    (16, 8, 2, 1, 1, 1, 1),
+    *MANY,
+], ids=str)  # fmt: skip
 def test_convolution(configuration, monkeypatch):
     if not isinstance(configuration, int):  # a filter whose unrolled loops compile soon
         monkeypatch.setattr(convolution, "EXTENT", 3)
@@ -91,18 +87,14 @@ def test_dedispersion(configuration, mean_delay):
     assert np.array_equal(found, expected)
 
 
-@pytest.mark.parametrize(
-    ("configuration", "more"),
-    [
-        ((16, 32, 8, 8, 8, 16, 2, 1, 0, 0), {"STRM": 1}), ((32, 32, 8, 8, 8, 16, 4, 2, 1, 1), {}),
-        *[pytest.param(*one, marks=pytest.mark.nightly) for one in (
-            ((32, 32, 8, 16, 32, 8, 1, 2, 1, 0), {}), ((64, 32, 8, 8, 8, 8, 8, 4, 1, 0), {"STRM": 1}),
-            ((32, 64, 16, 8, 8, 16, 1, 4, 1, 1), {"KWG": 16, "STRM": 1, "STRN": 1}),
-        )],
-        *[pytest.param(*one.values, {}, marks=pytest.mark.nightly) for one in MANY],
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("configuration", "more"), [
+    ((16, 32, 8, 8, 8, 16, 2, 1, 0, 0), {"STRM": 1}), ((32, 32, 8, 8, 8, 16, 4, 2, 1, 1), {}),
+    *[pytest.param(*one, marks=pytest.mark.nightly) for one in (
+        ((32, 32, 8, 16, 32, 8, 1, 2, 1, 0), {}), ((64, 32, 8, 8, 8, 8, 8, 4, 1, 0), {"STRM": 1}),
+        ((32, 64, 16, 8, 8, 16, 1, 4, 1, 1), {"KWG": 16, "STRM": 1, "STRN": 1}),
+    )],
+    *[pytest.param(*one.values, {}, marks=pytest.mark.nightly) for one in MANY],
+], ids=str)  # fmt: skip
 def test_gemm(configuration, more):
     configuration = chosen("gemm", configuration, few_sums) | more
     m, n, k = 128, 256, 64

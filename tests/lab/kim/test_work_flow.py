@@ -15,6 +15,7 @@ from scripts.lab.kim.balanced import Conditions, conditions
 from scripts.lab.kim.control_flow import Averages, control_flow
 from scripts.lab.kim.pictures import work_flow_figure
 from scripts.lab.kim.work_flow import Latencies, WorkFlow, timeline, work_flow, work_flow_on
+from tests.corpus.kernel import make
 from tests.standins import made_up
 
 ISSUE, ADD, SPECIAL, MEMORY, LOCAL, BARRIER = 1.0, 10.0, 40.0, 400.0, 30.0, 50.0
@@ -52,13 +53,9 @@ def test_a_guard_weighs_what_it_lets_through() -> None:
 
 def tile_of_every_second_word() -> lp.TranslationUnit:
     """Each of 32 lanes stores every fourth cell of x in every second word of a tile, and loads its own word again."""
-    unit = lp.make_kernel(
-        "{[g, l, m]: 0 <= g < n and 0 <= l, m < 32}",
-        "for g\n tile[2*l] = x[g, 4*l] {id=put}\n y[g, m] = tile[2*m] {dep=put}\nend",
-        [lp.GlobalArg("x", FLOAT, shape="n, 128"), lp.GlobalArg("y", FLOAT, shape="n, 32"),
-         lp.TemporaryVariable("tile", FLOAT, shape=(64,), address_space=lp.AddressSpace.LOCAL), ...],
-        assumptions="n >= 1", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{[g, l, m]: 0 <= g < n and 0 <= l, m < 32}",
+                "for g\n tile[2*l] = x[g, 4*l] {id=put}\n y[g, m] = tile[2*m] {dep=put}\nend",
+                "x: n, 128; y: n, 32; local tile: 64", assumes="n >= 1")  # fmt: skip
     return lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "m": "l.0"})
 
 
@@ -170,9 +167,7 @@ def test_a_heat_map_shows_the_lanes_active_in_each_node(graph: WorkFlow) -> None
 
 
 def averages(code: str, sizes: dict[str, int]) -> Averages:
-    unit = lp.make_kernel(
-        "{ [i, k]: 0 <= i < n and 0 <= k < m }", code, lang_version=(2018, 2), assumptions="n >= 1 and m >= 1"
-    )
+    unit = make("{ [i, k]: 0 <= i < n and 0 <= k < m }", code, assumes="n >= 1 and m >= 1")
     names = [argument.name for argument in unit.default_entrypoint.args if argument.dtype is None]
     unit = lp.add_dtypes(unit, {name: np.float32 for name in names if name not in "nm"})
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")

@@ -3,7 +3,6 @@
 import math
 
 import loopy as lp
-import numpy as np
 import pytest
 
 from perfmodel.compare import Comparison, Comparisons
@@ -11,6 +10,7 @@ from perfmodel.counts import count
 from perfmodel.quantities.case import Case
 from scripts.lab.real_gpus.page import CLAIMS, COMMAND, PARTS
 from scripts.lab.real_gpus.study import Recorded, key_of, missed, study, traits_of
+from tests.corpus.kernel import make
 from tests.machine import ROOT
 from tests.standins import made_up
 
@@ -39,11 +39,7 @@ def test_what_goes_with_errors_counts_in_spaces_of_several_rows_only():
 
 def test_traits_of_a_launch():
     """A group has 48 work-items in two warps; the lanes read a column of 48 rows, so that each needs a transaction."""
-    unit = lp.make_kernel(
-        "{[i, j]: 0 <= i < 48 and 0 <= j < 480}", "out[j, i] = a[i, j] + 1",
-        [lp.GlobalArg("out", np.float32, (480, 48)), lp.GlobalArg("a", np.float32, (48, 480))],
-        lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{[i, j]: 0 <= i < 48 and 0 <= j < 480}", "out[j, i] = a[i, j] + 1", "out: 480, 48; a: 48, 480")
     counts = count(lp.tag_inames(unit, {"i": "l.0", "j": "g.0"}), subgroup_size=32)
     known = made_up(
         compute_units=8, max_groups_per_unit=16, max_items_per_unit=1024, banks=32, global_transaction_bytes=32

@@ -99,10 +99,9 @@ def noise(*shares: float) -> dict[tuple[str, str, str], float]:
     return {("a", f"v={place}", "n=1"): share for place, share in enumerate(shares)}
 
 
-@pytest.mark.parametrize(
-    ("shares", "expected"),
-    [((0.0, 0.0), 0.0), ((0.04, 0.0), 0.0), ((0.05, 0.0), 1.0), ((0.0, 0.05), 1.0)],
-)
+@pytest.mark.parametrize(("shares", "expected"), [
+    ((0.0, 0.0), 0.0), ((0.04, 0.0), 0.0), ((0.05, 0.0), 1.0), ((0.0, 0.05), 1.0),
+])  # fmt: skip
 def test_the_chosen_one_may_be_slower_by_the_larger_noise(shares, expected):
     # the second one is chosen, and takes 4.5 % longer
     assert expected == top1_within_noise(variants_of((1.0, 2.0), (1.045, 1.0)), noise(*shares))

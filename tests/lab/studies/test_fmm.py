@@ -65,18 +65,15 @@ def test_a_box_moves_and_computes_as_counted_by_hand():
     assert 4 * 256 * 20 + 4 * 27 * 4 == global_bytes(case)
 
 
-@pytest.mark.parametrize(
-    ("names", "loads", "staged", "stride"),
-    [
-        ((), INTERACTIONS, 0, 4),  # every work-item loads every source
-        (("vecpack",), INTERACTIONS, 0, 1),
-        (("ujam",), INTERACTIONS // 4, 0, 4),
-        (("tight",), INTERACTIONS, 0, 4),
-        (("pref",), INTERACTIONS, 0, 4),
-        (("shmem",), INTERACTIONS // 64, INTERACTIONS, 4),  # a group of 64 loads it once
-        (("vecpack", "rsqrt", "shmem", "ujam", "pref"), INTERACTIONS // 256, INTERACTIONS // 4, 1),
-    ],
-)
+@pytest.mark.parametrize(("names", "loads", "staged", "stride"), [
+    ((), INTERACTIONS, 0, 4),  # every work-item loads every source
+    (("vecpack",), INTERACTIONS, 0, 1),
+    (("ujam",), INTERACTIONS // 4, 0, 4),
+    (("tight",), INTERACTIONS, 0, 4),
+    (("pref",), INTERACTIONS, 0, 4),
+    (("shmem",), INTERACTIONS // 64, INTERACTIONS, 4),  # a group of 64 loads it once
+    (("vecpack", "rsqrt", "shmem", "ujam", "pref"), INTERACTIONS // 256, INTERACTIONS // 4, 1),
+])  # fmt: skip
 def test_what_is_loaded_for_an_interaction(names, loads, staged, stride):
     counts = counted(*names)
     words, own = fmm.WORDS, 3 * 4 * 256  # a source, and the coordinates of all targets

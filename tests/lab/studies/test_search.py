@@ -158,10 +158,9 @@ def test_a_query_touches_fewer_blocks_of_a_b_tree():
     assert (addresses.own_blocks(global_addresses("btree", 2**15, ranks)) == 3).all()
 
 
-@pytest.mark.parametrize(
-    ("reading", "bst", "btree"),
-    [("printed", (1.586, 1.548, 1.564), (4.56, 4.00, 4.22)), ("bandwidth", (1.707, 1.703, 1.703), (7.71, 7.53, 7.54))],
-)
+@pytest.mark.parametrize(("reading", "bst", "btree"), [
+    ("printed", (1.586, 1.548, 1.564), (4.56, 4.00, 4.22)), ("bandwidth", (1.707, 1.703, 1.703), (7.71, 7.53, 7.54)),
+])  # fmt: skip
 def test_the_trees_are_faster_by_both_readings_of_shared_memory(reading, bst, btree):
     seconds = {
         (one["platform"], one["layout"]): one["seconds"] for one in platform_records() if one["reading"] == reading

@@ -19,16 +19,13 @@ def test_as_the_families(stride, warps):
     assert pytest.approx(cached) == saxpy_cycles(ONE, stride, warps)
 
 
-@pytest.mark.parametrize(
-    ("card", "warps", "expected"),
-    [
-        # Mem 1200, Comp 15: plain by Eq. 1, with the cache by Eq. 21
-        (ONE, 64, (1200 * 64 / MWP + 5 * (MWP - 1), 1200 + 120 * (64 / MWP - 1) + 5 * (MWP - 1), None)),
-        (FOUR, 64, (400 + 60 * 64, 40 * 64 + 40, 400 + 60 * 64)),  # Comp 60, First 40, CWP 21: Eq. 2, and 22
-        (HUNDRED, 8, (1200 + 500 * 7, 1200 + 500 * 7, 400 + 1500 * 8)),  # Comp 1500 > Mem: Eq. 1, 21, and 2
-        (HUNDRED, 1, (2700, 2700, None)),  # Eq. 4 and 20
-    ],
-)
+@pytest.mark.parametrize(("card", "warps", "expected"), [
+    # Mem 1200, Comp 15: plain by Eq. 1, with the cache by Eq. 21
+    (ONE, 64, (1200 * 64 / MWP + 5 * (MWP - 1), 1200 + 120 * (64 / MWP - 1) + 5 * (MWP - 1), None)),
+    (FOUR, 64, (400 + 60 * 64, 40 * 64 + 40, 400 + 60 * 64)),  # Comp 60, First 40, CWP 21: Eq. 2, and 22
+    (HUNDRED, 8, (1200 + 500 * 7, 1200 + 500 * 7, 400 + 1500 * 8)),  # Comp 1500 > Mem: Eq. 1, 21, and 2
+    (HUNDRED, 1, (2700, 2700, None)),  # Eq. 4 and 20
+])  # fmt: skip
 def test_by_hand(card, warps, expected):
     plain, cached, read = expected
     assert pytest.approx(plain) == saxpy_cycles(card, 1, warps, cached=False)

@@ -15,13 +15,8 @@ LANES = 8
 
 def device(order: str, **more: int | str) -> DeviceFacts:
     values: dict[str, int | str] = {
-        "lane_order": order,
-        "vector_lanes": LANES,
-        "compute_units": 1,
-        "l1_bytes": 32768,
-        "l1_ways": 8,
-        **more,
-    }
+        "lane_order": order, "vector_lanes": LANES, "compute_units": 1, "l1_bytes": 32768, "l1_ways": 8, **more,
+    }  # fmt: skip
     return DeviceFacts.from_mapping("d", "p", "1", {key: Fact(value, "", "given") for key, value in values.items()})
 
 

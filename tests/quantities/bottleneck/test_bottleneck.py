@@ -8,8 +8,6 @@ from perfmodel.quantities.bottleneck.device import device_of
 from perfmodel.quantities.case import Case
 from tests.quantities.bottleneck.by_hand import device, row_sums
 
-pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
-
 
 def test_arrays_of_sizes_give_what_each_size_gives() -> None:
     counts, sizes = row_sums(), {"n": np.array([[64, 128]]), "k": np.array([[16], [40]])}

@@ -5,8 +5,6 @@ import pytest
 from perfmodel.quantities.bottleneck.compiled import compiled_kernel
 from tests.quantities.bottleneck.by_hand import kernel, row_sums
 
-pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
-
 
 def test_addresses_a_constant_apart_are_computed_together() -> None:
     counts = kernel(
@@ -24,19 +22,16 @@ def test_rows_of_planes_are_not_rows_of_a_matrix() -> None:
     assert 1 == compiled_kernel(counts).tree.launches[0].separate_addresses  # a[0, 1, i] starts at n, all others at n*n
 
 
-@pytest.mark.parametrize(
-    ("right", "filled"),
-    [
-        ("a[2*i] + a[2*i + 1]", [True, True]),
-        ("a[2*i] + a[2*i + 3]", [True, True]),  # two cells each, of neighbouring pairs
-        ("a[2*i] + a[2*i + 2]", [False, False]),
-        ("a[4*i] + a[4*i + 1] + a[4*i + 2] + a[4*i + 3]", [True] * 4),
-        ("a[5*i] + a[5*i + 1] + a[5*i + 2] + a[5*i + 3] + a[5*i + 4]", [False] * 5),  # wider than compilers try
-        ("a[2*i] + b[2*i + 1]", [False, False]),
-        ("c[i, 0] + c[i, 1] + c[i, 2]", [True] * 3),  # a row of 3 cells for each lane
-        ("c[i, 0] + c[i, 1]", [False] * 2),
-    ],
-)
+@pytest.mark.parametrize(("right", "filled"), [
+    ("a[2*i] + a[2*i + 1]", [True, True]),
+    ("a[2*i] + a[2*i + 3]", [True, True]),  # two cells each, of neighbouring pairs
+    ("a[2*i] + a[2*i + 2]", [False, False]),
+    ("a[4*i] + a[4*i + 1] + a[4*i + 2] + a[4*i + 3]", [True] * 4),
+    ("a[5*i] + a[5*i + 1] + a[5*i + 2] + a[5*i + 3] + a[5*i + 4]", [False] * 5),  # wider than compilers try
+    ("a[2*i] + b[2*i + 1]", [False, False]),
+    ("c[i, 0] + c[i, 1] + c[i, 2]", [True] * 3),  # a row of 3 cells for each lane
+    ("c[i, 0] + c[i, 1]", [False] * 2),
+])  # fmt: skip
 def test_accesses_that_touch_all_cells_between_lanes_fill_the_stride(right: str, filled: list[bool]) -> None:
     counts = kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = {right}", "a: 5*n; b: 5*n; c: n, 3; out: n")
     (nest,) = compiled_kernel(counts).tree.launches[0].nests

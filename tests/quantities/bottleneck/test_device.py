@@ -10,9 +10,8 @@ from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.bottleneck.device import ASSUMED, device_of, evicted_share
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import cold_share
+from tests.corpus.kernel import make
 from tests.quantities.bottleneck.by_hand import copy, kernel, quantities
-
-pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
 
 def of(**facts: object) -> DeviceFacts:
@@ -117,11 +116,8 @@ def test_lines_barely_above_the_capacity_stay() -> None:
 
 def test_vectors_of_work_items_take_one_written_out_row_after_another() -> None:
     """Sums of 16 cells, one every 16 KiB, in groups of 64; all in one set of the first level with eight ways."""
-    unit = lp.make_kernel(
-        "{ [i, r]: 0 <= i < n and 0 <= r < 16 }", "out[i] = sum(r, a[i + 4096*r])",
-        [lp.GlobalArg("a", np.float32, shape="n + 61440"), lp.GlobalArg("out", np.float32, shape="n"), ...],
-        assumptions="n mod 64 = 0 and n >= 64", lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i, r]: 0 <= i < n and 0 <= r < 16 }", "out[i] = sum(r, a[i + 4096*r])", "a: n + 61440; out: n",
+                assumes="n mod 64 = 0 and n >= 64")  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     facts, n = {"l1_bytes": 32768, "l1_ways": 8}, 1024
     loop, flat = (

@@ -8,13 +8,10 @@ from perfmodel.counts import count
 from perfmodel.quantities.bottleneck.execution import busiest_over_mean, integer_latency, rounds_over_mean
 from tests.quantities.bottleneck.by_hand import LANES, kernel, quantities
 
-pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
 
-
-@pytest.mark.parametrize(
-    ("width", "arrays", "vectors"),
-    [(8, 8, False), (16, 3, False), (16, 8, True), (32, 2, False), (32, 3, True), (64, 1, True)],
-)
+@pytest.mark.parametrize(("width", "arrays", "vectors"), [
+    (8, 8, False), (16, 3, False), (16, 8, True), (32, 2, False), (32, 3, True), (64, 1, True),
+])  # fmt: skip
 def test_rows_of_a_group_that_are_written_out_are_scalar(width: int, arrays: int, vectors: bool) -> None:
     """Sums of neighbouring cells of 2-d arrays, in groups of 64: as in the machine code of PoCL 3.1."""
     names = [f"a{number}" for number in range(arrays)]

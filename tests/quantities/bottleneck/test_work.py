@@ -16,7 +16,7 @@ from perfmodel.quantities.case import Case
 from tests.corpus.kernel import make
 from tests.quantities.bottleneck.by_hand import LANES, copy, device, kernel, quantities, row_sums
 
-pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning", "ignore::DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::loopy.diagnostic.LoopyWarning")
 
 
 @pytest.mark.parametrize("order", ["serial", "lockstep"])
@@ -31,17 +31,13 @@ def test_a_copy_is_a_vector_for_each_eight_items(order: str) -> None:
     assert expected == pytest.approx(quantities(copy(), order, n=n))
 
 
-@pytest.mark.parametrize(
-    ("guarded", "order", "gathered"),
-    [(True, "serial", 2), (True, "lockstep", 2), (False, "lockstep", 2), (False, "serial", 0)],
-)  # fmt: skip
+@pytest.mark.parametrize(("guarded", "order", "gathered"), [
+    (True, "serial", 2), (True, "lockstep", 2), (False, "lockstep", 2), (False, "serial", 0),
+])  # fmt: skip
 def test_a_vector_takes_the_parts_of_complex_numbers_one_by_one(guarded: bool, order: str, gathered: int) -> None:
     """PoCL 3.1 shuffles whole vectors only if no test decides the lanes (machine code)."""
-    unit = lp.make_kernel(
-        "{ [i]: 0 <= i < n }", "out[i] = a[i]*a[i]", [lp.GlobalArg("a, out", np.complex128, shape="n"), ...],
-        assumptions="n >= 1" if guarded else "n mod 64 = 0 and n >= 1", target=lp.PyOpenCLTarget(),
-        lang_version=(2018, 2),
-    )  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[i]*a[i]", "complex128 a, out: n",
+                assumes="n >= 1" if guarded else "n mod 64 = 0 and n >= 1", target=lp.PyOpenCLTarget())  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     values = quantities(count(unit, cache=False), order, n=6400)
     assert (6400 * gathered, 6400 * gathered) == (values.get("gathers", 0), values.get("scatters", 0))
@@ -205,8 +201,7 @@ def test_pocl_rounds_in_twenty_instructions() -> None:
 
 def test_what_registers_do_not_hold_is_loaded_and_stored_in_each_step() -> None:
     unit = make("{ [i, j, c]: 0 <= i < n and 0 <= j < k and 0 <= c < 32 }", "out[c, i] = sum(j, a[j, i]*b[j, c])",
-                [lp.GlobalArg("a", np.float32, shape="k, n"), lp.GlobalArg("b", np.float32, shape="k, 32"),
-                 lp.GlobalArg("out", np.float32, shape="32, n"), ...], assumes="n mod 64 = 0 and n >= 64")  # fmt: skip
+                "a: k, n; b: k, 32; out: 32, n", assumes="n mod 64 = 0 and n >= 64")  # fmt: skip
     unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"c": "ilp"})
     counts = count(unit, cache=False)
     cpu, gpu = (quantities(counts, "lockstep", {"device_type": kind}, n=128, k=64) for kind in ("cpu", "gpu"))
@@ -245,8 +240,7 @@ def test_lanes_that_loop_longer_hold_the_others_back() -> None:
 def test_idle_work_items_are_tested_one_by_one() -> None:
     """Groups of 32 work-items for rows of 3 cells: 29 of them only find that they have nothing to do."""
     unit = make("{ [i, j, k]: 0 <= i < n and 0 <= j < l and 0 <= k < m }", "out[i, j] = sum(k, a[i, j, k])",
-                [lp.GlobalArg("a", np.float32, shape="n, l, m"), lp.GlobalArg("out", np.float32, shape="n, l"),
-                 lp.ValueArg("n, l, m", np.int32)], assumes="n >= 1 and l >= 1 and m >= 1")  # fmt: skip
+                "a: n, l, m; out: n, l", assumes="n >= 1 and l >= 1 and m >= 1")  # fmt: skip
     unit = lp.split_iname(unit, "j", 32, outer_tag="g.1", inner_tag="l.0")
     counts = count(lp.tag_inames(unit, {"i": "g.0"}), cache=False)
     few, full = (quantities(counts, "serial", n=100, l=cells, m=10) for cells in (3, 32))
@@ -257,9 +251,8 @@ def test_idle_work_items_are_tested_one_by_one() -> None:
 
 def test_each_entry_varies_if_data_decide_the_trips() -> None:
     unit = make(["{ [i]: 0 <= i < n }", "[m] -> { [j]: 0 <= j < m }"],
-                "<> m = trips[i] {id=m}\nout[i] = sum(j, a[j]) {dep=m}",
-                [lp.GlobalArg("trips", np.int32, shape="n"), lp.GlobalArg("a, out", np.float32, shape="n"),
-                 lp.ValueArg("n", np.int32)], assumes="n mod 64 = 0 and n >= 64")  # fmt: skip
+                "<> m = trips[i] {id=m}\nout[i] = sum(j, a[j]) {dep=m}", "int32 trips: n; a, out: n",
+                assumes="n mod 64 = 0 and n >= 64")  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     counts = count(unit, statistics={"j": 5}, cache=False)
     assert 128 == quantities(counts, "serial", n=128)["varied_entries"]
@@ -268,8 +261,7 @@ def test_each_entry_varies_if_data_decide_the_trips() -> None:
 @pytest.mark.parametrize(("order", "vectors"), [("serial", True), ("lockstep", False)])
 def test_copies_that_fill_the_cells_between_lanes_are_vectors_of_a_compiler(order: str, vectors: bool) -> None:
     """Four copies of a load next to each other, from work-items with a stride of four cells."""
-    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[i]", [lp.GlobalArg("a, out", np.float32, shape="n"), ...],
-                assumes="n mod 256 = 0 and n >= 256")  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[i]", "a, out: n", assumes="n mod 256 = 0 and n >= 256")
     unit = lp.split_iname(unit, "i", 256, inner_iname="cell", outer_tag="g.0")
     unit = lp.split_iname(unit, "cell", 4, inner_tag="unr", outer_tag="l.0")
     values = quantities(count(unit, cache=False), order, n=1024)
@@ -352,15 +344,12 @@ def test_a_loop_around_one_that_is_written_out_keeps_what_it_does_not_move() -> 
     assert (2 * every * 24, 2 * every * 8) == (long, stored)  # 24 trips stay a loop; a store may change the row
 
 
-@pytest.mark.parametrize(
-    ("call", "name", "dtype", "in_vectors"),
-    [
-        ("exp(a[i])", "inlined_32", np.float32, True), ("exp(a[i])", "inlined_64", np.float64, True),
-        ("tanh(a[i])", "inlined_32", np.float32, True), ("tanh(a[i])", "function_64", np.float64, False),
-        ("log(a[i])", "logarithm_32", np.float32, False), ("sin(a[i])", "circular_64", np.float64, False),
-        ("a[i]**2.5", "power", np.float32, False), ("a[i]**4", "", np.float32, True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("call", "name", "dtype", "in_vectors"), [
+    ("exp(a[i])", "inlined_32", np.float32, True), ("exp(a[i])", "inlined_64", np.float64, True),
+    ("tanh(a[i])", "inlined_32", np.float32, True), ("tanh(a[i])", "function_64", np.float64, False),
+    ("log(a[i])", "logarithm_32", np.float32, False), ("sin(a[i])", "circular_64", np.float64, False),
+    ("a[i]**2.5", "power", np.float32, False), ("a[i]**4", "", np.float32, True),
+])  # fmt: skip
 def test_a_loop_over_work_items_that_calls_a_library_runs_one_by_one(
     call: str, name: str, dtype: type, in_vectors: bool
 ) -> None:
@@ -399,13 +388,10 @@ def test_cells_that_are_apart_are_gathered(order: str) -> None:
     assert n + 4 * n / LANES == values["instructions"]
 
 
-@pytest.mark.parametrize(
-    ("code", "shapes", "vectors"),
-    [
-        ("out[i] = a[n*i] + 1", "a: n*n; out: n", False), ("out[i] = a[2*n*i] + 1", "a: 2*n*n; out: n", True),
-        ("out[i] = a[(n + 2)*i] + 1", "a: n*n + 2*n; out: n", True), ("out[n*i] = a[i] + 1", "a: n; out: n*n", False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("code", "shapes", "vectors"), [
+    ("out[i] = a[n*i] + 1", "a: n*n; out: n", False), ("out[i] = a[2*n*i] + 1", "a: 2*n*n; out: n", True),
+    ("out[i] = a[(n + 2)*i] + 1", "a: n*n + 2*n; out: n", True), ("out[n*i] = a[i] + 1", "a: n; out: n*n", False),
+])  # fmt: skip
 def test_vectors_for_a_parameter_that_is_one_do_not_run(code: str, shapes: str, vectors: bool) -> None:
     """PoCL's compiler makes vectors for n = 1 if the lane stride is n cells, and takes scalars otherwise."""
     values = quantities(kernel("[n] -> { [i]: 0 <= i < n }", code, shapes), "serial", n=128)
@@ -426,9 +412,7 @@ def test_a_loop_that_carries_nothing_runs_in_vectors_along_itself() -> None:
 
 @pytest.mark.parametrize(("code", "lanes"), [("sum(j, a[i, j])", LANES), ("max(j, a[i, j])", 1)])
 def test_a_lone_work_item_of_a_cpu_in_lockstep_adds_up_partial_sums(code: str, lanes: int) -> None:
-    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < k }", f"out[i] = {code}",
-                [lp.GlobalArg("a", np.float32, shape="n, k"), lp.GlobalArg("out", np.float32, shape="n"), ...],
-                assumes="n, k >= 1")  # fmt: skip
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < k }", f"out[i] = {code}", "a: n, k; out: n", assumes="n, k >= 1")
     counts, n, k = count(unit, cache=False), 64, 1024
     cpu = quantities(counts, "lockstep", {"device_type": "cpu"}, n=n, k=k)
     stores = n / LANES  # the loop over i stores vectors
@@ -459,15 +443,12 @@ def test_the_loop_around_an_unrolled_sum_of_a_lone_work_item_runs_in_vectors() -
         assert loads == values["loads"]
 
 
-@pytest.mark.parametrize(
-    ("code", "tags", "vectors"),
-    [
-        ("out[i, j] = 2*a[i, j]", {}, True),
-        ("out[i, j] = exp(a[i, j])", {}, False),  # a call, in a loop that stores
-        ("out[i, j] = 2*a[i, j]", {"i": "g.0"}, False),  # the group is in the address of a load
-        ("out[i, j] = 2*a[0, j]", {"i": "g.0"}, True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("code", "tags", "vectors"), [
+    ("out[i, j] = 2*a[i, j]", {}, True),
+    ("out[i, j] = exp(a[i, j])", {}, False),  # a call, in a loop that stores
+    ("out[i, j] = 2*a[i, j]", {"i": "g.0"}, False),  # the group is in the address of a load
+    ("out[i, j] = 2*a[0, j]", {"i": "g.0"}, True),
+])  # fmt: skip
 def test_a_call_or_the_group_keeps_a_loop_scalar(code: str, tags: dict[str, str], vectors: bool) -> None:
     values = lone("[n] -> { [i, j]: 0 <= i, j < n }", code, "a: n, n; out: n, n", **tags)
     assert 64 * 64 / (LANES if vectors else 1) == values["iterations"]
@@ -486,9 +467,7 @@ def tile_sums(last: str) -> KernelCounts:
     unit = make(["{ [g, l]: 0 <= g < n/64 and 0 <= l < 64 }",
                  f"{{ [i, s, t]: 0 <= i < 64 and 0 <= s < k and 0 <= t < {last} }}"],
                 ["tile[l] = a[64*g + l] {id=fill}", "out[64*g + i] = sum((s, t), tile[t]) {dep=fill}"],
-                [lp.GlobalArg("a, out", np.float32, shape="n"), lp.ValueArg("n, k", np.int32),
-                 lp.TemporaryVariable("tile", np.float32, shape=64, address_space=lp.AddressSpace.LOCAL)],
-                assumes="n >= 64 and n mod 64 = 0 and k >= 1")  # fmt: skip
+                "a, out: n; local tile: 64", assumes="n >= 64 and n mod 64 = 0 and k >= 1")  # fmt: skip
     return count(lp.tag_inames(unit, {"g": "g.0", "l": "l.0", "i": "l.0"}), cache=False)
 
 
@@ -496,9 +475,7 @@ def guarded_copy(
     name: str = "d", assumptions: str = "n >= 1", n: int = 1 << 14, code: str = "out[i] = a[i]"
 ) -> dict[str, float]:
     """Return the quantities of a copy of 2**14 cells in groups of 64, in the order ``serial``."""
-    unit = make("{ [i]: 0 <= i < n }", code,
-                [lp.GlobalArg("a", np.float32, shape="2*n"), lp.GlobalArg("out", np.float32, shape="n", is_input=None),
-                 ...], assumes=assumptions)  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", code, "a: 2*n; out: n", assumes=assumptions)
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), cache=False)
     facts = dataclasses.replace(device("serial"), name=name)
     return bottleneck_quantities(Case(counts, {"n": n}, facts))
@@ -529,9 +506,7 @@ def test_a_guarded_gather_stays_scalar_without_mask_registers() -> None:
 
 def test_a_tested_loop_between_barriers_runs_one_item_after_another() -> None:
     """The size is a multiple of the group, but the code has the test. A test without a loop becomes a mask."""
-    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[i + j])",
-                [lp.GlobalArg("a", np.float32, shape="n + k"),
-                 lp.GlobalArg("out", np.float32, shape="n", is_input=None), ...],
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[i + j])", "a: n + k; out: n",
                 assumes="n >= 1 and k >= 1")  # fmt: skip
     n, k = 128, 16
     gathers = []
@@ -548,9 +523,8 @@ def test_a_tested_loop_between_barriers_runs_one_item_after_another() -> None:
 
 def test_an_integer_power_is_a_loop_and_not_the_function_of_a_library() -> None:
     n = 1 << 14
-    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[i]**k[i]",
-                [lp.GlobalArg("a, out", np.float64, shape="n", is_input=None), lp.GlobalArg("k", np.int32, shape="n"),
-                 ...], assumes="n mod 64 = 0 and n >= 64")  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[i]**k[i]", "float64 a, out: n; int32 k: n",
+                assumes="n mod 64 = 0 and n >= 64")  # fmt: skip
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), cache=False)
     found = quantities(counts, "serial", n=n)
     assert n == found["varied_entries"]
@@ -576,9 +550,7 @@ def chains_of(number: int, step: str) -> KernelCounts:
     """Count a kernel in which each work-item carries some values around a loop, each by a chain of such steps."""
     unit = make(f"{{ [i, s, a, u, z]: 0 <= i < n and 0 <= s < k and 0 <= a, u, z < {number} }}",
                 ["for i", "acc[a] = a {id=first}", "for s, u", f"acc[u] = {step} {{id=step, dep=first}}", "end",
-                 "out[i] = sum(z, acc[z]) {dep=step}", "end"],
-                [lp.GlobalArg("out", np.float32, shape="n"), lp.ValueArg("p", np.float32),
-                 lp.ValueArg("n, k", np.int32), lp.TemporaryVariable("acc", np.float32, shape=number)],
+                 "out[i] = sum(z, acc[z]) {dep=step}", "end"], f"out: n; float32 p; temporary acc: {number}",
                 assumes="n mod 64 = 0 and n >= 64 and k >= 1")  # fmt: skip
     unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), "a:unr, u:unr, z:unr")
     return count(lp.prioritize_loops(unit, "s, u"), cache=False)
@@ -603,25 +575,19 @@ def test_a_packed_maximum_takes_twice_as_long_as_that_of_one_value(chains: int, 
 @pytest.mark.parametrize(("dtype", "vectors"), [(np.float32, 1), (np.float64, 2)])
 def test_items_that_vectors_leave_over_run_one_by_one(dtype: type, vectors: int) -> None:
     """Groups of 12 are a vector of 8 lanes, of two halves in float64, and 4 work-items."""
-    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[i]", [lp.GlobalArg("a, out", dtype, shape="n"), ...],
-                assumes="n mod 12 = 0 and n >= 12")  # fmt: skip
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[i]", "a, out: n", dtype=dtype, assumes="n mod 12 = 0 and n >= 12")
     counts = count(lp.split_iname(unit, "i", 12, outer_tag="g.0", inner_tag="l.0"), cache=False)
     values = quantities(counts, "lockstep", n=120)
     assert (10 * (vectors + 4), 10 * (1 + 4)) == pytest.approx((values["stores"], values["iterations"]))
 
 
-@pytest.mark.parametrize(
-    ("platform", "group", "code", "vectors"),
-    [
-        ("Intel(R) OpenCL", 64, "out[i] = a[i]", True), ("Intel(R) OpenCL", 96, "out[i] = a[i]", False),
-        ("Intel(R) OpenCL", 96, "out[i] = a[i + n]", False), ("another", 96, "out[i] = a[i]", True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("platform", "group", "code", "vectors"), [
+    ("Intel(R) OpenCL", 64, "out[i] = a[i]", True), ("Intel(R) OpenCL", 96, "out[i] = a[i]", False),
+    ("Intel(R) OpenCL", 96, "out[i] = a[i + n]", False), ("another", 96, "out[i] = a[i]", True),
+])  # fmt: skip
 def test_groups_that_are_no_power_of_two_hide_neighbours(platform: str, group: int, code: str, vectors: bool) -> None:
     """96 work-items: the store has no size in its index, so all is scalar. A vector loads 8 cells."""
-    unit = make("{[i]: 0 <= i < n}", code,
-                [lp.GlobalArg("a, out", np.float32, shape="2*n"), lp.ValueArg("n", np.int32)],
-                assumes=f"n >= 1 and n mod {group} = 0")  # fmt: skip
+    unit = make("{[i]: 0 <= i < n}", code, "a, out: 2*n", assumes=f"n >= 1 and n mod {group} = 0")
     facts = {"device_type": Fact("cpu", "", "by hand"), "lane_order": Fact("lockstep", "", "by hand"),
              "vector_lanes": Fact(8, "", "by hand")}  # fmt: skip
     device = DeviceFacts.from_mapping("AVX-512", platform, "1", facts)
@@ -637,13 +603,10 @@ def on_avx512(unit: lp.TranslationUnit, platform: str, n: int) -> dict[str, floa
     return bottleneck_quantities(Case(count(unit, subgroup_size=8), {"n": n}, device))
 
 
-@pytest.mark.parametrize(
-    ("platform", "size", "order", "vectors"),
-    [
-        ("Intel(R) OpenCL", np.int32, "C", True), ("Intel(R) OpenCL", np.int64, "C", False),
-        ("Intel(R) OpenCL", np.int64, "F", True), ("another", np.int64, "C", True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("platform", "size", "order", "vectors"), [
+    ("Intel(R) OpenCL", np.int32, "C", True), ("Intel(R) OpenCL", np.int64, "C", False),
+    ("Intel(R) OpenCL", np.int64, "F", True), ("another", np.int64, "C", True),
+])  # fmt: skip
 def test_a_size_of_64_bits_left_of_the_lane_hides_neighbours(
     platform: str, size: type, order: str, vectors: bool
 ) -> None:

@@ -114,10 +114,9 @@ def files(tmp_path_factory) -> dict[str, Path]:
     for name in ("measurements.jsonl", "counts.jsonl.xz"):
         (bare / name).symlink_to(POCL / name)
     pages = {
-        "own": page(),
-        "cpu": report_page(report_data(load(POCL / "bottleneck.json"), POCL), MADE),
+        "own": page(), "cpu": report_page(report_data(load(POCL / "bottleneck.json"), POCL), MADE),
         "bare": report_page(report_data(load(POCL / "stevens_kloeckner_2016.json"), bare), MADE),
-    }
+    }  # fmt: skip
     for name, text in pages.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return {name: folder / f"{name}.html" for name in pages}
