@@ -5,8 +5,9 @@ Record in each checkout, then compare the two files::
     PYTHONHASHSEED=0 python -m scripts.lab.same_results record new.json [--refit] [--captured FOLDER]
     python -m scripts.lab.same_results compare old.json new.json
 
-``--captured`` names a folder of kernels that :mod:`tests.others.capture` kept, such as ``.venv/others/captured/loopy``:
-400 of them, evenly chosen, are counted too, each in a separate process and in limited time.
+``--captured`` names a folder of kernels that :mod:`scripts.lab.capturing.capture` kept, such as
+``.venv/others/captured/loopy``: 400 of them, evenly chosen, are counted too, each in a separate process and in limited
+time.
 
 A checkout without this file is recorded by the file of another one, with PYTHONPATH=/path/to/old before the command.
 So nothing of perfmodel is used here but ``pm.*``, ``store.read`` and what these return.
@@ -35,6 +36,8 @@ from typing import Any
 
 import perfmodel as pm
 from perfmodel import store
+from scripts.lab.capturing.captured import captured
+from scripts.lab.capturing.sizes import candidates
 
 TOLERANCE = 1e-12  # Relative difference from which on two numbers differ [1]
 SUBGROUP_SIZE = 32  # Work-items in a sub-group, as tests of the corpus have it [1]
@@ -61,7 +64,7 @@ def record_counts(kernel: Any) -> Iterator[tuple[str, Numbers]]:
 
 def record_captured(folder: Path) -> Iterator[Iterator[tuple[str, Numbers]]]:
     """Yield the counts of kernels that others wrote; one that takes too long or ends its process has no numbers."""
-    kernels = list(import_module("tests.others.captured").captured(folder))
+    kernels = list(captured(folder))
     for kernel in kernels[:: max(1, len(kernels) // CAPTURED)][:CAPTURED]:
         receiver, sender = FORK.Pipe(duplex=False)
         child = FORK.Process(target=_send_captured, args=(kernel.unit, sender))
@@ -76,7 +79,7 @@ def _send_captured(unit: Any, sender: Connection) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (CAPTURED_S, resource.RLIM_INFINITY))
     try:
         counts = pm.count(unit, subgroup_size=SUBGROUP_SIZE, cache=False)
-        sizes = next(import_module("tests.others.sizes").candidates(counts, counts.parameters))
+        sizes = next(candidates(counts, counts.parameters))
         values = {name: _answer(question, sizes) for name, question in _questions(counts, sizes)}
         sender.send({"hash": counts.hash, **values})
     except Exception as error:  # refused kernels shall be refused by both

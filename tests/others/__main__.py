@@ -12,9 +12,9 @@ import loopy as lp
 import numpy as np
 
 from perfmodel.counts.reading.schedule import schedule
-from tests.others.captured import captured
+from scripts.lab.capturing.captured import captured
+from scripts.lab.capturing.suites import SUITES, TABLE
 from tests.others.check import STATUSES, Finding, check, counted, seconds_of_maps
-from tests.others.suites import SUITES, TABLE
 
 OLD_NAMES = "PERFMODEL_OLD_NAMES"  # where it is set, units of old packages can be read
 BAD = ("over 10 s", "disagrees", "crashed")
@@ -23,7 +23,7 @@ RATIO = "Loopy's CPU time over ours (least)"
 
 def main(folders: list[str]) -> int:
     if os.environ.get(OLD_NAMES):
-        import_module("tests.others.old_names")
+        import_module("scripts.lab.capturing.old_names")
     pay_one_time_costs()
     findings: dict[str, list[Finding]] = {}
     for folder in folders:

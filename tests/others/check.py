@@ -25,10 +25,10 @@ from pymbolic import evaluate
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.reading.schedule import schedule
 from perfmodel.errors import PerfModelError, StatisticsNeededError
+from scripts.lab.capturing.captured import Captured
+from scripts.lab.capturing.sizes import two_sizes
 from tests import oracle
 from tests.oracle.compare import SECTIONS, compare, gathered
-from tests.others.captured import Captured
-from tests.others.sizes import two_sizes
 
 SUBGROUP_SIZE = 32
 GRANULARITIES = ("workitem", "subgroup", "workgroup")

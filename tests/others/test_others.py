@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import count
+from scripts.lab.capturing.captured import Captured, captured
+from scripts.lab.capturing.sizes import candidates, events, two_sizes
+from scripts.lab.capturing.suites import TABLE
 from tests import oracle
 from tests.others.__main__ import main, rows
-from tests.others.captured import Captured, captured
 from tests.others.check import STATUSES, Finding, check, contiguous, examined, shortest, too_many_cells
-from tests.others.sizes import candidates, events, two_sizes
-from tests.others.suites import TABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGE = (2018, 2)
@@ -49,7 +49,7 @@ def test_what_a_script_schedules_is_kept_once(tmp_path: Path) -> None:
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
     settings = {**os.environ, "PYTHONPATH": str(ROOT), "PERFMODEL_CAPTURE": str(tmp_path / "kept")}
-    command = [sys.executable, "-W", "ignore", "-m", "tests.others.capture", str(script)]
+    command = [sys.executable, "-W", "ignore", "-m", "scripts.lab.capturing.capture", str(script)]
     run = subprocess.run(command, env=settings, capture_output=True, text=True, check=True)
     assert "ValueError: the rest of the script fails" in run.stderr
     found = list(captured(tmp_path / "kept"))

@@ -1,7 +1,7 @@
 """The pairs: kernels of other projects, each with a changed version.
 
 The kernels are other people's code, so they are read from a folder. ``captured/PROJECT/*.pickle`` in it are kernels
-that :mod:`tests.others.capture` kept, and ``programs.jsonl.xz`` has their sizes, as :mod:`scripts.lab.others` says.
+that :mod:`scripts.lab.capturing.capture` kept, and ``programs.jsonl.xz`` has their sizes (:mod:`scripts.lab.others`).
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def captured(folder: Path, project: str, start: str) -> Unit:
     files = [*(folder / "captured" / project).glob(f"{start}*.pickle")]
     if len(files) != 1:
         problem = f"'{folder}' has {len(files)} files captured/{project}/{start}*.pickle"
-        raise DocumentError(problem, "capture the kernels with tests.others.capture and the Loopy that perfmodel uses")
+        advice = "capture the kernels with scripts.lab.capturing.capture and the Loopy that perfmodel uses"
+        raise DocumentError(problem, advice)
     with files[0].open("rb") as file:
         unit = _Unpickler(file).load()["unit"]
     return unit if isinstance(unit.target, lp.PyOpenCLTarget) else unit.copy(target=lp.PyOpenCLTarget())

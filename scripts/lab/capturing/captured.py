@@ -1,4 +1,4 @@
-"""Kernels that :mod:`tests.others.capture` kept, as values."""
+"""Kernels that :mod:`scripts.lab.capturing.capture` kept, as values."""
 
 import pickle
 import sys

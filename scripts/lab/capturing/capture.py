@@ -1,7 +1,7 @@
 """Keeps every translation unit that a program schedules with Loopy, one pickle each.
 
-As a plug-in of pytest, ``PERFMODEL_CAPTURE=FOLDER pytest -p tests.others.capture``; as a runner of scripts,
-``PERFMODEL_CAPTURE=FOLDER python -m tests.others.capture SCRIPT ...``. It imports nothing of perfmodel.
+As a plug-in of pytest, ``PERFMODEL_CAPTURE=FOLDER pytest -p scripts.lab.capturing.capture``; as a runner of scripts,
+``PERFMODEL_CAPTURE=FOLDER python -m scripts.lab.capturing.capture SCRIPT ...``. It imports nothing of perfmodel.
 """
 
 import functools
@@ -34,6 +34,7 @@ class Capture:
         folder.mkdir(parents=True, exist_ok=True)
 
     def install(self) -> None:
+        """Keep each unit that Loopy schedules from now on."""
         loopy.set_caching_enabled(False)  # what Loopy remembers it does not schedule again
         preprocess, linearize = loopy.preprocess.preprocess_program, loopy.schedule.linearize
 
@@ -59,6 +60,7 @@ class Capture:
             module.auto_test_vs_ref = schedule_both
 
     def keep(self, unit: Any) -> None:
+        """Write a unit into a file of its own, unless there is one."""
         try:
             key = LoopyKeyBuilder()(unit)
         except Exception:  # an unknown type in it: then it is known by its text

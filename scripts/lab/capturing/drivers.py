@@ -70,12 +70,13 @@ def feinsum() -> Kernels:
             operands = [f.array(name, shape, dtype) for name, shape in zip("ABCD", shapes, strict=False)]
             einsum = f.einsum(subscripts, *operands)
             yield subscripts, partial(f.generate_loopy, einsum)
-            yield f"{subscripts}, split", lambda einsum=einsum: on_device(f.generate_loopy(einsum))
+            yield f"{subscripts}, split", partial(on_device, f.generate_loopy, einsum)
             yield f"{subscripts}, in parts", partial(f.generate_loopy_with_opt_einsum_schedule, einsum)
 
 
-def on_device(unit: Any) -> Any:
+def on_device(generate: Callable[[Any], Any], einsum: Any) -> Any:
     """Give the first free index of the result to groups and lanes."""
+    unit = generate(einsum)
     kernel = unit.default_entrypoint
     free = {name for instruction in kernel.instructions for name in instruction.within_inames}
     sized = [name for name in sorted(free) if not kernel.get_inames_domain(name).is_params()]
@@ -137,7 +138,7 @@ def sumpy() -> Kernels:
         YukawaKernel,
     )
 
-    from tests.others.old_names import install
+    from scripts.lab.capturing.old_names import install
 
     install()
     context = cl.create_some_context(interactive=False)
@@ -193,7 +194,12 @@ def tsfc() -> Kernels:
         for degree in (1, 2) if cell.topological_dimension == 3 else (1, 2, 3):
             for name, form in forms(mesh, cell, degree, *(("Q", "DQ") if tensor else ("P", "DP"))):
                 text = f"{name} of degree {degree} on a {cell.cellname}"
-                yield text, lambda form=form: [kernel.ast for kernel in compile_form(form)]
+                yield text, partial(compiled, compile_form, form)
+
+
+def compiled(compile_form: Callable[[Any], Any], form: Any) -> list[Any]:
+    """Return the kernels of a form, as Loopy's units."""
+    return [kernel.ast for kernel in compile_form(form)]
 
 
 def forms(mesh: Any, cell: Any, degree: int, kind: str, jumping: str) -> Iterator[tuple[str, Any]]:

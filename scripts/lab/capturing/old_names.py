@@ -1,8 +1,9 @@
 """What packages of 2020 to 2022 expect of NumPy, pymbolic and Loopy, and what these no longer have.
 
-A plug-in of pytest: ``pytest -p tests.others.old_names``. Only the environment of others' packages uses it.
+A plug-in of pytest: ``pytest -p scripts.lab.capturing.old_names``. Only the environment of others' packages uses it.
 """
 
+from operator import attrgetter
 from typing import Any
 
 import loopy as lp
@@ -18,7 +19,7 @@ def install() -> None:
         loopy.tools.is_integer = lambda value: isinstance(value, (int, np.integer))
     for name in ("args", "arg_dict", "instructions", "temporary_variables", "name"):
         if not hasattr(lp.TranslationUnit, name):  # when kernels were not yet parts of units
-            setattr(lp.TranslationUnit, name, property(lambda unit, name=name: getattr(unit.default_entrypoint, name)))
+            setattr(lp.TranslationUnit, name, property(attrgetter(f"default_entrypoint.{name}")))
     # What an instruction outside of the groups' and lanes' inames does, each lane does.
     loopy.check.check_for_unused_hw_axes_in_insns = lambda kernel, callables: None
     copy = lp.TranslationUnit.copy

@@ -1,4 +1,4 @@
-"""``python -m tests.others.environments [NAME ...]``: others' packages in environments of their own.
+"""``python -m scripts.lab.capturing.environments [NAME ...]``: others' packages in environments of their own.
 
 For each suite it installs the package, captures the kernels that its tests or scripts schedule, and checks them there.
 
@@ -17,10 +17,10 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from perfmodel.libraries import BARVINOK
-from tests.others.suites import COMMON, SUITES, TABLE, Suite
+from scripts.lab.capturing.suites import COMMON, SUITES, TABLE, Suite
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = HERE.parents[2]
 PLACE = Path(os.environ.get("PERFMODEL_OTHERS", ROOT / ".venv" / "others"))
 CAPTURE_S = 600  # of one file of tests, or of a suite's scripts
 CAPTURED = PLACE / "captured"
@@ -50,7 +50,7 @@ def examine(suite: Suite) -> int | None:
         return None
     if not any((CAPTURED / suite.name).glob("*.pickle")):
         capture(suite, python)
-    with_old_names = {"PERFMODEL_OLD_NAMES": "1" if "tests.others.old_names" in suite.plugins else ""}
+    with_old_names = {"PERFMODEL_OLD_NAMES": "1" if "scripts.lab.capturing.old_names" in suite.plugins else ""}
     return run(python, "-W", "ignore", "-m", "tests.others", str(CAPTURED / suite.name), settings=with_old_names)
 
 
@@ -61,8 +61,8 @@ def python_of(suite: Suite) -> tuple[Path | None, str]:
         lacking = f"PyPI has no {suite.name} that runs with {COMMON[2]}, and PERFMODEL_OTHERS_GIVEN has none"
         return (python, "") if there else (None, lacking)
     bare = (f"{suite.package or suite.name}=={suite.version}",) if suite.installed else ()
-    python = environment(suite.name, suite.python, (*COMMON, *suite.needs), bare)
-    return python, f"it needs Python {'.'.join(map(str, suite.python))}, which is not here"
+    made = environment(suite.name, suite.python, (*COMMON, *suite.needs), bare)
+    return made, f"it needs Python {'.'.join(map(str, suite.python))}, which is not here"
 
 
 def environment(
@@ -92,14 +92,14 @@ def capture(suite: Suite, python: Path) -> None:
     """Run what schedules the suite's kernels; a part that fails ends nothing."""
     source = sources(suite, python) if suite.tests or suite.given or not suite.installed else HERE
     if suite.tests:
-        plugins = [word for name in ("tests.others.capture", *suite.plugins) for word in ("-p", name)]
+        plugins = [word for name in ("scripts.lab.capturing.capture", *suite.plugins) for word in ("-p", name)]
         options = ["-q", "--tb=line", "-p", "no:cacheprovider", "-W", "ignore", *plugins]
         options += ["-k", f"not {suite.without}"] if suite.without else []
         for file in suite.tests:
             run(python, "-m", "pytest", *options, file, suite=suite.name, folder=source)
     if suite.scripts:
         scripts = [shlex.join([located(source, name), *words]) for name, *words in map(shlex.split, suite.scripts)]
-        run(python, "-W", "ignore", "-m", "tests.others.capture", *scripts, suite=suite.name, folder=source)
+        run(python, "-W", "ignore", "-m", "scripts.lab.capturing.capture", *scripts, suite=suite.name, folder=source)
 
 
 def located(source: Path, script: str) -> str:

@@ -100,7 +100,7 @@ SUITES = (
     Suite(
         "sumpy", "2022.1", minutes=15,
         needs=("sympy", "boxtree==2023.1", "arraycontext==2021.1", "pyrsistent", "immutables"),
-        scripts=("drivers.py sumpy",), plugins=("tests.others.old_names",),
+        scripts=("drivers.py sumpy",), plugins=("scripts.lab.capturing.old_names",),
         skipped={
             "test": "it needs an arraycontext of 2022, which is not on PyPI; drivers.py takes its place",
             "E2EFromCSR": "it needs data that other kernels precompute, which the driver does not make",
@@ -114,7 +114,7 @@ SUITES = (
                 "field", "projectors", "rayleigh", "multigrid", "transfer",
             )
         ),
-        plugins=("tests.others.old_names", "tests.others.pystella_fixtures"),
+        plugins=("scripts.lab.capturing.old_names", "scripts.lab.capturing.pystella_fixtures"),
         skipped={
             "test/test_dft.py, test_spectra.py, test_poisson.py": "they need gpyfft, which is not on PyPI",
             "test/test_decomp.py": "it needs MPI", "test/test_examples.py": "it runs for hours",
