@@ -32,7 +32,7 @@ def sign_of_an_axis() -> lp.TranslationUnit:
                 end
                 b[i] = signs[0]*x + signs[1]*y {dep=first:second:x:y}
             end
-        """, "a: n, 2; b: n; int32 axis; temporary signs: 2", assumes="n>=1", seq_dependencies=False))  # fmt: skip
+        """, "a: n, 2; b: n; int32 axis, n; temporary signs: 2", assumes="n>=1", seq_dependencies=False))  # fmt: skip
 
 
 def shifted_rows() -> lp.TranslationUnit:
@@ -43,7 +43,7 @@ def shifted_rows() -> lp.TranslationUnit:
                 <> last = starts[i + 1]
                 b[i] = sum(j, a[j + shift])
             end
-        """, "int32 starts: n+1; a: nonzeros; b: n; int32 shift, nonzeros", assumes="n>=1"))  # fmt: skip
+        """, "int32 starts: n+1; a: nonzeros; b: n; int32 shift, nonzeros, n", assumes="n>=1"))  # fmt: skip
 
 
 def _starts(sizes: Mapping[str, int]) -> Arrays:

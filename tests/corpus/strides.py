@@ -65,7 +65,7 @@ KERNELS = (
         [lp.GlobalArg("a", F32, shape=(2,)), lp.GlobalArg("b", F32, shape="n"), ...], assumes="n>=1")), _SIZES),
     CorpusKernel("uniform_in_loop", lambda: line(make("{[i,k]: 0<=i<n and 0<=k<m}", "c[i] = sum(k, a[k])",
         [lp.GlobalArg("c", F32, shape="n"), ...], assumes="n,m>=1", dtypes={"a": F32})), at(n=(16, 21), m=(3, 5))),
-    CorpusKernel("zero_dimensional", lambda: line(make("{[i]: 0<=i<n}", "c[i] = s*a[i] + t[0]", "s: ; t: 1",
+    CorpusKernel("zero_dimensional", lambda: line(make("{[i]: 0<=i<n}", "c[i] = s*a[i] + t[0]", "s: (); t: 1",
         assumes="n>=1", dtypes={"a": F32})), _SIZES),
     # Even columns of even rows.
     CorpusKernel("strided_two_axes", lambda: plane(make("{[i,j]: 0<=i<n and 0<=j<m}", "c[i, j] = a[2*i, 2*j]",

@@ -235,7 +235,7 @@ def test_two_entry_points() -> None:
 
 def test_a_segmented_sum_by_its_name() -> None:
     t_unit = make("{[i]: 0 <= i < 16}", "out, flag = reduce(segmented(sum), i, (a[i], segment[i]))",
-                  "a: 16; int32 segment: 16; out: ; int32 flag: ")  # fmt: skip
+                  "a: 16; int32 segment: 16; out: (); int32 flag: ()")  # fmt: skip
     with pytest.raises(CountError, match=r"^the operations in a step of the reduction segmented\(sum\)") as error:
         count(t_unit)
     assert "ResolvedFunction" not in message(error)
