@@ -23,7 +23,6 @@ from perfmodel.recipes import search
 from perfmodel.recipes.recipe import Recipe, Step
 from perfmodel.recipes.search import Transformed, refuse, small_sizes, transformed
 from perfmodel.tuning import tuning
-from tests.corpus.kernel import make
 from tests.tuning.test_anchoring import model
 
 pytestmark = pytest.mark.device
@@ -37,8 +36,11 @@ TAGS = {"lanes": {"outer_tag": "g.0", "inner_tag": "l.0"}, "groups": {"outer_tag
 
 
 def plain(assumptions: str = "n >= 1") -> lp.TranslationUnit:
-    return make("{[i]: 0 <= i < n}", ["out[i] = 3*a[i] {id=first}", "out[i] = out[i] + 1 {id=second, dep=first}"],
-                "out, a: n", assumes=assumptions, name="plain")  # fmt: skip
+    return lp.make_kernel(
+        "{[i]: 0 <= i < n}", ["out[i] = 3*a[i] {id=first}", "out[i] = out[i] + 1 {id=second, dep=first}"],
+        [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions=assumptions, lang_version=(2018, 2), name="plain",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -248,9 +250,11 @@ def test_why_compares_terms():
 
 
 def test_what_cannot_be_transformed_comes_back_with_a_reason():
-    bound = make(["{[i]: 0 <= i < n}", "{[j]: 0 <= j < m}"],
-                 ["for i", "<> m = rows[i]", "out[i] = sum(j, a[j])", "end"], "int32 rows: n; out, a: n",
-                 assumes="n >= 1")  # fmt: skip
+    bound = lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < m}"], ["for i", "<> m = rows[i]", "out[i] = sum(j, a[j])", "end"],
+        [lp.GlobalArg("rows", np.int32, shape="n"), lp.GlobalArg("out, a", np.float32, shape="n"), "..."],
+        assumptions="n >= 1", lang_version=(2018, 2),
+    )  # fmt: skip
     large = lp.split_iname(plain(), "i", 2**20, outer_tag="g.0", inner_tag="l.0")
     for unit, expected in ((bound, "statistics"), (large, "work-group")):
         facts = {"max_work_group_size": Fact(4096, "", "made up")}

@@ -12,7 +12,6 @@ from perfmodel.errors import KernelError, TrialError, TuningError, UnknownNameEr
 from perfmodel.measuring import supervised
 from perfmodel.measuring.bench import Timekeeper
 from perfmodel.tuning.trials import TRIALS, Trials
-from tests.corpus.kernel import make
 from tests.machine import device
 
 pytestmark = pytest.mark.device
@@ -313,8 +312,11 @@ def test_a_size_is_chosen_from_a_ladder():
 
 def half_of(parts: int) -> lp.TranslationUnit:
     """Units of the same OpenCL code: the host divides the grid."""
-    t_unit = make(f"{{[i]: 0 <= i < n//{parts}}}", "out[i] = a[i] + 1", "out, a: n",
-                  assumes="n >= 256 and n mod 256 = 0")  # fmt: skip
+    t_unit = lp.make_kernel(
+        f"{{[i]: 0 <= i < n//{parts}}}", "out[i] = a[i] + 1",
+        [lp.GlobalArg("out, a", np.float32, shape="n"), lp.ValueArg("n", np.int32)],
+        assumptions="n >= 256 and n mod 256 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
     return lp.split_iname(t_unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
 
 
@@ -361,9 +363,12 @@ def test_outputs_are_compared_at_other_sizes():
 
 def test_a_reference_kernel_gets_the_statistics_of_the_data():
     """The number of terms in each row depends on data, also in the unit that the reference returns."""
-    plain = make(["{[i]: 0 <= i < n}", "{[j]: 0 <= j < length}"],
-                 ["for i", "<> length = lengths[i]", "out[i] = sum(j, a[j])", "end"], "int32 lengths: n; out, a: n",
-                 assumes="n >= 1 and n mod 64 = 0")  # fmt: skip
+    plain = lp.make_kernel(
+        ["{[i]: 0 <= i < n}", "{[j]: 0 <= j < length}"],
+        ["for i", "<> length = lengths[i]", "out[i] = sum(j, a[j])", "end"],
+        [lp.GlobalArg("lengths", np.int32, shape="n"), lp.GlobalArg("out, a", np.float32, shape="n"), "..."],
+        assumptions="n >= 1 and n mod 64 = 0", lang_version=(2018, 2),
+    )  # fmt: skip
     tagged = lp.split_iname(plain, "i", 64, outer_tag="g.0", inner_tag="l.0")
     lengths = {"arguments": lambda n: {"lengths": np.arange(n, dtype=np.int32) % 5}}
     with trials({"tagged": tagged}, reference=lambda **passed: plain, **lengths) as found:
