@@ -9,10 +9,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 Value = TypeVar("Value", bound="FrozenValue")
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+UNKNOWN: Any = object()
 
 
 class FrozenValue:
-    """Base of frozen dataclasses. Copies and pickles leave out cached results, such as generated functions."""
+    """Base of frozen dataclasses and other values. Copies and pickles leave out cached results, such as functions."""
 
     def __getstate__(self) -> dict[str, Any]:
         kind = type(self)
@@ -34,14 +35,13 @@ def cached_method(
 
     @wraps(method)
     def cached(self: Value, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        key = (method.__name__, args, *sorted(kwargs.items()))
+        key = (method, args, *sorted(kwargs.items())) if kwargs else (method, args)
         try:
-            hash(key)
+            result: Result = self._results.get(key, UNKNOWN)
         except TypeError:  # the method refuses such arguments
             return method(self, *args, **kwargs)
-        if key not in self._results:
-            self._results[key] = method(self, *args, **kwargs)
-        result: Result = self._results[key]
+        if result is UNKNOWN:
+            result = self._results[key] = method(self, *args, **kwargs)
         return result
 
     return cached  # type: ignore[return-value]  # self has a name in mypy's type of a method

@@ -1,7 +1,6 @@
 """Bytes and cache lines that a kernel moves, transactions with global memory, and miss ratios of caches."""
 
 from collections.abc import Iterable
-from dataclasses import fields
 from math import log2
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 
 from perfmodel.counts import AccessCount
 from perfmodel.counts.traffic.footprints import Cache
-from perfmodel.counts.traffic.traffic import MovedLines
+from perfmodel.counts.traffic.traffic import NO_LINES, MovedLines
 from perfmodel.facts import DeviceFacts
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import active_units
@@ -95,10 +94,8 @@ def moved_lines(case: Case, capacity: Any) -> MovedLines:
     at_sizes = case.counts.traffic(capacity=line, line_bytes=line, order=order).plan.at_arrays(case.parameters, line)
     caches = [Cache(max(int(size) // line, 1), line, 0) for size in np.broadcast_to(capacity, case.shape).ravel()]
     moved = [[at.lines(cache, array) for array in arrays] for at, cache in zip(at_sizes, caches, strict=True)]
-    return MovedLines(*(
-        np.array([sum(getattr(lines, part.name) for lines in row) for row in moved], dtype=np.float64)
-        .reshape(case.shape)[()] for part in fields(MovedLines)
-    ))  # fmt: skip
+    sums = np.array([np.array([NO_LINES, *row]).sum(axis=0) for row in moved]).reshape(-1, len(NO_LINES))
+    return MovedLines(*(column.reshape(case.shape)[()] for column in sums.T))
 
 
 def local_bytes(case: Case) -> Any:

@@ -21,12 +21,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-
-class Sweep(NamedTuple):
-    """A loop that moves an address, by the bytes of a step and the number of iterations."""
-
-    step: int
-    extent: float
+Sweep = tuple[int, float]
+"""A loop that moves an address, by the bytes of a step and the number of iterations."""
 
 
 class Repeat(NamedTuple):

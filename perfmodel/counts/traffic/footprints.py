@@ -14,11 +14,8 @@ because the layer conditions of all caches need the same footprints.
 
 from __future__ import annotations
 
-import functools
-from bisect import insort
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import accumulate, pairwise
 from math import ceil, expm1, gcd, inf, log1p, prod
 from operator import mul
@@ -26,12 +23,12 @@ from typing import NamedTuple
 
 from perfmodel.counts.traffic.boxes import Box, BoxLines, Sweep, box_of, lines_of_run
 from perfmodel.counts.traffic.references import CoupledLoop, LaunchReferences, Reference
+from perfmodel.values import FrozenValue, cached_method
 
 ROUNDING = 1 + 1e-9  # rounding makes a sum of parts exceed the whole by less
 
 
-@dataclass(frozen=True)
-class Cache:
+class Cache(NamedTuple):
     """A cache that replaces the least recently used line."""
 
     lines: int
@@ -69,6 +66,7 @@ class TouchedLines:
 
     def __init__(self, by_array: Mapping[str, ArrayLines]) -> None:
         self.by_array = by_array
+        self.lines = sum([array.lines for array in by_array.values()])
 
     @cached_property
     def half(self) -> TouchedLines:
@@ -77,29 +75,20 @@ class TouchedLines:
     def fits(self, cache: Cache) -> bool:
         """Return whether no set of a cache receives more lines than it has ways."""
         sets = cache.sets
-        if not sets:
-            return sum([array.lines for array in self.by_array.values()]) <= cache.lines
-        free, most = cache.lines // sets, cache.lines + 1
-        for array in self.by_array.values():
-            if array.lines > most:  # then some set has too many
-                return False
-            free -= array.most_in_a_set(sets)
-            if free < 0:
-                return False
-        return True
+        if not sets or self.lines > cache.lines + 1:  # then some set has too many
+            return self.lines <= cache.lines
+        return sum([array.most_in_a_set(sets) for array in self.by_array.values()]) <= cache.lines // sets
 
 
-class Sweeps(NamedTuple):
-    """The loops that move an address, by ascending steps, and the lowest distance from the start that they reach."""
-
-    loops: tuple[Sweep, ...]
-    lowest: int
+Sweeps = tuple[tuple[Sweep, ...], int]
+"""The loops that move an address, by ascending steps, and the lowest distance from the start that they reach."""
+NO_SWEEPS: Sweeps = (), 0
 
 
 class ReferenceMotion:
     """A reference at given sizes: the extents of its loops, and the bytes by which each loop moves the address."""
 
-    __slots__ = ("extents", "grids", "iterations", "moves", "reference", "row_lines", "starts", "steps")
+    __slots__ = ("extents", "grids", "iterations", "moving", "reference", "row_lines", "starts", "steps", "sweeps")
 
     def __init__(self, reference: Reference[float], line: int) -> None:
         self.reference = reference
@@ -109,19 +98,32 @@ class ReferenceMotion:
         self.iterations = iterations
         self.extents = [inside / outside if outside else 0.0 for outside, inside in pairwise(iterations)]
         self.row_lines = 1.0  # lines side by side that each choice of data touches
-        if reference.window is not None and reference.rows:
+        if self.at_random and reference.rows:
             self._join_rows(line)
         self.starts = [int(start) for start in reference.starts]
         # how far the address moves with each loop [B]; None where data decide
         self.steps = None if reference.steps is None else [int(step) for step in reference.steps]
-        # for each depth a divisor of all distances [B] in the box of the loops from there inwards
-        self.grids = [line] * (len(self.extents) + 1)
-        self.moves = [extent != 1 for extent in self.extents]  # whether each loop moves the address, or may move it
-        self.moves.append(True)  # the body inside all loops
+        # for each depth a divisor of all distances [B] in the box of the loops from there inwards; 0 for no distance
+        self.grids = [0] * (len(self.extents) + 1)
+        # for each depth the outermost loop from there inwards that moves the address, or the body inside all loops
+        self.moving = [*range(len(self.grids))]
+        self.sweeps: list[Sweeps] = []  # for each depth, the loops from there inwards that move the address
         if self.steps is not None:
-            for k, (extent, step) in enumerate(zip(self.extents, self.steps, strict=True)):
-                self.moves[k] = reference.coupled is not None or (step != 0 and extent > 1)
-                self.grids[k + 1] = gcd(self.grids[k], step) if extent > 1 and step else self.grids[k]
+            self._find_sweeps(self.steps)
+        if reference.coupled is None:
+            for k in reversed(range(len(self.extents))):
+                if self.extents[k] == 1 if self.steps is None else self.sweeps[k] is self.sweeps[k + 1]:
+                    self.moving[k] = self.moving[k + 1]
+
+    def _find_sweeps(self, steps: Sequence[int]) -> None:
+        for k, (extent, step) in enumerate(zip(self.extents, steps, strict=True)):
+            self.grids[k + 1] = gcd(self.grids[k], step) if extent > 1 else self.grids[k]
+        if self.reference.coupled is not None:
+            every = ([(steps[k.depth], self._coupled_extent(k)) for k in loops] for loops in self.reference.coupled)
+            self.sweeps = [reduce(_with_sweep, loops, NO_SWEEPS) for loops in every]
+        else:
+            outwards = [*zip(steps, self.extents, strict=True)][::-1]
+            self.sweeps = [*accumulate(outwards, _with_sweep, initial=NO_SWEEPS)][::-1]
 
     def _join_rows(self, line: int) -> None:
         """Count the lines of a row, not its cells, as the choices of data: they are fetched together."""
@@ -139,15 +141,6 @@ class ReferenceMotion:
     def at_random(self) -> bool:
         """Return whether data choose each cell."""
         return self.reference.window is not None
-
-    def sweeps(self, depth: int) -> Sweeps:
-        """Return the loops from a depth inwards that move the address."""
-        steps, coupled = self.steps or [], self.reference.coupled
-        if coupled is None:
-            loops = [*zip(steps[depth:], self.extents[depth:], strict=True)] if steps else []
-        else:
-            loops = [(steps[loop.depth], self._coupled_extent(loop)) for loop in coupled[depth]]
-        return _sweeps(loops)
 
     def extent(self, depth: int, level: int) -> float:
         """Return the extent of a loop within the loops from a depth inwards. Lanes that a guard excludes count too."""
@@ -219,30 +212,28 @@ class ReferenceMotion:
         return 0.0
 
 
-def _sweeps(loops: Sequence[tuple[int, float]]) -> Sweeps:
-    """Return the sweeps of loops, each a step and an extent."""
-    moving, lowest = list[Sweep](), 0
-    for step, extent in reversed(loops):
-        if step and extent > 1:
-            insort(moving, Sweep(abs(step), extent))
-            lowest += int(step * (extent - 1)) if step < 0 else 0
-    return Sweeps(tuple(moving), lowest)
+def _with_sweep(sweeps: Sweeps, loop: tuple[int, float]) -> Sweeps:
+    """Return sweeps with another loop, given by its step and its extent."""
+    step, extent = loop
+    if not step or extent <= 1:
+        return sweeps
+    loops, lowest = sweeps
+    return tuple(sorted((*loops, (abs(step), extent)))), lowest + int(step * (extent - 1)) if step < 0 else lowest
 
 
-class Footprints:
+class Footprints(FrozenValue):
     """The footprints of a launch's loops at given sizes, in lines of ``line`` bytes."""
 
-    def __init__(self, launch: LaunchReferences[float], line: int) -> None:
+    def __init__(self, launch: LaunchReferences[float], line: int, others: Footprints | None = None) -> None:
         self.tree, self.references, self.line = launch.tree, launch.references, line
-        self.array_lines = functools.cache(self._array_lines)
-        self.of, self.of_loop = functools.cache(self._of), functools.cache(self._of_loop)
-        self.distances = functools.cache(self._distances)
-        self._sweeps = functools.cache(lambda k, depth: self.motions[k].sweeps(depth))
-        self._jump_share = functools.cache(lambda k, depth: self.motions[k].jump_share(line, depth))
+        self.launch, self._others = launch, others  # others: for another length of lines
+        self._array_lines: dict[tuple[tuple[int, ...], int, bool | None], ArrayLines] = {}
 
     @cached_property
     def motions(self) -> list[ReferenceMotion]:
-        return [ReferenceMotion(reference, self.line) for reference in self.references]
+        if self._others is None:
+            return [ReferenceMotion(reference, self.line) for reference in self.references]
+        return [ReferenceMotion(k.reference, self.line) if k.at_random else k for k in self._others.motions]
 
     @cached_property
     def most_lines(self) -> float:
@@ -251,15 +242,19 @@ class Footprints:
         lines = (inf if span is None else -(-int(span) // self.line) for span in spans.values())
         return ROUNDING * sum(lines)
 
+    @cached_method
     def jump_share(self, k: int, depth: int) -> float:
         """Return the :meth:`~ReferenceMotion.jump_share` of reference k in the loops from a depth inwards."""
-        return self._jump_share(k, depth if self.references[k].window else 0)
+        return self.motions[k].jump_share(self.line, depth)
 
-    def _of_loop(self, loop: int, whole: bool) -> TouchedLines:
+    def of_loop(self, loop: int, whole: bool) -> TouchedLines:
+        """Return the lines that a loop touches, or an iteration of it."""
         tree_loop = self.tree.loops[loop]
         return self.of(tree_loop.references, tree_loop.depth + (not whole))
 
-    def _of(self, references: frozenset[int], depth: int) -> TouchedLines:
+    @cached_method
+    def of(self, references: frozenset[int], depth: int) -> TouchedLines:
+        """Return the lines that references touch in the loops from a depth inwards."""
         by_array = self.tree.by_array(references)
         return TouchedLines({
             array: self.array_lines(self._usual(numbers, depth), depth) for array, numbers in by_array.items()
@@ -275,11 +270,12 @@ class Footprints:
             return references
         return tuple([k for k, number in zip(references, iterations, strict=True) if 2 * number >= most])
 
-    def _array_lines(self, references: tuple[int, ...], depth: int, store: bool | None = None) -> ArrayLines:
+    def array_lines(self, references: tuple[int, ...], depth: int, store: bool | None = None) -> ArrayLines:
         """Return the lines of an array that references touch. ``store`` selects only stores or only loads."""
-        if True in [self.motions[k].moves[depth] for k in references]:
-            return self._limited(ArrayLines(self._boxes(references, depth, store)), depth)
-        return self.array_lines(references, depth + 1, store)  # the outermost loop moves none of them
+        key = references, min([self.motions[k].moving[depth] for k in references]), store  # loops outside move none
+        if key not in self._array_lines:
+            self._array_lines[key] = self._limited(ArrayLines(self._boxes(*key)), key[1])
+        return self._array_lines[key]
 
     def _boxes(self, references: tuple[int, ...], depth: int, store: bool | None) -> list[BoxLines]:
         """Return the boxes of references to one array. References with equal steps share a box."""
@@ -295,24 +291,24 @@ class Footprints:
                 lines = self.motions[k].lines_at_random(depth, self.line)
                 boxes.append(BoxLines(Box(lines, 0, inf), lines, k))
                 continue
-            sweeps, lowest = self._sweeps(k, depth)
+            sweeps, lowest = self.motions[k].sweeps[depth]
             starts, members = alike.setdefault((sweeps, reference.size), ([], []))
             members.append(k)
             for start, stored in zip(self.motions[k].starts, reference.stores, strict=True):
                 if store is None or store == stored:
                     starts.append(start + lowest)
         for (sweeps, size), (starts, members) in alike.items():
-            grid = gcd(*[self.motions[k].grids[depth] for k in members])
+            grid = gcd(self.line, *[self.motions[k].grids[depth] for k in members])
             box = box_of(sweeps, tuple(sorted(set(starts))), size, self.line, grid)
             boxes.append(BoxLines(box, box.lines, members[0]))
         return boxes
 
     def _box(self, k: int, depth: int) -> BoxLines:
         motion = self.motions[k]
-        sweeps, lowest = self._sweeps(k, depth)
+        sweeps, lowest = motion.sweeps[depth]
         starts = motion.starts
         moved = (starts[0] + lowest,) if len(starts) == 1 else tuple(sorted({start + lowest for start in starts}))
-        box = box_of(sweeps, moved, motion.reference.size, self.line, motion.grids[depth])
+        box = box_of(sweeps, moved, motion.reference.size, self.line, gcd(self.line, motion.grids[depth]))
         return BoxLines(box, box.lines, k)
 
     def _limited(self, array: ArrayLines, depth: int) -> ArrayLines:
@@ -326,13 +322,14 @@ class Footprints:
             low, high = min([lines.box.low for lines in boxes]), max([lines.box.high for lines in boxes])
             grid = gcd(*[self.motions[lines.reference].grids[depth] for lines in boxes])
         if high < inf:
-            most = lines_of_run(high - low, self.line, grid, int(low))
+            most = lines_of_run(high - low, self.line, gcd(self.line, grid), int(low))
         span = self.references[boxes[0].reference].span
         if span is not None:
             most = min(most, -(-int(span) // self.line))
         return array if array.lines <= most else array.part(most / array.lines)
 
-    def _distances(self, k: int) -> set[int]:
+    @cached_method
+    def distances(self, k: int) -> set[int]:
         """Return 0, and distances [B] of a line or more between starts of reference k and starts that move alike."""
         reference, steps, starts = self.references[k], self.motions[k].steps, set[int]()
         for alike, motion in zip(self.references, self.motions, strict=True):

@@ -14,9 +14,8 @@ A loop, and a reference ``k``, is a number in the tree. A child of a loop is a l
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 from itertools import pairwise
@@ -34,16 +33,18 @@ from perfmodel.counts.quasipoly.distinct import NamedCounts
 from perfmodel.counts.traffic.boxes import BoxLines, BoxSets, chance_to_stay, overlap
 from perfmodel.counts.traffic.footprints import Cache, Footprints, TouchedLines, joined
 from perfmodel.counts.traffic.references import Gap, LaunchReferences, references_of
+from perfmodel.values import FrozenValue, cached_method
 
 SAME = 1.25  # below this ratio of lines (loop over iteration) the iterations share their lines
 PAGE = 4096  # bytes; arrays in global memory start on a page
 LEAST = 1e-3  # smaller shares of the sets are ignored
 STEPS = 20  # most steps of Newton's method
 CLOSE = 1e-4  # relative step at which Newton's method stops
+Loads = list[tuple[float, float]]
 HALF = 0.5  # lines that stay in at least this share of the sets count as staying
 
 
-class ReuseDistances:
+class ReuseDistances(FrozenValue):
     """The lines touched between consecutive uses of a line in a loop.
 
     A child of the loop that uses the line also touches other lines. On average, half of them come before the use.
@@ -51,17 +52,16 @@ class ReuseDistances:
 
     def __init__(self, footprints: Footprints) -> None:
         self.footprints, self.tree = footprints, footprints.tree
-        self.between_uses = functools.cache(self._between_uses)
-        self._in_last_gap = functools.cache(self._between_iterations)
-        self.held: dict[str | None, MovedLines] = {}  # lines of a cache that holds everything, by array
 
-    def _between_uses(self, loop: int, k: int) -> tuple[TouchedLines, ...]:
+    @cached_method
+    def between_uses(self, loop: int, k: int) -> tuple[TouchedLines, ...]:
         """Return the lines touched between uses of a reference's lines. The last gap ends in the next iteration."""
         depth = self.tree.loops[loop].depth
         gaps = self.tree.gaps(loop, k)[:-1] if self.footprints.motions[k].steps is not None else ()
-        return (*(self._in_gap(gap, loop, depth) for gap in gaps), self._in_last_gap(loop, k, depth))
+        return (*[self._in_gap(gap, loop, depth) for gap in gaps], self._in_last_gap(loop, k, depth))
 
-    def _between_iterations(self, loop: int, k: int, depth: int) -> TouchedLines:
+    @cached_method
+    def _in_last_gap(self, loop: int, k: int, depth: int) -> TouchedLines:
         """Return the lines touched between uses of a line in consecutive iterations of the loop at ``depth``."""
         if depth == self.tree.loops[loop].depth == self.footprints.references[k].walked:
             return self.footprints.of_loop(loop, False)
@@ -136,6 +136,37 @@ class ReuseDistances:
         loop, iteration = (self.footprints.array_lines((k,), depth + inside).lines for inside in (0, 1))
         return loop < SAME * iteration
 
+    @cached_method
+    def loads(self, array: str, depth: int, touched: TouchedLines, sets: int) -> tuple[float, Loads]:
+        """Return how many lines an array has in each set, and :func:`.chance_to_stay`'s loads of the other boxes."""
+        by_array = touched.by_array
+        first, *rest = by_array[array].boxes
+        boxes = [*rest, *(box for name in by_array if name != array for box in by_array[name].boxes)]
+        loads = [(box.lines_per_set(sets), self._chance_to_meet(first, box, depth, sets)) for box in boxes]
+        return first.lines_per_set(sets), loads
+
+    def _chance_to_meet(self, box: BoxLines, other: BoxLines, depth: int, sets: int) -> float:
+        """Return the share of a box's sets (the sets that have its lines) in which another box has lines too.
+
+        Arrays start on pages. If both boxes move alike, the share is therefore known. Otherwise all sets are equally
+        likely.
+        """
+        line, here, there = self.footprints.line, box.box.in_sets(sets), other.box.in_sets(sets)
+        if _repeat_alike(here, there) and self._move_alike(box, other, there.period, depth):
+            return max([
+                overlap(box.box.low / line, here.run, other.box.low / line, there.run, cycle / line)
+                for cycle in (there.period, *there.pitches)
+            ])
+        return min(other.sets_reached(sets) / sets, 1.0)
+
+    def _move_alike(self, box: BoxLines, other: BoxLines, period: int, depth: int) -> bool:
+        """Return whether boxes are on pages and outer loops move both by the same bytes, modulo a period."""
+        motion, other_motion = self.footprints.motions[box.reference], self.footprints.motions[other.reference]
+        if not (motion.reference.paged and other_motion.reference.paged):
+            return False
+        loops = zip(motion.steps or (), other_motion.steps or (), motion.extents[:depth], strict=False)
+        return all(extent <= 1 or (step - other_step) % period == 0 for step, other_step, extent in loops)
+
 
 def iterations_that_fill(
     capacity: float, lines: float, chosen: float, others: Sequence[tuple[float, float]], extent: float
@@ -188,8 +219,6 @@ class LayerConditions:
 
     def _shares_by_depth(self, k: int) -> list[float]:
         """Return the share of a reference's lines that stay from one iteration to the next, for each loop."""
-        if self.holds_everything:
-            return [1.0] * len(self.footprints.references[k].loops)
         loops, extents = self.footprints.references[k].loops, self.footprints.motions[k].extents
         share, shares, at_random = 1.0, [1.0] * len(loops), self.footprints.motions[k].at_random
         # all lines stay in the outermost loop that fits the cache as a whole, and in the loops inside it
@@ -226,44 +255,19 @@ class LayerConditions:
 
     def _share_staying(self, k: int, depth: int, touched: TouchedLines) -> float:
         """Return the share of a reference's lines that stay while lines, also of this reference, are touched."""
-        lines, sets = self.cache.lines, self.cache.sets
         if touched.fits(self.cache):
             return 1.0
-        if not sets:
+        if not (sets := self.cache.sets):
             return 0.0
-        array, by_array = self.tree.arrays[k], touched.by_array
-        boxes = [*by_array[array].boxes, *(box for name in by_array if name != array for box in by_array[name].boxes)]
-        first = boxes[0]
-        loads = [(box.lines_per_set(sets), self._chance_to_meet(first, box, depth)) for box in boxes[1:]]
-        return chance_to_stay(first.lines_per_set(sets), loads, lines // sets)
-
-    def _chance_to_meet(self, box: BoxLines, other: BoxLines, depth: int) -> float:
-        """Return the share of a box's sets (the sets that have its lines) in which another box has lines too.
-
-        Arrays start on pages. If both boxes move alike, the share is therefore known. Otherwise all sets are equally
-        likely.
-        """
-        sets, line = self.cache.sets, self.cache.line_bytes
-        here, there = box.box.in_sets(sets), other.box.in_sets(sets)
-        if _repeat_alike(here, there) and self._move_alike(box, other, there.period, depth):
-            return max([
-                overlap(box.box.low / line, here.run, other.box.low / line, there.run, cycle / line)
-                for cycle in (there.period, *there.pitches)
-            ])
-        return min(other.sets_reached(sets) / sets, 1.0)
-
-    def _move_alike(self, box: BoxLines, other: BoxLines, period: int, depth: int) -> bool:
-        """Return whether boxes are on pages and outer loops move both by the same bytes, modulo a period."""
-        motion, other_motion = self.footprints.motions[box.reference], self.footprints.motions[other.reference]
-        if not (motion.reference.paged and other_motion.reference.paged):
-            return False
-        loops = zip(motion.steps or (), other_motion.steps or (), motion.extents[:depth], strict=False)
-        return all((step - other_step) % period == 0 for step, other_step, extent in loops if extent > 1)
+        lines, loads = self.distances.loads(self.tree.arrays[k], depth, touched, sets)
+        return chance_to_stay(lines, loads, self.cache.lines // sets)
 
     def fetches(self, array: str | None = None) -> Iterator[Fetch]:
         """Yield the fetches of the lines of an array. If ``array`` is None, yield those of all arrays."""
         for name, references in self.tree.by_array(self.tree.loops[0].references).items():
-            if array in (None, name):
+            if array in (None, name) and self.holds_everything:
+                yield Fetch(references, 0, self._executions(references, 0))
+            elif array in (None, name):
                 yield from self._of_iterations(0, references, 0.0, 1.0)
 
     def _of_loop(self, loop: int, references: tuple[int, ...], least: float, most: float) -> Iterator[Fetch]:
@@ -307,7 +311,7 @@ class LayerConditions:
         for child in tree_loop.children[1:]:
             together = below | self.tree.below(child)
             user = next((k for k in references if k in together), None)
-            if user is not None and (self.holds_everything or self._stays(user, tree_loop.depth + 1, together)):
+            if user is not None and self._stays(user, tree_loop.depth + 1, together):
                 clusters[-1].append(child)
                 below = together
             else:
@@ -319,14 +323,13 @@ class LayerConditions:
         return self._share_staying(k, depth, self.footprints.of(references, depth)) >= HALF
 
     def _executions(self, references: tuple[int, ...], depth: int) -> float:
-        return max(self.footprints.motions[k].iterations[depth] for k in references)
+        return max([self.footprints.motions[k].iterations[depth] for k in references])
 
 
 Lines = float | NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class MovedLines:
+class MovedLines(NamedTuple):
     """Lines between a cache and the memory behind it, over all launches. A line may be both loaded and stored."""
 
     fetched: Lines  # lines that enter the cache, for loads and stores: ``streams + jumps``
@@ -337,7 +340,7 @@ class MovedLines:
     stored_jumps: Lines  # lines of ``stores`` that do not follow the line before
 
 
-PARTS = tuple(part.name for part in fields(MovedLines))
+NO_LINES = MovedLines(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -353,7 +356,8 @@ class TrafficPlan:
         arrays = {name: np.asarray(values) for name, values in sizes.items()}
         key = (line, *[(name, values.shape, values.tobytes()) for name, values in sorted(arrays.items())])
         if key not in self._latest:
-            at = [TrafficAt(launches, line) for launches in self._launches_at(arrays)]
+            every = self._launches_at(arrays)
+            at = [TrafficAt([Footprints(launch, line) for launch in launches]) for launches in every]
             self._latest.clear()
             self._latest[key] = at
         return self._latest[key]
@@ -396,41 +400,40 @@ class Traffic:
 
     def at(self, sizes: Mapping[str, int]) -> TrafficAt:
         """Return the traffic at one size for all caches with lines of this length. The errors are those of a call."""
-        return TrafficAt(self.plan.launches.at(sizes), self.cache.line_bytes)
+        return TrafficAt([Footprints(launch, self.cache.line_bytes) for launch in self.plan.launches.at(sizes)])
 
     def evaluate(self, sizes: Mapping[str, ArrayLike]) -> MovedLines:
         """Return the lines at arrays of sizes, which are broadcast together. Each number is an array of that shape."""
         shape = np.broadcast_shapes(*map(np.shape, sizes.values()))
         rows = [at.lines(self.cache, self.array) for at in self.plan.at_arrays(sizes, self.cache.line_bytes)]
-        return MovedLines(*(np.array([getattr(row, part) for row in rows], float).reshape(shape) for part in PARTS))
+        return MovedLines(*(column.reshape(shape) for column in np.array(rows, float).reshape(-1, len(NO_LINES)).T))
 
 
-class TrafficAt:
-    """The traffic of a kernel at one size, for caches of any capacity with lines of ``line`` bytes."""
+class TrafficAt(FrozenValue):
+    """The traffic of a kernel at one size, for caches of any capacity with lines of one length."""
 
-    def __init__(self, launches: Sequence[LaunchReferences[float]], line: int) -> None:
-        self.launches = [ReuseDistances(Footprints(launch, line)) for launch in launches]
-        #: The traffic with lines of another length, such as pages [B].
-        self.in_lines = functools.cache(functools.partial(TrafficAt, launches))
-        self._of_cache = functools.cache(lambda cache: [LayerConditions(each, cache) for each in self.launches])
-        #: The lines of a cache; a second argument selects one array.
-        self.lines = functools.cache(self._lines)
+    def __init__(self, footprints: Sequence[Footprints]) -> None:
+        self.footprints = footprints
+        self._distances = [*map(ReuseDistances, footprints)]
 
-    def _lines(self, cache: Cache, array: str | None = None) -> MovedLines:
-        launches = [_of_launch(conditions, array) for conditions in self._of_cache(cache)]
-        sums = (sum((getattr(lines, part) for lines in launches), 0.0) for part in PARTS)
-        return launches[0] if len(launches) == 1 else MovedLines(*sums)
+    @cached_method
+    def in_lines(self, line: int) -> TrafficAt:
+        """Return the traffic with lines of another length, such as pages [B]."""
+        return TrafficAt([Footprints(each.launch, line, each) for each in self.footprints])
+
+    @cached_method
+    def lines(self, cache: Cache, array: str | None = None) -> MovedLines:
+        """Return the lines of a cache, of all arrays or of one."""
+        launches = [_moved(each.footprints, each.fetches(array)) for each in self._of_cache(cache)]
+        return MovedLines(*map(sum, zip(NO_LINES, *launches, strict=True)))
+
+    @cached_method
+    def _of_cache(self, cache: Cache) -> list[LayerConditions]:
+        return [LayerConditions(each, cache) for each in self._distances]
 
     def holds(self, cache: Cache) -> bool:
         """Return whether a cache keeps all lines until the end of each launch."""
         return all(conditions.holds_everything for conditions in self._of_cache(cache))
-
-
-def _of_launch(conditions: LayerConditions, array: str | None) -> MovedLines:
-    held = conditions.distances.held if conditions.holds_everything else {}  # for every cache that is large enough
-    if array not in held:
-        held[array] = _moved(conditions.footprints, conditions.fetches(array))
-    return held[array]
 
 
 def _moved(footprints: Footprints, fetches: Iterator[Fetch]) -> MovedLines:

@@ -15,7 +15,7 @@ import numpy as np
 
 from perfmodel.counts import KernelCounts
 from perfmodel.quantities.bottleneck.compiled import CompiledKernel, compiled_kernel
-from perfmodel.quantities.bottleneck.device import DeviceUnits, device_of, moved_lines
+from perfmodel.quantities.bottleneck.device import GATHERED_LINES, DeviceUnits, device_of, gathered_share, moved_lines
 from perfmodel.quantities.bottleneck.execution import MOST_GROUPS
 from perfmodel.quantities.bottleneck.work import LaunchWork
 from perfmodel.quantities.case import Case
@@ -106,13 +106,15 @@ MEMORY_LINES = ("memory_streams", "memory_jumps", "memory_stores")
 """Lines of memory: they are multiplied by the load imbalance, at most by ``DeviceUnits.memory_units``."""
 IMBALANCE = "imbalance"
 """Key, among the quantities of work, of the load imbalance of all launches: busiest unit over mean."""
+GATHERED = "gathered"
+"""Key, among the quantities of work, of the share of accesses that vectors gather (:func:`.gathered_share`)."""
 MOST_KEPT = 4096
 """Most sizes of one kernel whose quantities are cached."""
 
 SizeItems = tuple[tuple[str, int], ...]
 Values = Mapping[str, float]
 Kept = WeakKeyDictionary[KernelCounts, dict[tuple[DeviceUnits, SizeItems], Values]]
-_kept, _kept_lines = Kept(), Kept()
+_kept, _kept_work, _kept_lines = Kept(), Kept(), Kept()
 
 
 def bottleneck_quantities(case: Case) -> dict[str, Any]:
@@ -144,11 +146,14 @@ def _remembered(
 
 
 def _at_sizes(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Values:
-    work = _work(counts, sizes, device)
+    work = _remembered(_kept_work, _work, counts, sizes, device.for_work)
     lines = _remembered(_kept_lines, moved_lines, counts, sizes, device.for_lines)
     slower = dict.fromkeys(UNIT_LINES, work[IMBALANCE])
     slower |= dict.fromkeys(MEMORY_LINES, min(work[IMBALANCE], device.memory_units))
     added = {name: amount * slower[name] for name, amount in lines.items()}
+    for streams, jumps in (("second_level_streams", "second_level_jumps"), ("memory_streams", "memory_jumps")):
+        gathered = work[GATHERED] * added[streams]
+        added[streams], added[jumps] = added[streams] - gathered, added[jumps] + GATHERED_LINES * gathered
     return {name: max(work.get(name, 0.0) + added.get(name, 0.0), 0.0) for name in QUANTITIES}
 
 
@@ -163,4 +168,5 @@ def _work(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Values
         works[-1].add_to(quantities)
     items = sum(work.items for work in works)
     quantities[IMBALANCE] = sum(work.imbalance * work.items for work in works) / items if items else 1.0
+    quantities[GATHERED] = gathered_share(kernel.launches, device) if device.loses_neighbours else 0.0
     return quantities

@@ -74,6 +74,11 @@ class DeviceUnits(FrozenValue):
         """The device without the fact on which lines do not depend: odd pitches."""
         return replace(self, odd_pitches=True)
 
+    @cached_property
+    def for_work(self) -> DeviceUnits:
+        """The device without facts on which work does not depend: outer caches and memory."""
+        return replace(self, levels=(self.levels[0],) * 3, memory_units=1.0, pages=None)
+
     def lanes_of(self, bits: int) -> float:
         """Return how many values of ``bits`` bits a vector holds, at least 1."""
         return max(self.lanes * 32 / bits, 1.0)
@@ -134,24 +139,21 @@ def moved_lines(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], device
     Then :math:`F_1` counts by the share :math:`\min(1, \max(0, \log_2(4 B / C)/2))` in the second level, and by
     :func:`evicted_share` in the last level.
 
-    A TLB is a cache of pages. Only pages that it looks up *again* count, because the next page of a stream costs
-    little. The lines of gathered accesses (:attr:`CompiledAccess.widened`, and cells of rows if vectors run along the
-    loop of a lone work-item) count as :data:`GATHERED_LINES` jumps: a processor prefetches for loads of one address.
+    A TLB is a cache of pages. Only pages that it looks up *again* count: the next page of a stream costs little.
     """
-    kernel = compiled_kernel(counts)
-    gathered = _gathered_share(kernel.at(dict(sizes)).launches, device) if device.loses_neighbours else 0.0
-    traffic = [_traffic(counts, sizes, device.line, order) for order in _orders(kernel.tree.launches, device)]
+    launches = compiled_kernel(counts).tree.launches
+    traffic = [_traffic(counts, sizes, device.line, order) for order in _orders(launches, device)]
     first, second, last = device.levels
     touched = traffic[-1].lines(Cache(UNBOUNDED // device.line, device.line, 0))
     return {
         **_near(touched, traffic[-1].lines(first)),
-        **_far("second_level", traffic, second, device.units, touched, gathered),
-        **_far("memory", traffic, last, 1, touched, gathered),
+        **_far("second_level", traffic, second, device.units, touched),
+        **_far("memory", traffic, last, 1, touched),
         "page_walks": _page_walks(traffic, device.pages, touched) if device.pages else 0.0,
     }
 
 
-@lru_cache(maxsize=8)  # for devices that differ in one level
+@lru_cache(maxsize=2)  # in each order, for devices that differ in one level
 def _traffic(counts: KernelCounts, sizes: tuple[tuple[str, int], ...], line: int, order: str) -> TrafficAt:
     return counts.traffic(line_bytes=line, order=order).at(dict(sizes))
 
@@ -176,7 +178,11 @@ def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:
     }  # fmt: skip
 
 
-def _gathered_share(launches: Sequence[CompiledLaunch[float]], device: DeviceUnits) -> float:
+def gathered_share(launches: Sequence[CompiledLaunch[float]], device: DeviceUnits) -> float:
+    """Return the share of gathers: widened accesses, and cells of rows if vectors run along a lone work-item's loop.
+
+    Their lines count as :data:`GATHERED_LINES` jumps, because a processor prefetches for loads of one address.
+    """
     cells = [
         (access.executions, access.load and not (access.contiguous or nest.calls) and nest.loops > 0
          and all(each.load or each.contiguous for each in nest.accesses)  # a loop that would scatter stays scalar
@@ -186,9 +192,7 @@ def _gathered_share(launches: Sequence[CompiledLaunch[float]], device: DeviceUni
     return sum(amount for amount, gathered in cells if gathered) / max(sum(amount for amount, _ in cells), 1.0)
 
 
-def _far(
-    name: str, traffic: list[TrafficAt], level: Cache, units: int, touched: MovedLines, gathered: float
-) -> dict[str, float]:
+def _far(name: str, traffic: list[TrafficAt], level: Cache, units: int, touched: MovedLines) -> dict[str, float]:
     """Return the lines that an outer level of ``units`` caches fetches and does not hold already."""
     fetched = min((order.lines(level) for order in traffic), key=lambda lines: float(lines.fetched))
     touched_lines = float(touched.fetched)
@@ -198,9 +202,7 @@ def _far(
     warm = 1 - absent
     lines = max(float(fetched.fetched) - touched_lines * warm, 0.0)
     jumping = float(fetched.jumps) / float(fetched.fetched) if fetched.fetched else 0.0
-    together = (1 - jumping) * gathered
-    streams, jumps = 1 - jumping - together, jumping + GATHERED_LINES * together
-    quantities = {f"{name}_streams": lines * streams, f"{name}_jumps": lines * jumps}
+    quantities = {f"{name}_streams": lines * (1 - jumping), f"{name}_jumps": lines * jumping}
     if name == "memory":
         quantities["memory_stores"] = max(float(fetched.stores) - float(touched.stores) * warm, 0.0)
     return quantities

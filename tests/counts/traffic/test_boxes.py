@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from perfmodel.counts.traffic.boxes import BoxLines, Sweep, box_of, chance_to_stay, lines_of_run, overlap, sets_reached
+from perfmodel.counts.traffic.boxes import BoxLines, box_of, chance_to_stay, lines_of_run, overlap, sets_reached
 
 LINE = 64
 
@@ -32,7 +32,7 @@ def marked(dims: tuple[tuple[int, int], ...], starts: tuple[int, ...], size: int
 ])  # fmt: skip
 def test_lines_of_boxes(dims: tuple[tuple[int, int], ...], starts: tuple[int, ...], size: int) -> None:
     expected = len(marked(dims, starts, size))
-    box = box_of(tuple(Sweep(*dim) for dim in dims), starts, size, LINE, LINE)
+    box = box_of(dims, starts, size, LINE, LINE)
     # of the stencil, the corners of the widened box are in lines of their own at most
     assert expected == pytest.approx(box.lines, rel=0.12 if len(starts) > 2 else 1e-9)
 
@@ -45,7 +45,7 @@ def test_a_run_is_placed_anywhere_on_its_grid() -> None:
 
 
 def test_a_power_of_two_pitch_reaches_few_sets() -> None:
-    rows, padded = (box_of((Sweep(4, 16), Sweep(pitch, 16)), (0,), 4, LINE, LINE) for pitch in (4096, 4160))
+    rows, padded = (box_of(((4, 16), (pitch, 16)), (0,), 4, LINE, LINE) for pitch in (4096, 4160))
     for box, reached in ((rows, 1.0), (padded, 16.0)):
         assert (16.0, reached, 16 / reached) == (
             box.lines, box.in_sets(64).reached, BoxLines(box, box.lines).lines_per_set(64)
