@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from io import StringIO
 from itertools import chain
-from operator import or_
+from operator import and_, or_
 from typing import Any, NamedTuple
 
+import islpy as isl
 import loopy as lp
 import numpy as np
 from loopy.kernel.array import ArrayBase
@@ -117,6 +118,7 @@ class Nest(FrozenValue):
     kept: tuple[str, ...] = ()  #: loops whose iterations depend on each other, in the order of the plain kernel
     invariants: tuple[Invariants, ...] = ()  #: of several loops together, then of single ones
     first: tuple[Step, ...] = ()  #: steps of the plain kernel before it has these loops
+    apart: tuple[str, ...] = ()  #: loops of the same statements that have several domains
 
     @cached_property
     def by_name(self) -> Mapping[str, Loop]:
@@ -235,7 +237,10 @@ def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
     statements = tuple(_statement(kernel, insn) for insn in kernel.instructions if not _is_barrier(insn))
     in_order = tuple(dict.fromkeys(name for name in order if name in kept))
     values_of = () if tags else tuple(_invariants(t_unit, [loop.name for loop in scored]))
-    return Nest(tuple(scored), statements, accesses, tuple(tags.items()), private, step, notes, in_order, values_of)
+    apart = tuple(_apart(kernel, statements))
+    return Nest(
+        tuple(scored), statements, accesses, tuple(tags.items()), private, step, notes, in_order, values_of, apart=apart
+    )
 
 
 def _invariants(t_unit: lp.TranslationUnit, names: Sequence[str]) -> Iterator[Invariants]:
@@ -273,6 +278,28 @@ def _extracted(kernel: lp.LoopKernel, loops: str) -> Invariants:
         own = get_reduction_inames(rule.expression)
         values.append(Access(name, 8, within, uses, (), (), affine=True, kept=kept, reductions=own))
     return Invariants(loops, tuple(values), frozenset(chain(*(one.reduction_inames() for one in kernel.instructions))))
+
+
+def _apart(kernel: lp.LoopKernel, statements: Sequence[Statement]) -> Iterator[str]:
+    """Yield loops of the same statements in several domains that can be one: no statement loses iterations.
+
+    A statement runs, with empty sums, if only its reductions have no iterations. In a common domain it would not.
+    """
+    known = kernel.all_inames() | kernel.temporary_variables.keys()
+    assumed, filled = isl.Set.from_basic_set(kernel.assumptions), {}
+    for domain in kernel.domains:
+        if known.isdisjoint(domain.get_var_names(dim_type.param)):  # at these sizes it has iterations
+            filled[frozenset(domain.get_var_names(dim_type.set))] = isl.Set.from_basic_set(domain.params())
+    groups: list[frozenset[frozenset[str]]] = []
+    for statement in statements:
+        own = frozenset(loops for loops in filled if loops & statement.all)
+        rest = [group for group in groups if not group & own]
+        groups = [*rest, own.union(*(group for group in groups if group & own))]
+    for group in groups:
+        users = [one for one in statements if any(loops & one.all for loops in group)]
+        runs = [reduce(and_, (filled[loops] for loops in group if loops & one.loops), assumed) for one in users]
+        if len(group) > 1 and all(sizes.is_subset(filled[loops]) for sizes in runs for loops in group):
+            yield ",".join(sorted(chain(*group)))
 
 
 def _loop(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from perfmodel.documents import Schema, one_line
 from perfmodel.errors import ArgumentError, DocumentError, KernelError, clipped, listed
+from perfmodel.recipes.domains import merge_domains
 from perfmodel.recipes.invariants import extract_invariants, extract_parts
 from perfmodel.values import FrozenValue
 
@@ -25,7 +26,7 @@ Argument: TypeAlias = "str | int | float | bool | tuple[Argument, ...] | None"
 
 SCHEMA = "perfmodel.recipe/1"
 _SCHEMA = Schema(SCHEMA, "write it again with Recipe.to_json")
-_OWN = {function.__name__: function for function in (extract_invariants, extract_parts)}
+_OWN = {function.__name__: function for function in (extract_invariants, extract_parts, merge_domains)}
 #: The transformations of steps. Each takes a translation unit first. All but those in `_OWN` are Loopy's.
 TRANSFORMATIONS = frozenset({
     "add_barrier", "add_inames_to_insn", "add_prefetch", "assume", "duplicate_inames", "join_inames",
@@ -40,7 +41,7 @@ _SETS = frozenset({
 _LABELS = {
     "prioritize_loops": "order", "split_reduction_inward": "inward", "split_reduction_outward": "outward",
     "privatize_temporaries_with_inames": "private", "realize_reduction": "realized",
-    "set_temporary_address_space": "space", "extract_parts": "parts",
+    "set_temporary_address_space": "space", "extract_parts": "parts", "merge_domains": "merged",
 }  # fmt: skip
 LONGEST = 200  # characters of Loopy's reason in an error
 

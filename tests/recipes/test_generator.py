@@ -33,6 +33,14 @@ def product():
 
 
 @cache
+def apart():
+    """The product with a domain for each loop."""
+    square = {"a": "n, n", "b": "n, n", "c": "n, n"}
+    domains = [f"{{[{loop}]: 0 <= {loop} < n}}" for loop in "ijk"]
+    return made(domains, "c[i, j] = sum(k, a[i, k]*b[k, j])", square)
+
+
+@cache
 def narrow_product():
     shapes = {"a": "n, n", "b": "n, 20", "c": "n, 20"}
     return made("{[i, j, k]: 0 <= i, k < n and 0 <= j < 20}", "c[i, j] = sum(k, a[i, k]*b[k, j])", shapes)
@@ -273,6 +281,7 @@ def data():
         magnetic[1:] += np.diff(electric) / 4
     return {
         product: (square, {"c": square["a"] @ square["b"]}),
+        apart: (square, {"c": square["a"] @ square["b"]}),
         narrow_product: ({"a": square["a"], "b": narrow}, {"c": square["a"] @ narrow}),
         stencil: ({"u": wide}, {"out": wide[:-2, 1:-1] + wide[2:, 1:-1] - 2 * wide[1:-1, 1:-1]}),
         transpose: ({"a": square["a"]}, {"out": square["a"].T}),
@@ -315,6 +324,7 @@ FORMS = {
         "j:item i:item reduction=split prefetch=a,b", "j:strided i:strided elements=ilp", "j:item i:tile elements=ilp",
         "k:local j:group i:group",
     ],
+    apart: ["j:item i:item reduction=split prefetch=a,b"],
     narrow_product: ["j:strided i:tile elements=ilp", "i:item j:blocked"],
     stencil: ["j:item i:item prefetch=u", "j:blocked i:tile order=i,j"],
     transpose: ["j:item i:item prefetch=a", "i:item j:strided"],
@@ -397,6 +407,22 @@ def test_rules_of_several_loops_use_each_other():
     assert rules.keys() == {"without_i_j", "without_i_j_0"}
     assert "reduce(sum, [b], D[j, b]*without_i_j_0(a, b, e, k))" == str(rules["without_i_j"].expression)
     assert "reduce(sum, [c], D[k, c]*u[e, a, b, c])" == str(rules["without_i_j_0"].expression)
+
+
+@pytest.mark.parametrize(("limits", "text", "assumed", "merged"), [
+    ({"i": "n", "k": "n", "j": "n"}, "c[i, k] = sum(j, a[i, j]*a[j, k])", "", ["i,j,k"]),
+    ({"i": "n", "k": "m", "j": "l"}, "c[i, k] = sum(j, a[i, j]*a[j, k])", "", []),  # zero if l is 0
+    ({"i": "n", "k": "m", "j": "l"}, "c[i, k] = sum(j, a[i, j]*a[j, k])", "l >= 1", ["i,j,k"]),
+    ({"i": "n", "k": "m"}, "c[i, k] = a[i, k]", "", ["i,k"]),
+    ({"i": "n", "j": "i"}, "b[i] = sum(j, a[i, j])", "", []),  # one domain is inside of the other
+    ({"i": "n", "k": "m"}, "b[i] = 0 {id=b}\nc[i, k] = b[i] {dep=b}", "", []),  # the first runs also if m is 0
+    ({"i": "n", "k": "5", "j": "n"}, "b[i] = sum(k, a[i, k])\nc[j, 0] = 1", "", ["i,k"]),
+])  # fmt: skip
+def test_loops_of_one_statement_get_one_domain_if_nothing_changes(limits, text, assumed, merged):
+    arrays = [lp.GlobalArg("a, c", F32, shape=(64, 64)), lp.GlobalArg("b", F32, shape=64)]
+    sets = [f"{{[{loop}]: 0 <= {loop} < {limit}}}" for loop, limit in limits.items()]
+    unit = lp.make_kernel(sets, text, [*arrays, ...], assumptions=assumed, lang_version=(2018, 2))
+    assert merged == list(recipes_of(unit).nest.apart)
 
 
 def test_a_product_has_thousands_of_recipes_and_a_copy_dozens():
