@@ -737,7 +737,7 @@ def _forms(nest: Nest, *, cpu: bool) -> Iterator[tuple[float, Form]]:
     most = sum(any(nest.by_name[loop].kind == "parallel" for loop in cover.loops) for cover in covers)
     ranked = [(_rank(nest, axes, ranks, min(most, 2), cpu=cpu), axes) for axes in _axes(nest, covers)]
     ranked.sort(key=itemgetter(0))
-    options = ((rank + more, form) for rank, axes in ranked for more, form in _options(nest, axes))
+    options = ((rank + more, form) for rank, axes in ranked for more, form in _options(nest, axes, cpu=cpu))
     return islice(options, MOST_FORMS)
 
 
@@ -798,7 +798,7 @@ def _rank(nest: Nest, axes: tuple[Axis, ...], ranks: Mapping[str, int], most: in
     return rank + sum(kind.on_cpu if cpu else kind.on_gpu for kind in kinds) + 2.0 * (most > 0 and not all(parallel))
 
 
-def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]:
+def _options(nest: Nest, axes: tuple[Axis, ...], *, cpu: bool) -> Iterator[tuple[float, Form]]:
     """Yield the forms with these axes, and how unusual their other choices are."""
     taken = {loop for axis in axes for loop in axis.loops}
     # ILP gives each element its own scalars and arrays: arrays become too large, and Loopy would not find the bounds
@@ -829,6 +829,8 @@ def _options(nest: Nest, axes: tuple[Axis, ...]) -> Iterator[tuple[float, Form]]
             for number, order in enumerate([()] if prefetch in values else _orders(nest, fetched)):
                 penalty = (elements != "") + (reduction != "") + (unrolled != ()) + bool(prefetch) + number
                 penalty -= 4 * (prefetch in values) + 4 * alone * len(prefetch)  # without barriers
+                # usual on GPUs: a group loads tiles of all factors of a sum
+                penalty -= 2 * (not cpu and reduction == "split" and len(prefetch) > 1)
                 yield penalty, replace(fetched, order=order)
 
 
