@@ -68,7 +68,7 @@ KINDS = (
     Kind("steps", "E", Parts(elements="_inner", outer="_outer"), 2, 4),
     # a group executes E steps one after the other, or one step
     Kind("tile", "E", Parts("_outer", elements="_inner"), 1, 6),
-    Kind("group", "", Parts(group=""), 3, 3),
+    Kind("group", "", Parts(group=""), 3, 1),
     # the whole of a short loop is the work-items of a group
     Kind("lanes", "", Parts(items=""), 2, 1),
     # one group's work-items share the whole loop; a reduction becomes a tree
@@ -447,7 +447,7 @@ def _fetched(nest: Nest, form: Form, array: str) -> Fetch | None:
             if used and reduced and not whole:
                 return None
             parts = Parts(elements=loop) if whole else Parts() if reduced else Parts(outer=loop)
-            around = around or deep
+            around = around or inside  # the loops that stay are around a reduction and its fetches
         once = own or (loop in placed and deep)  # a fetch for each of a work-item's elements
         outer += [parts.group, parts.outer if around else None, parts.elements if once else None]
         outer += [parts.items] * own
@@ -735,7 +735,8 @@ def _forms(nest: Nest, *, cpu: bool) -> Iterator[tuple[float, Form]]:
     covers = [cover for cover in _covers(nest) if _kinds(nest, cover)][:MOST_COVERS]
     ranks = {loop: rank for rank, cover in reversed([*enumerate(covers)]) for loop in cover.loops}
     most = sum(any(nest.by_name[loop].kind == "parallel" for loop in cover.loops) for cover in covers)
-    ranked = [(_rank(nest, axes, ranks, min(most, 2), cpu=cpu), axes) for axes in _axes(nest, covers)]
+    most = min(most, 2 if cpu else MOST_AXES)  # a GPU needs many groups
+    ranked = [(_rank(nest, axes, ranks, most, cpu=cpu), axes) for axes in _axes(nest, covers)]
     ranked.sort(key=itemgetter(0))
     options = ((rank + more, form) for rank, axes in ranked for more, form in _options(nest, axes, cpu=cpu))
     return islice(options, MOST_FORMS)
@@ -757,7 +758,7 @@ def _axes(nest: Nest, covers: Sequence[Axis]) -> Iterator[tuple[Axis, ...]]:
                 if kinds[0].name == "steps":
                     continue
                 trees, several = sum(kind.name == "local" for kind in kinds), sum("E" in kind.tiles for kind in kinds)
-                if trees > 1 or several > (1 if number == MOST_AXES else 2):
+                if trees > 1 or several > (1 if number == MOST_AXES and kinds[-1].name != "group" else 2):
                     continue
                 axes = tuple(covers[at]._replace(kind=kind) for at, kind in zip(chosen, kinds, strict=True))
                 if _shared_is_legal(nest, axes):
