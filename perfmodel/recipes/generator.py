@@ -735,8 +735,7 @@ def _forms(nest: Nest, *, cpu: bool) -> Iterator[tuple[float, Form]]:
     covers = [cover for cover in _covers(nest) if _kinds(nest, cover)][:MOST_COVERS]
     ranks = {loop: rank for rank, cover in reversed([*enumerate(covers)]) for loop in cover.loops}
     most = sum(any(nest.by_name[loop].kind == "parallel" for loop in cover.loops) for cover in covers)
-    most = min(most, 2 if cpu else MOST_AXES)  # a GPU needs many groups
-    ranked = [(_rank(nest, axes, ranks, most, cpu=cpu), axes) for axes in _axes(nest, covers)]
+    ranked = [(_rank(nest, axes, ranks, min(most, 2), cpu=cpu), axes) for axes in _axes(nest, covers)]
     ranked.sort(key=itemgetter(0))
     options = ((rank + more, form) for rank, axes in ranked for more, form in _options(nest, axes, cpu=cpu))
     return islice(options, MOST_FORMS)
@@ -793,8 +792,9 @@ def _shared_is_legal(nest: Nest, axes: tuple[Axis, ...]) -> bool:
 
 def _rank(nest: Nest, axes: tuple[Axis, ...], ranks: Mapping[str, int], most: int, *, cpu: bool) -> float:
     """Return how unusual a choice of axes is; small is usual."""
-    kinds = [axis.kind for axis in axes]
-    rank = 2.0 * ranks[axes[0].loops[0]] + 3.0 * abs(most - len(axes)) + 2.0 * (kinds[0].parts.items is None)
+    kinds, fewer = [axis.kind for axis in axes], most - len(axes)
+    rank = 3.0 * (abs(fewer) if cpu else max(fewer, 0))  # a GPU needs many groups
+    rank += 2.0 * ranks[axes[0].loops[0]] + 2.0 * (kinds[0].parts.items is None)
     parallel = [nest.by_name[loop].kind == "parallel" for axis in axes for loop in axis.loops]
     return rank + sum(kind.on_cpu if cpu else kind.on_gpu for kind in kinds) + 2.0 * (most > 0 and not all(parallel))
 

@@ -41,6 +41,12 @@ def apart():
 
 
 @cache
+def products():
+    arrays = {"a": "n, n", "b": "n, n, n", "c": "n, n, n"}
+    return made("{[i, j, k, l]: 0 <= i, j, k, l < n}", "c[l, i, j] = sum(k, a[i, k]*b[l, k, j])", arrays)
+
+
+@cache
 def narrow_product():
     shapes = {"a": "n, n", "b": "n, 20", "c": "n, 20"}
     return made("{[i, j, k]: 0 <= i, k < n and 0 <= j < 20}", "c[i, j] = sum(k, a[i, k]*b[k, j])", shapes)
@@ -259,7 +265,7 @@ def data():
     cells = rng.random((N + 2, 4), F32)
     near = np.stack([cells[:-2], cells[1:-1], cells[2:]], axis=2)
     distances = cells[1:-1, :, None, None] - near[:, None]
-    narrow = rng.random((N, 20), F32)
+    narrow, cube = rng.random((N, 20), F32), rng.random((N, N, N), F32)
     steps = square["b"].copy()
     for t in range(1, N):
         steps[t] = steps[t - 1] / 2 + square["a"][t]
@@ -281,6 +287,7 @@ def data():
         magnetic[1:] += np.diff(electric) / 4
     return {
         product: (square, {"c": square["a"] @ square["b"]}),
+        products: ({"a": square["a"], "b": cube}, {"c": square["a"] @ cube}),
         apart: (square, {"c": square["a"] @ square["b"]}),
         narrow_product: ({"a": square["a"], "b": narrow}, {"c": square["a"] @ narrow}),
         stencil: ({"u": wide}, {"out": wide[:-2, 1:-1] + wide[2:, 1:-1] - 2 * wide[1:-1, 1:-1]}),
@@ -324,6 +331,7 @@ FORMS = {
         "j:item i:item reduction=split prefetch=a,b", "j:strided i:strided elements=ilp", "j:item i:tile elements=ilp",
         "k:local j:group i:group",
     ],
+    products: ["j:item i:strided elements=ilp reduction=split prefetch=a,b"],
     apart: ["j:item i:item reduction=split prefetch=a,b"],
     narrow_product: ["j:strided i:tile elements=ilp", "i:item j:blocked"],
     stencil: ["j:item i:item prefetch=u", "j:blocked i:tile order=i,j"],
