@@ -731,14 +731,14 @@ def _movable(nest: Nest, loops: Sequence[str], statement: Statement) -> str:
 
 
 def _forms(nest: Nest, *, cpu: bool) -> Iterator[tuple[float, Form]]:
-    """Yield at most :data:`MOST_FORMS` forms, and how unusual they are, those with usual axes first."""
+    """Yield forms, and how unusual they are, those with usual axes first, and not all if there are very many."""
     covers = [cover for cover in _covers(nest) if _kinds(nest, cover)][:MOST_COVERS]
     ranks = {loop: rank for rank, cover in reversed([*enumerate(covers)]) for loop in cover.loops}
     most = sum(any(nest.by_name[loop].kind == "parallel" for loop in cover.loops) for cover in covers)
     ranked = [(_rank(nest, axes, ranks, min(most, 2), cpu=cpu), axes) for axes in _axes(nest, covers)]
     ranked.sort(key=itemgetter(0))
     options = ((rank + more, form) for rank, axes in ranked for more, form in _options(nest, axes, cpu=cpu))
-    return islice(options, MOST_FORMS)
+    return islice(options, 5 * MOST_FORMS)
 
 
 def _axes(nest: Nest, covers: Sequence[Axis]) -> Iterator[tuple[Axis, ...]]:
