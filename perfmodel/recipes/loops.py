@@ -34,7 +34,7 @@ from loopy.symbolic import (
 from pymbolic import evaluate
 from pymbolic.primitives import LogicalNot, Subscript
 
-from perfmodel.recipes.invariants import extract_invariants
+from perfmodel.recipes.own_steps import extract_invariants
 from perfmodel.recipes.recipe import Step
 from perfmodel.values import FrozenValue, cached_method
 

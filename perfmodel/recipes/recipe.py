@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from perfmodel.documents import Schema, one_line
 from perfmodel.errors import ArgumentError, DocumentError, KernelError, clipped, listed
-from perfmodel.recipes.domains import merge_domains
-from perfmodel.recipes.invariants import extract_invariants, extract_parts
+from perfmodel.recipes.own_steps import extract_invariants, extract_parts, merge_domains
 from perfmodel.values import FrozenValue
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from perfmodel.errors import ArgumentError, KernelError
 from perfmodel.facts.device_facts import published
 from perfmodel.recipes import Form, Point, Recipe, Step, recipes_of
 from perfmodel.recipes.generator import MOST_FORMS, legal
-from perfmodel.recipes.invariants import extract_invariants
+from perfmodel.recipes.own_steps import extract_invariants
 from tests.corpus.kernel import make
 
 N = 13  # a size that no tile divides

@@ -10,8 +10,8 @@ from perfmodel.facts.device_facts import published
 from perfmodel.opencl import find
 from perfmodel.recipes import Recipe, recipes_of
 from perfmodel.recipes.generator import legal
-from perfmodel.recipes.invariants import extract_parts
 from perfmodel.recipes.loops import quiet
+from perfmodel.recipes.own_steps import extract_parts
 
 N = 8205  # no tile divides it
 RNG = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Substitution rules of values that are equal in all iterations of loops, and of parts of reductions."""
+"""Transformations of recipes that Loopy does not have. Saved kernel files have copies of these functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def extract_invariants(t_unit: TranslationUnit, loops: str) -> TranslationUnit:
     with the rule ``sum(x, b[x,j]*c[x])``. Of several loops, as in ``i,j``, one after the other is taken, and rules of
     those before are changed too.
     """
-    from typing import Any  # saved kernel files have a copy of this function
+    from typing import Any
 
     import loopy as lp
     from loopy.library.reduction import SumReductionOperation
@@ -91,7 +91,7 @@ def extract_parts(t_unit: TranslationUnit, loops: list[str]) -> TranslationUnit:
     For ``["i_outer"]``, ``sum([i_outer, i_inner], a[16*i_outer + i_inner])`` becomes ``sum(i_outer, part(i_outer))``,
     with the rule ``sum(i_inner, a[16*i_outer + i_inner])``. Reductions inside of each other count as one.
     """
-    from typing import Any  # saved kernel files have a copy of this function
+    from typing import Any
 
     import loopy as lp
     from loopy.library.reduction import ScalarReductionOperation
@@ -121,3 +121,17 @@ def extract_parts(t_unit: TranslationUnit, loops: list[str]) -> TranslationUnit:
         for statement in kernel.instructions
     ]  # fmt: skip
     return t_unit.with_kernel(kernel.copy(instructions=statements, substitutions=rules))
+
+
+def merge_domains(t_unit: TranslationUnit, loops: str) -> TranslationUnit:
+    """Give loops, such as ``i,j``, one common domain. Loopy fetches arrays only inside of one domain."""
+    import islpy as isl
+
+    kernel, inames = t_unit.default_entrypoint, set(loops.split(","))
+    apart = [inames.isdisjoint(domain.get_var_names(isl.dim_type.set)) for domain in kernel.domains]
+    first, *others = (domain for domain, rest in zip(kernel.domains, apart, strict=True) if not rest)
+    for domain in others:
+        first = isl.BasicSet.intersect(*isl.align_two(first, domain))
+    domains = [domain for domain, rest in zip(kernel.domains, apart, strict=True) if rest]
+    domains.insert(apart.index(False), first)
+    return t_unit.with_kernel(kernel.copy(domains=domains))
