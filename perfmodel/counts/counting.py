@@ -1,7 +1,5 @@
 """``count``: from a Loopy translation unit to its :class:`KernelCounts`."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
@@ -192,7 +190,7 @@ def _data(
     return call_data(kernel, {name: value for name, value in arrays().items() if name in kernel.arg_dict})
 
 
-def _prepared(*arguments: Any) -> Prepared:
+def _prepared(*arguments: Any) -> "Prepared":
     prepared = Prepared.of(*arguments)
     for note in prepared.notes:
         warnings.warn(note, PerfModelWarning, stacklevel=5)
@@ -223,7 +221,7 @@ class Prepared:
     def of(
         cls, scheduled: Callable[[], lp.TranslationUnit], statistics: Mapping[str, Number | float], declared: Declared,
         options: Options, data: CallData | None = None,
-    ) -> Prepared:
+    ) -> "Prepared":
         """Read a kernel that a function schedules; the parameters are those of :func:`count`."""
         unit = scheduled()
         program, keys, observed = extract(unit, _fractions(statistics), declared, options, data)
@@ -250,7 +248,7 @@ class Prepared:
         }
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Prepared:
+    def from_json(cls, document: Mapping[str, Any]) -> "Prepared":
         """Read what :meth:`to_json` wrote; another schema, or a missing or mistyped part, raises a DocumentError."""
         PREPARED.check(document)
         with reading_counts():

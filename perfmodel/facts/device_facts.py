@@ -4,8 +4,6 @@ A YAML file of facts has a ``value``, a ``unit`` and a ``source`` for each key u
 device also has its ``name`` and ``platform``. All units are SI units (:data:`perfmodel.facts.fact.KEYS`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -68,11 +66,11 @@ class DeviceFacts(FrozenValue):
         return one_line(f"<DeviceFacts of {self.name} ({self.platform}): {len(self.facts)} facts>")
 
     @classmethod
-    def from_mapping(cls, name: str, platform: str, driver: str, facts: Mapping[str, Fact]) -> DeviceFacts:
+    def from_mapping(cls, name: str, platform: str, driver: str, facts: Mapping[str, Fact]) -> "DeviceFacts":
         """Return a device with these facts, which may be in any order."""
         return cls(name, platform, driver, tuple(sorted(facts.items())))
 
-    def updated(self, facts: Mapping[str, Fact]) -> DeviceFacts:
+    def updated(self, facts: Mapping[str, Fact]) -> "DeviceFacts":
         """Return the device with more facts. A new fact replaces the old one under the same key."""
         return replace(self, facts=tuple(sorted({**dict(self.facts), **facts}.items())))
 
@@ -130,7 +128,7 @@ class DeviceFacts(FrozenValue):
         return {**head, "slug": self.slug, "facts": rows}
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> DeviceFacts:
+    def from_json(cls, document: Mapping[str, Any]) -> "DeviceFacts":
         """Read a document of :meth:`to_json`. Raise a FactsError if it has another schema or lacks a part."""
         try:
             _SCHEMA.check(document)

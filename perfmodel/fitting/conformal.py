@@ -20,8 +20,6 @@ Sources: Y. Lee, R. F. Barber, R. Willett, *Distribution-free inference with hie
 inference with the jackknife+*, Annals of Statistics 49 (2021).
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
@@ -73,7 +71,7 @@ class Unseen:
             return None
         return np.column_stack([shares_of(self.by_weight), np.log(self.lack), private_share(self.private)])
 
-    def of(self, rows: Rows) -> Unseen:
+    def of(self, rows: Rows) -> "Unseen":
         """Return the predictions of the rows with these numbers."""
         columns = (None if column is None else column[rows] for column in (self.by_weight, self.lack, self.private))
         return Unseen(self.seconds[rows], tuple(self.needs[i] for i in rows), *columns)
@@ -111,7 +109,7 @@ class Conformal(BaseModel):
     scale: LocalScale | None = None
 
     @model_validator(mode="after")
-    def _has_one_each(self) -> Conformal:
+    def _has_one_each(self) -> "Conformal":
         count = len(self.scores)
         if count != len(self.groups):
             raise ValueError(f"there are {count} scores and {len(self.groups)} groups; each score has one")
@@ -126,7 +124,7 @@ class Conformal(BaseModel):
         """The number n of groups of kernels. Intervals have bounds up to the level n / (n + 1)."""
         return len(set(self.groups))
 
-    def without(self, group: str) -> Conformal:
+    def without(self, group: str) -> "Conformal":
         """Return the scores of the other groups."""
         kept = [i for i, name in enumerate(self.groups) if name != group]
         columns = {"scores": self.scores, "groups": self.groups, "scales": self.scales}

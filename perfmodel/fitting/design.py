@@ -1,7 +1,5 @@
 """From measurements to the matrix to which a family is fitted, and from this matrix to the weights of the family."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import warnings
@@ -68,12 +66,12 @@ class Design:
         """The names of the columns, in the order of the expression. For a plain sum the names are sorted."""
         return self.model.features
 
-    def select(self, rows: Rows) -> Design:
+    def select(self, rows: Rows) -> "Design":
         """Return the design of the rows with these numbers. Columns of zeros are kept."""
         columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in ("matrix", *_COLUMNS)}
         return replace(self, labels=tuple(self.labels[i] for i in rows), **columns)
 
-    def stacked(self, other: Design, family: Family) -> Design:
+    def stacked(self, other: "Design", family: Family) -> "Design":
         """Return the rows of two designs of a family, with the columns of both."""
         model, count = bind(family, {*self.names, *other.names}, self.known), len(self.times)
         matrix = np.zeros((count + len(other.times), len(model.features)))
@@ -109,7 +107,7 @@ class RowValues(NamedTuple):
     values: Mapping[str, float]
 
     @classmethod
-    def of(cls, case: Case, family: Family) -> RowValues:
+    def of(cls, case: Case, family: Family) -> "RowValues":
         """Evaluate a case."""
         values = {name: value for name, value in family.values(case).items() if value != 0}
         return cls(case.counts.subgroup_size, case.counts.launch.private_bytes, values)

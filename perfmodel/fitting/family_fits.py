@@ -1,7 +1,5 @@
 """Fits of a family to some of a device's measured rows, and their predictions of rows whose features they have."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
@@ -215,7 +213,7 @@ class FamilyFits(FrozenValue):
         known = others.with_facts(self.known.facts) if self.family.choices else others
         return build_design(known, self.family, self.options, evaluate or self.evaluate)
 
-    def with_tests(self, tests: Measurements) -> FamilyFits:
+    def with_tests(self, tests: Measurements) -> "FamilyFits":
         """Return the fits with other tests. The chosen facts and the design of the measured rows are kept."""
         fits = replace(self, tests=tests)
         vars(fits).update(known=self.known, design=self.design)  # where cached properties keep their values

@@ -5,8 +5,6 @@ and may have ``arguments()`` and ``reference()``. A file runs as ``python file.p
 file becomes a :class:`~perfmodel.errors.KernelFileError`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import os
@@ -69,7 +67,7 @@ class KernelFile(FrozenValue):
         """Translation units by name, all of them built."""
         return {name: build() for name, build in self.builders.items()}
 
-    def only(self, names: Collection[str] | None) -> KernelFile:
+    def only(self, names: Collection[str] | None) -> "KernelFile":
         """Return the file with only these variants, or all for None. Raise UnknownNameError if one is missing."""
         names = self.builders if names is None else names
         for name in names:

@@ -1,7 +1,5 @@
 """A kernel class: how to build its kernels, their sizes and work-group shapes, and their correct output."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -137,7 +135,7 @@ class KernelClass:
         own = ({"work_group": group} if group else {} for group in sorted(groups))
         return tuple({**variant, **group} for group in own for variant in self.variants)
 
-    def with_variants(self, variants: tuple[Variant, ...]) -> KernelClass:
+    def with_variants(self, variants: tuple[Variant, ...]) -> "KernelClass":
         """Return the class with only these variants."""
         return replace(self, variants=variants)
 

@@ -1,7 +1,5 @@
 """One call of a campaign: sizes, planned configurations, visits within the budget, and the records in the store."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -84,7 +82,7 @@ def _measure_all(
         progress.report(_left_out(session, left, unplanned))
 
 
-def _left_out(session: Session, left: list[Configuration], unplanned: list[Team]) -> str:
+def _left_out(session: "Session", left: list[Configuration], unplanned: list[Team]) -> str:
     left_out = [c for c in left if c.key not in session.rows]
     names = sorted({c.subject.kernel.name for c in left_out} | {t[0].kernel.name for t in unplanned})
     return (
@@ -120,7 +118,7 @@ class Session:
         self._by_driver = {_with_options(key): row for key, row in self.rows.items()}
 
     @classmethod
-    def started(cls, bench: Bench, path: Path, progress: Progress) -> Session:
+    def started(cls, bench: Bench, path: Path, progress: Progress) -> "Session":
         """Start with the records of the store. The measurement of the launch overhead checks the device."""
         measured = stored.read(path)
         known = (*(row for row in measured.rows if row.kernel_hash), *supervised.recorded_before(path))

@@ -1,7 +1,5 @@
 """A variant of a kernel class to be measured, its generated code, and its arguments."""
 
-from __future__ import annotations
-
 import io
 import math
 import re
@@ -268,7 +266,7 @@ class Subject:
             return generated
 
     @property
-    def unbuilt(self) -> Subject:
+    def unbuilt(self) -> "Subject":
         """The same variant without code, and with an empty hash."""
         return Subject(replace(self.kernel, build=_refuse), self.variant)
 

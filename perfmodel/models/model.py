@@ -1,7 +1,5 @@
 """A model family as a value: the numbers of a kernel that it uses, their combination into seconds, and the run time."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -120,7 +118,7 @@ class Family(FrozenValue):
     @classmethod
     def from_expression(
         cls, expression: str, name: str = "expression", *, citation: str = "", weights: Iterable[Weight] = ()
-    ) -> Family:
+    ) -> "Family":
         """Make a family from an expression over features and weights (:mod:`perfmodel.expressions.expression`).
 
         Give `weights` whose unit, start or bounds do not follow from the expression, or that a fact of the device

@@ -1,7 +1,5 @@
 """Predictions of many variants of a kernel at many sizes, in one process or in several."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -107,7 +105,7 @@ class Predictions(FrozenValue):
         """The counts of the variants that were counted in this process, by name."""
         return {name: variant.counts for name, variant in self.variants.items() if variant.counts is not None}
 
-    def required(self) -> Predictions:
+    def required(self) -> "Predictions":
         """Return self. Raise an error if no variant has a prediction at any size."""
         if not any(variant.allowed.any() for variant in self.variants.values()):
             broken = (variant.broken for variant in self.variants.values() if variant.broken is not None)
@@ -175,7 +173,7 @@ class Predicting:
                     raise outcome
 
     def _outcomes(
-        self, task: _Task, variants: Mapping[str, Variant]
+        self, task: "_Task", variants: Mapping[str, Variant]
     ) -> Generator[tuple[str, Predicted | PerfModelError], None, None]:
         if self.jobs is None:
             with reported(progress := shown(self.progress), TITLE, len(variants)):

@@ -1,7 +1,5 @@
 """Rankings of a kernel's variants with ties, at one size or at several."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
@@ -49,7 +47,7 @@ class RankedVariant:
     to_measure: bool | None = None
 
     @classmethod
-    def of(cls, name: str, at: Prediction) -> RankedVariant:
+    def of(cls, name: str, at: Prediction) -> "RankedVariant":
         """Return a variant with its prediction at one size, without ties."""
         return cls(name, at.seconds, at.interval, at.cautions, at.terms, at.unmeasured)
 
@@ -91,7 +89,7 @@ class Ranking(tuple[RankedVariant, ...]):
     def __new__(
         cls, variants: Iterable[RankedVariant] = (), errors: Mapping[str, PerfModelError] | None = None,
         sizes: Mapping[str, int] | None = None, broken: Iterable[str] = ()
-    ) -> Ranking:  # fmt: skip
+    ) -> "Ranking":  # fmt: skip
         """Make the tuple and set the attributes."""
         ranking = super().__new__(cls, variants)
         ranking.errors, ranking.sizes, ranking.broken = dict(errors or {}), dict(sizes or {}), tuple(broken)

@@ -9,8 +9,6 @@ assumes no order of work-items. The reuse distances of that package were tried h
 changed 14 to 40 % of the numbers of lines, and no error fell.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import insort
 from collections import defaultdict
@@ -41,7 +39,7 @@ class SizedAccess:
     sizes: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, access: IssuedAccess, value: Callable[[Count], Any], sizes: Mapping[str, int]) -> SizedAccess:
+    def of(cls, access: IssuedAccess, value: Callable[[Count], Any], sizes: Mapping[str, int]) -> "SizedAccess":
         """Return an access at some sizes. The function ``value`` evaluates a count at these sizes."""
         count = value(access.count)
         return cls(
@@ -100,7 +98,7 @@ class SizedAccess:
             return 0.0
         return math.prod(values for step, values in moves[again:] if step) * self.size / WORD_BYTES
 
-    def motion(self, waits: bool) -> AccessMotion | None:
+    def motion(self, waits: bool) -> "AccessMotion | None":
         """Return how the address moves, or None if unknown. If `waits`, copies of an unrolled loop count as a loop."""
         if self.lanes is None or not self.access.addressed:
             return None

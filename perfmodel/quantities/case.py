@@ -1,7 +1,5 @@
 """A kernel at given sizes on a device, and the quantities that a family computes for it, checked."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -41,7 +39,7 @@ class Case(FrozenValue):
             self._features[classes] = features.evaluate(self.counts.compiled, self.parameters, classes)
         return self._features[classes]
 
-    def with_facts(self, facts: DeviceFacts | None) -> Case:
+    def with_facts(self, facts: DeviceFacts | None) -> "Case":
         """Return the case on a device with other facts. The features are kept, because they need no facts."""
         case = replace(self, facts=facts)
         vars(case)["_features"] = self._features

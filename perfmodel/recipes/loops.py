@@ -1,7 +1,5 @@
 """What a plain kernel's loops allow: which can be parallel and why others cannot, and how accesses move with them."""
 
-from __future__ import annotations
-
 import math
 import re
 import warnings
@@ -392,7 +390,7 @@ def _index_loops(kernel: lp.LoopKernel, insn: Any) -> frozenset[str]:
     return words.union(*(other.within_inames for other in writers))
 
 
-def _written_first(checker: RaceChecker, users: Sequence[Any], variable: str) -> bool:
+def _written_first(checker: "RaceChecker", users: Sequence[Any], variable: str) -> bool:
     """Whether each iteration writes the elements of a private variable that it reads before it reads them."""
     kernel = checker.kernel
     before = kernel.recursive_insn_dep_map()

@@ -1,7 +1,5 @@
 """A record of a store: one measured configuration."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Sequence
@@ -179,15 +177,15 @@ class Measurement(BaseModel):
         """Case, driver and code, which identify a configuration."""
         return (*self.case_key, self.driver, self.kernel_hash)
 
-    def after(self, before: Measurement | None) -> Measurement:
+    def after(self, before: "Measurement | None") -> "Measurement":
         """Return this record, with the visits of `before` put first if this record continues it (:meth:`follows`)."""
         return joined((before, self)) if before is not None and self.follows(before) else self
 
-    def follows(self, before: Measurement) -> bool:
+    def follows(self, before: "Measurement") -> bool:
         """Whether this record and the earlier one are of the same configuration, and both have the status ``ok``."""
         return before.status == self.status == "ok" and self.matches(before)
 
-    def matches(self, other: Measurement) -> bool:
+    def matches(self, other: "Measurement") -> bool:
         """Whether case, driver and code are equal. For code of another Loopy, equal counts suffice."""
         same_options = options_of(self.kernel_hash) == options_of(other.kernel_hash)
         counted_alike = same_options and "" != self.counts_hash == other.counts_hash

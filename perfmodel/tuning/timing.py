@@ -1,7 +1,5 @@
 """Timing of a kernel's variants in the visits of a campaign, next to their predictions: :func:`time_kernel`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +34,7 @@ class Timing:
 
     trials: Trials
     model: FittedModel | None
-    points: tuple[TimedPoint, ...]
+    points: "tuple[TimedPoint, ...]"
     outputs: tuple[Agreement, ...]  # of the variants, at each point
     withheld: Mapping[str, PerfModelError]  # why variants have no prediction
     left_out: frozenset[str] = frozenset()  # variants that cannot be built or launched
@@ -218,7 +216,7 @@ class TimedPoint:
         """The variants that ran, the fastest first."""
         return tuple(variant for variant in self.variants if variant.seconds is not None)
 
-    def without(self, names: Collection[str]) -> TimedPoint:
+    def without(self, names: Collection[str]) -> "TimedPoint":
         """Return the point without some variants."""
         return TimedPoint(self.sizes, tuple(variant for variant in self.variants if variant.name not in names))
 

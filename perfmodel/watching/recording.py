@@ -1,7 +1,5 @@
 """A recording of a running program: its units, their calls at each size, and all other commands of its devices."""
 
-from __future__ import annotations
-
 import hashlib
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -264,7 +262,7 @@ class _Part:
     rows: tuple[_Row, ...]
 
     @classmethod
-    def read(cls, folder: Path) -> _Part:
+    def read(cls, folder: Path) -> "_Part":
         about = _value(About, folder / ABOUT, _SCHEMA)
         units = _value(tuple[_Unit, ...], folder / UNITS)
         made = {

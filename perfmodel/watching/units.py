@@ -1,7 +1,5 @@
 """A compiled Loopy unit of a running program: its calls, copies of arrays for statistics, and runs of it alone."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable, Iterator
@@ -75,7 +73,7 @@ class FirstCall:
     @classmethod
     def of(
         cls, host: Callable[..., Any], kernels: Any, queue: Any, given: tuple[Any, ...], kinds: Any
-    ) -> FirstCall | None:
+    ) -> "FirstCall | None":
         """Return the call with these arguments; None if one is neither memory nor a number."""
         arguments: list[Any] = []
         for argument, (name, _) in zip(given, kinds, strict=False):
@@ -136,7 +134,7 @@ class Unit:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, number: int, executor: Any, dtypes: Any, host: Any) -> Unit:
+    def of(cls, number: int, executor: Any, dtypes: Any, host: Any) -> "Unit":
         """Return the unit that an executor compiled, whose launches `host` enqueues."""
         unit = cls(number, executor, dtypes, source=caller())
         kernel = unit.scheduled.default_entrypoint

@@ -6,8 +6,6 @@ the count is an upper bound. A *unit* is what touches lines together: an instanc
 launch. An *instance* is one access by one sub-group.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -53,7 +51,7 @@ class Lines:
         ])
         return total.labelled("line", total.exact and not reasons, reasons)
 
-    def _reasons(self, per: str, line_maps: list[LineMap]) -> list[str]:
+    def _reasons(self, per: str, line_maps: "list[LineMap]") -> list[str]:
         reasons = all_doubts(self.sites)
         array = self.sites[0][1].array
         if any(line_map.cells_per_line is not None for line_map in line_maps):
@@ -62,7 +60,7 @@ class Lines:
             reasons.append(f"rows of '{array}' that differ in length may share lines")
         return reasons
 
-    def _touched(self, per: str, line_maps: list[LineMap]) -> dict[Key, isl.Set]:
+    def _touched(self, per: str, line_maps: "list[LineMap]") -> dict[Key, isl.Set]:
         """Return sets of (unit, row, line) or (unit, row, cell). Accesses share a set if their rows are the same."""
         touched: dict[Key, isl.Set] = {}
         layouts = [line_map.rows for line_map in line_maps]

@@ -5,8 +5,6 @@ value of the cell. A statement reads cells and appends its operations to the cos
 is the new path of the cells that the statement writes.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -34,14 +32,14 @@ class CellValue(NamedTuple):
     sources: Mapping[str, int] = MappingProxyType({})
     latest: int = -1  # the largest time
 
-    def merged(self, second: CellValue) -> CellValue:
+    def merged(self, second: "CellValue") -> "CellValue":
         """Return the value of a cell that holds either this value or ``second``."""
         sources = dict(self.sources)
         for name, time in second.sources.items():
             sources[name] = max(time, sources.get(name, time))
         return CellValue(longer(self.path, second.path), sources, max(self.latest, second.latest))
 
-    def capped(self, latest: int) -> CellValue:
+    def capped(self, latest: int) -> "CellValue":
         return CellValue(self.path, {name: min(time, latest) for name, time in self.sources.items()}, latest)
 
 
@@ -239,7 +237,7 @@ class Position:
     runs: int = 1  # how often the walk executes the current body
     launched: bool = False  # whether it is inside a launch
 
-    def iteration(self, loop: str, offset: Offset, runs: int) -> Position:
+    def iteration(self, loop: str, offset: Offset, runs: int) -> "Position":
         """Return the position in one iteration of a loop. The loop's body is executed ``runs`` times in total."""
         return Position((*self.loops, loop), {**self.offsets, loop: offset}, runs, self.launched)
 

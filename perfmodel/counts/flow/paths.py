@@ -8,8 +8,6 @@ start with a :class:`Prefix`: the operations before the body, which differ betwe
 each decision that depends on a prefix. The result is valid for all iterations that would decide the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -58,7 +56,7 @@ class Path(NamedTuple):  # a tuple, because a walk makes tens of thousands
     cost: Cost = 0
     prefix: Prefix | None = None
 
-    def plus(self, terms: Iterable[tuple[Term, int]], cost: Cost) -> Path:
+    def plus(self, terms: Iterable[tuple[Term, int]], cost: Cost) -> "Path":
         longer = dict(self.terms)
         for term, amount in terms:
             longer[term] = longer.get(term, 0) + amount
@@ -66,7 +64,7 @@ class Path(NamedTuple):  # a tuple, because a walk makes tens of thousands
                 del longer[term]
         return Path(longer, self.cost + cost, self.prefix)
 
-    def since(self, earlier: Path) -> Mapping[Term, int]:
+    def since(self, earlier: "Path") -> Mapping[Term, int]:
         """Return the operations that were added since an earlier state of the path."""
         if self.prefix is not earlier.prefix:
             raise UnknownPrefixError

@@ -8,8 +8,6 @@ Nests and traffic share this module. A flattened index such as ``a[n*i + j]`` ha
 :mod:`perfmodel.counts.reading.indexing` splits it into axes.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -94,7 +92,7 @@ class AddressByDigits:
     @classmethod
     def of(
         cls, access: Access, domain: Domain, first: Sequence[int] = (), extents: Sequence[float] = ()
-    ) -> AddressByDigits | None:
+    ) -> "AddressByDigits | None":
         """Return the address of an access, or None if the index depends on data or on size parameters."""
         address = cls(access, domain.names, first, extents)
         functions = address._functions

@@ -9,8 +9,6 @@ is the tightest. A bound ``c*x >= l`` gives the floor of an affine form. A varia
 residue (Pugh, *Counting Solutions to Presburger Formulas: How and Why*, PLDI 1994).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -43,7 +41,7 @@ class PartialSum:
     value: Polynomial
     derived: tuple[NamedFloor, ...] = ()
 
-    def substituted(self, name: str, by: AffineForm) -> PartialSum:
+    def substituted(self, name: str, by: AffineForm) -> "PartialSum":
         return PartialSum(self.polytope.substituted(name, by), self.value.substituted(name, by), self.derived)
 
 

@@ -3,8 +3,6 @@
 An *instance* of a statement is one execution of it, given by the values of the inames around the statement.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,7 +34,7 @@ class Loop:
     """A loop over an iname. The loop is sequential or unrolled."""
 
     iname: str
-    body: tuple[Node, ...]
+    body: "tuple[Node, ...]"
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class DeviceKernel:
     """A device kernel in the launch sequence."""
 
     name: str
-    body: tuple[Node, ...]
+    body: "tuple[Node, ...]"
 
 
 Node = Run | Wait | Loop | DeviceKernel

@@ -8,8 +8,6 @@ If data bound several loops of a nest, their trips are a product of *conditional
 of the loops before it. This product equals the mean of the product; a product of separate means does not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -61,9 +59,9 @@ class Points:
     values: Mapping[str, Any] = field(default_factory=dict)
     trips: Mapping[str, Fraction] = field(default_factory=dict)
     scalars: dict[str, Any] = field(default_factory=dict, compare=False)  # values of temporaries that were asked for
-    parts: dict[frozenset[Any], tuple[Ints, Points]] = field(default_factory=dict, compare=False)  # by conditions
+    parts: "dict[frozenset[Any], tuple[Ints, Points]]" = field(default_factory=dict, compare=False)  # by conditions
 
-    def selected(self, which: Ints) -> Points:
+    def selected(self, which: Ints) -> "Points":
         """Return the points with some numbers, perhaps repeated."""
         if len(which) == self.number and np.array_equal(which, np.arange(self.number)):
             return self  # with the values of its scalars
@@ -73,7 +71,7 @@ class Points:
         }
         return Points(len(which), values, self.trips)
 
-    def evenly(self, most: int) -> Points:
+    def evenly(self, most: int) -> "Points":
         """Return at most this number of points, evenly distributed."""
         number = min(self.number, max(most, 1))
         return self.selected(np.linspace(0, self.number - 1, number).astype(np.int64))

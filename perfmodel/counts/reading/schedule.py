@@ -1,7 +1,5 @@
 """Scheduling and code generation by Loopy. Kernels are refused by the type and text of errors of Loopy 2025.2."""
 
-from __future__ import annotations
-
 import io
 import keyword
 import re
@@ -248,7 +246,7 @@ class BuildCheck:
         return self.problem, self.advice
 
     @classmethod
-    def from_json(cls, document: list[str]) -> BuildCheck:
+    def from_json(cls, document: list[str]) -> "BuildCheck":
         return cls(*document)
 
     def refuse(self) -> None:

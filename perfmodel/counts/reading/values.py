@@ -1,7 +1,5 @@
 """Types and memory of Loopy's variables in the generated C code, and the events of evaluating an expression."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
@@ -278,14 +276,14 @@ class Scope(NamedTuple):
     in_index: bool = False  # in an address or a test of indices, whose integer arithmetic is counted on request only
     tags: frozenset[str] = frozenset()  # the access tags of the variable itself, as ``left`` in ``a$left[i]``
 
-    def under(self, condition: Condition) -> Scope:
+    def under(self, condition: Condition) -> "Scope":
         return self._replace(conditions=(*self.conditions, condition))
 
-    def at(self, accessed: Any) -> Scope:
+    def at(self, accessed: Any) -> "Scope":
         tags = getattr(getattr(accessed, "aggregate", accessed), "tags", ())
         if not tags and not self.tags:
             return self
         return self._replace(tags=frozenset(str(getattr(tag, "value", type(tag).__name__)) for tag in tags))
 
-    def of_index(self) -> Scope:
+    def of_index(self) -> "Scope":
         return self._replace(literal=INT, in_index=True)

@@ -11,8 +11,6 @@ Sets matter because a power-of-two pitch puts all runs into few sets. A cache th
 capacity. A line stays if its set receives at most as many lines as the set has ways (:func:`chance_to_stay`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import ceil, floor, gcd, prod
@@ -106,7 +104,7 @@ class BoxLines(NamedTuple):
     def lines_per_set(self, sets: int) -> float:
         return self.lines / max(min(self.box.in_sets(sets).reached, self.lines), 1.0)
 
-    def part(self, factor: float) -> BoxLines:
+    def part(self, factor: float) -> "BoxLines":
         return BoxLines(self.box, self.lines * factor, self.reference)
 
 

@@ -12,8 +12,6 @@ References are given by their numbers in the launch, in ascending tuples. Footpr
 because the layer conditions of all caches need the same footprints.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import accumulate, pairwise
@@ -57,7 +55,7 @@ class ArrayLines:
             most = self._most_in_a_set[sets] = sum([ceil(box.lines_per_set(sets)) for box in self.boxes])
         return most
 
-    def part(self, factor: float) -> ArrayLines:
+    def part(self, factor: float) -> "ArrayLines":
         return ArrayLines([box.part(factor) for box in self.boxes])
 
 
@@ -69,7 +67,7 @@ class TouchedLines:
         self.lines = sum([array.lines for array in by_array.values()])
 
     @cached_property
-    def half(self) -> TouchedLines:
+    def half(self) -> "TouchedLines":
         return TouchedLines({name: array.part(0.5) for name, array in self.by_array.items()})
 
     def fits(self, cache: Cache) -> bool:
@@ -224,7 +222,7 @@ def _with_sweep(sweeps: Sweeps, loop: tuple[int, float]) -> Sweeps:
 class Footprints(FrozenValue):
     """The footprints of a launch's loops at given sizes, in lines of ``line`` bytes."""
 
-    def __init__(self, launch: LaunchReferences[float], line: int, others: Footprints | None = None) -> None:
+    def __init__(self, launch: LaunchReferences[float], line: int, others: "Footprints | None" = None) -> None:
         self.tree, self.references, self.line = launch.tree, launch.references, line
         self.launch, self._others = launch, others  # others: for another length of lines
         self._array_lines: dict[tuple[tuple[int, ...], int, bool | None], ArrayLines] = {}

@@ -15,8 +15,6 @@ one start. The *extent* of a loop is the ratio of its iterations to the iteratio
 triangular loop has its mean extent.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -216,7 +214,7 @@ def references_of(
     return LaunchReferences(tree, references), all(boxes[0].exact for boxes in groups)
 
 
-def _box(frames: _Frames, access: Access, domain: Domain, frame: _Frame) -> _Box:
+def _box(frames: "_Frames", access: Access, domain: Domain, frame: _Frame) -> _Box:
     moved = not access.drifts and len(domain.means) == 1 and frames.is_box(domain)
     affine = moving_address_of(access, domain) if moved else address_of(access, domain)
     address = affine or AddressByDigits.of(access, domain)

@@ -12,8 +12,6 @@ A loop, and a reference ``k``, is a number in the tree. A child of a loop is a l
 *gap* lies between two children with consecutive uses of an array. A *cluster* is a group of neighbouring children.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -349,9 +347,9 @@ class TrafficPlan:
 
     launches: NamedCounts
     exact: bool
-    _latest: dict[tuple[object, ...], list[TrafficAt]] = field(default_factory=dict, compare=False, repr=False)
+    _latest: "dict[tuple[object, ...], list[TrafficAt]]" = field(default_factory=dict, compare=False, repr=False)
 
-    def at_arrays(self, sizes: Mapping[str, ArrayLike], line: int) -> list[TrafficAt]:
+    def at_arrays(self, sizes: Mapping[str, ArrayLike], line: int) -> "list[TrafficAt]":
         """Return the traffic at each of the sizes. The last result is cached."""
         arrays = {name: np.asarray(values) for name, values in sizes.items()}
         key = (line, *[(name, values.shape, values.tobytes()) for name, values in sorted(arrays.items())])
@@ -398,7 +396,7 @@ class Traffic:
         """Return the lines at one size. The errors are those of a :class:`~perfmodel.counts.quasipoly.count.Count`."""
         return self.at(sizes).lines(self.cache, self.array)
 
-    def at(self, sizes: Mapping[str, int]) -> TrafficAt:
+    def at(self, sizes: Mapping[str, int]) -> "TrafficAt":
         """Return the traffic at one size for all caches with lines of this length. The errors are those of a call."""
         return TrafficAt([Footprints(launch, self.cache.line_bytes) for launch in self.plan.launches.at(sizes)])
 
@@ -417,7 +415,7 @@ class TrafficAt(FrozenValue):
         self._distances = [*map(ReuseDistances, footprints)]
 
     @cached_method
-    def in_lines(self, line: int) -> TrafficAt:
+    def in_lines(self, line: int) -> "TrafficAt":
         """Return the traffic with lines of another length, such as pages [B]."""
         return TrafficAt([Footprints(each.launch, line, each) for each in self.footprints])
 

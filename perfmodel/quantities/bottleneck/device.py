@@ -8,8 +8,6 @@ The levels::
     TLB           2048 pages, per unit      far:  pages that are looked up again
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -70,12 +68,12 @@ class DeviceUnits(FrozenValue):
     masks_stores: bool = True  # whether a masked store is one fast instruction, not one for each element
 
     @cached_property
-    def for_lines(self) -> DeviceUnits:
+    def for_lines(self) -> "DeviceUnits":
         """The device without the fact on which lines do not depend: odd pitches."""
         return replace(self, odd_pitches=True)
 
     @cached_property
-    def for_work(self) -> DeviceUnits:
+    def for_work(self) -> "DeviceUnits":
         """The device without facts on which work does not depend: outer caches and memory."""
         return replace(self, levels=(self.levels[0],) * 3, memory_units=1.0, pages=None)
 
