@@ -11,7 +11,7 @@ from .predicting.model import FittedModel
 from .predicting.prediction import Prediction
 from .predicting.ranking import RankedVariant, Ranking, rank
 from .predicting.transfer import transferred
-from .processes.counting import count_all
+from .processes.pool import count_all
 from .processes.variants import CountedVariants
 from .recipes.archive import best, use_best
 from .recipes.generator import recipes_of

@@ -192,7 +192,7 @@ def counted_variants(
     """Count a kernel file's variants, with `jobs` in several processes. If all fail, raise the first error."""
     alone = jobs is None
     with output.counting(shown=alone), about(next(iter(loaded.builders)), loaded.builders if alone else ()):
-        return processes.counting.count_all(
+        return processes.pool.count_all(
             loaded.builders, 1 if jobs is None else jobs, progress=None if alone else output.CommandBar(),
             subgroup_size=subgroup_size, check=True, **options,
         )  # fmt: skip

@@ -1,5 +1,7 @@
 """The rows of a kernel's tables of counts: values, selection, JSON, and text."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -50,7 +52,7 @@ class AccessCount:
     filled: Count | None
 
     @classmethod
-    def deferred(cls, cells: Callable[[], tuple[Count | None, Count | None]], **known: Any) -> "AccessCount":
+    def deferred(cls, cells: Callable[[], tuple[Count | None, Count | None]], **known: Any) -> AccessCount:
         """Return a row whose ``footprint`` and ``filled`` are counted by ``cells`` at their first use."""
         row = object.__new__(cls)
         vars(row).update(known, _cells=cells)

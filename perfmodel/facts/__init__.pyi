@@ -12,8 +12,8 @@ from .device_facts import (
     read_facts,
     with_assumed_facts,
 )
+from .doubts import vector_registers
 from .fact import KEYS, UNITS, Fact, FactValue
-from .instruction_sets import vector_registers
 
 __all__ = [
     "FACTS_FILE", "KEYS", "ROOFS_FILE", "SCHEMA", "UNITS", "VARYING", "DeviceFacts", "Fact", "FactValue",

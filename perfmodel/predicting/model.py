@@ -34,7 +34,6 @@ from perfmodel.predicting import relatives
 from perfmodel.predicting.prediction import DEAREST, Anchor, Prediction, no_device_clock, union
 from perfmodel.predicting.relatives import RelatedWeight
 from perfmodel.quantities.case import Case
-from perfmodel.quantities.relatives import NEVER_FREE
 from perfmodel.store import Measurements
 from perfmodel.store.measurement import Clock
 from perfmodel.values import FrozenValue, cached_method
@@ -421,7 +420,7 @@ class FittedModel(FrozenValue):
         """Quantities whose fitted cost of zero is doubtful. On every device they take longer than an instruction."""
         weights = self.fitted.weights.items()
         free = {name.removeprefix("w_") for name, w in weights if w.value == 0 and "at bound" in w.marks}
-        return frozenset(name for name in free if matches(NEVER_FREE, name) and self.family.resources)
+        return frozenset(name for name in free if matches(relatives.NEVER_FREE, name) and self.family.resources)
 
     def _widened(
         self, interval: tuple[Any, Any] | None, values: Mapping[str, Any], seconds: Any, half_width: Any, level: float

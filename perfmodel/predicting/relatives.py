@@ -1,6 +1,6 @@
 r"""The cost of a quantity that was never measured on a device: an estimate from a relative, with its uncertainty.
 
-On device d the weights of a quantity a and of a relative b (:mod:`perfmodel.quantities.relatives`) have the ratio
+On device d the weights of a quantity a and of a relative b (:data:`GROUPS`) have the ratio
 :math:`r_d = \log(w_a/w_b)`. ``relatives.json`` has the weights that fits determined on devices. If n devices have both
 quantities, the ratio on another device has Student's distribution with :math:`\nu = \nu_0 + n - 1` degrees of freedom,
 the mean :math:`\bar r` and the scale
@@ -21,7 +21,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -31,7 +31,6 @@ from perfmodel.documents import read_file, value_of
 from perfmodel.features import matches
 from perfmodel.fitting.cautions import FromRelative
 from perfmodel.fitting.weights_file import FittedWeight
-from perfmodel.quantities.relatives import GROUPS, are_related, groups_of, relatives_of
 from perfmodel.values import FrozenValue
 
 RELATIVES_FILE = Path(__file__).with_name("relatives.json")
@@ -39,9 +38,57 @@ PRIOR = 3.0  # number of devices that the scatter of all pairs counts as
 LEAST_SCATTER = 0.15  # least scale of a logarithm of a ratio
 USELESS = frozenset({"undetermined", "barely", "at bound"})  # marks of weights that are not used in ratios
 
+FUNCTIONS = ("exponential_*", "logarithm_*", "circular_*", "function_*", "inlined_*", "power")
+NATIVE = ("divide_*", "root_*", "inverse_root_*")
+ACCESSES = ("loads", "stores", "gathers", "scatters", "split", "kept_values")
+
+GROUPS: tuple[tuple[str, ...], ...] = (
+    FUNCTIONS,
+    NATIVE,
+    ("int_divide_*", "chain_divide", "divide_*", "root_*"),
+    ("chain_add", "chain_multiply", "chain_multiply_add", "chain_minmax"),
+    ("chain_divide", "chain_root", "chain_power", "chain_multiply_add"),
+    (*FUNCTIONS, *NATIVE, "int_divide_*", "instructions"),
+    (*ACCESSES, "minmax", "iterations", "instructions"),
+    ("again_*", "first_*"),
+    ("second_level_*", "memory_*", "page_walks"),
+    ("waiting_items", "region_entries", "varied_entries", "groups"),
+    ("chain_loads", "chain_far"),
+    ("chain_local", "chain_private", "chain_barriers", "chain_tests", "chain_operations"),
+    ("sectors", "near_sectors", "stored_sectors", "wavefronts"), ("memory_bytes", "stored_bytes"),
+    ("op_float*_add", "op_float*_mul", "op_float*_minmax"),
+    ("op_float*_div", "op_float*_special"), ("op_float*_special", "op_float*_pow"), ("op_*",),
+    ("global_load_*",), ("global_store_*",),
+    ("global_minloadstore_*", "global_load_*", "global_store_*"),
+    ("local_load_*", "local_store_*", "global_load_*_stride1"),
+    ("barrier_local", "local_load_*", "work_groups"),
+)  # fmt: skip
+"""Groups of related names as patterns, the nearest groups of a name first."""
+
+NEVER_FREE = (*FUNCTIONS, *NATIVE, "int_divide_*")
+"""Operations that take longer than an instruction on every device, even if a fit sets their weight to zero."""
+
 Weights: TypeAlias = Mapping[str, float]
 Group: TypeAlias = tuple[str, ...]
 Pair: TypeAlias = tuple[str, str]
+
+
+@lru_cache(maxsize=1 << 16)
+def are_related(name: str, other: str) -> bool:
+    """Return whether two names are in one of the groups."""
+    return any(matches(group, name) and matches(group, other) for group in GROUPS)
+
+
+def groups_of(name: str) -> tuple[tuple[str, ...], ...]:
+    """Return the groups that contain a name. The nearest group comes first."""
+    return tuple(group for group in GROUPS if matches(group, name))
+
+
+def relatives_of(name: str, group: tuple[str, ...], among: Iterable[str]) -> list[str]:
+    """Return the names in ``among`` that are relatives of a name in a group, in the order of the group's patterns."""
+    others = [other for other in among if other != name]
+    found = (other for pattern in group for other in others if matches((pattern,), other))
+    return list(dict.fromkeys(found))
 
 
 def known_weights(weights: Mapping[str, FittedWeight]) -> dict[str, float]:

@@ -1,3 +1,3 @@
-from . import counting, variants
+from . import pool, variants
 
-__all__ = ["counting", "variants"]
+__all__ = ["pool", "variants"]

@@ -6,6 +6,7 @@ error.
 
 from __future__ import annotations
 
+import inspect
 import operator
 import os
 import signal
@@ -15,15 +16,30 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from math import inf
 from time import monotonic
 from typing import Any
 
 import cloudpickle
+from loopy import TranslationUnit
 
 from perfmodel import errors, progress as reports
-from perfmodel.counts.unused import report
-from perfmodel.processes.variants import CountedVariants, Outcome, Task, Variant, attempt, packed, received, work
+from perfmodel.counts import KernelCounts, count
+from perfmodel.counts.unused import report, statistics_of_variants
+from perfmodel.documents import require
+from perfmodel.kernels.space import Space
+from perfmodel.processes.variants import (
+    CountedVariants,
+    Outcome,
+    Task,
+    Variant,
+    attempt,
+    counts_as_json,
+    packed,
+    received,
+    work,
+)
 
 SENT = 2  # variants sent to each process: one that it works on, and the next one
 MOST = 64  # most variants per process that may finish before an earlier one
@@ -320,3 +336,71 @@ def _interrupts_held() -> Iterator[None]:
 def is_death(error: BaseException) -> bool:
     """Whether an error means that a process of this machine died, or that several of a cluster died in a row."""
     return isinstance(error, BrokenProcessPool) or type(error).__name__ == "KilledWorker"
+
+
+@statistics_of_variants()
+def count_all(
+    variants: Mapping[str, Variant] | Space, jobs: int = -1, *, progress: reports.Progress | bool | None = None,
+    **options: Any,
+) -> CountedVariants:  # fmt: skip
+    """Count many variants of a kernel in several processes, which share the cache of counts on disk.
+
+    Parameters
+    ----------
+    variants
+        A :class:`perfmodel.Space`, or by name translation units, their counts, or functions without arguments that make
+        translation units. Functions are called in the processes, and may come from a notebook or a kernel file.
+    jobs
+        Number of processes: -1 is one for each core, -2 is one for all cores but one, 1 is this process. In a block of
+        ``joblib.parallel_config(backend="dask")`` the cluster's workers are used.
+    progress
+        Receives a report for each variant. True shows a bar on standard error.
+    **options
+        As of :func:`perfmodel.count`.
+
+    Returns
+    -------
+    CountedVariants
+        A mapping of name to counts, in the order of the variants. ``errors`` has by name the errors of the others. A
+        variant that ends its process twice has an error. A WorkerDiedWarning reports each end.
+
+    Raises
+    ------
+    PerfModelError, OptionError, TypeError
+        If no variant can be counted (the first error), or if `jobs` or an option of :func:`perfmodel.count` is invalid.
+    VersionError, SchedulerError
+        If a worker of a cluster has other versions, or if the scheduler does not answer.
+
+    Examples
+    --------
+    >>> import loopy as lp, numpy as np
+    >>> def scale(width):
+    ...     double = lp.make_kernel("{ [i]: 0 <= i < n }", "out[i] = 2*a[i]", [lp.GlobalArg("a, out", np.float32), ...],
+    ...                             lang_version=(2018, 2), assumptions="n >= 1")
+    ...     return lp.split_iname(double, "i", width, outer_tag="g.0", inner_tag="l.0")
+    >>> counted = count_all({"8": lambda: scale(8), "16": lambda: scale(16), "none": lambda: scale(0)}, jobs=1)
+    >>> {name: counts.work_groups()(n=64) for name, counts in counted.items()}, list(counted.errors)
+    ({'8': 8, '16': 4}, ['none'])
+    """
+    inspect.signature(count).bind(None, **options)
+    named = variants.variants if isinstance(variants, Space) else variants
+    require(isinstance(named, Mapping), "count_all: variants", named, "a Space, or a mapping of names to kernels")
+    pool = Pool(jobs, progress)
+    outcomes = dict(pool.stream(Counting(options, pool.alone), named, "counting"))
+    failed = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, errors.PerfModelError)}
+    if failed and len(failed) == len(outcomes):
+        raise next(iter(failed.values()))
+    return CountedVariants({name: counts for name, counts in outcomes.items() if name not in failed}, failed)
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Counts a variant, with options of :func:`perfmodel.count`. Returns JSON, or counts if they stay `here`."""
+
+    options: Mapping[str, Any]
+    here: bool
+
+    def __call__(self, kernel: TranslationUnit | KernelCounts) -> KernelCounts | bytes:
+        """Count a kernel, unless it is counted already."""
+        counts = kernel if isinstance(kernel, KernelCounts) else count(kernel, **self.options)
+        return counts if self.here else counts_as_json(counts)

@@ -18,7 +18,7 @@ from perfmodel.facts import DeviceFacts
 from perfmodel.measuring.campaign import SETUP_S, Campaign
 from perfmodel.predicting import FittedModel, Predicting, RankedVariant, Ranking, rankings
 from perfmodel.predicting.predictions import together
-from perfmodel.processes.counting import count_all
+from perfmodel.processes.pool import count_all
 from perfmodel.progress import FailedStep, Progress, Silent, task
 from perfmodel.store import Measurement
 from perfmodel.store.measurement import AGREEMENT

@@ -19,7 +19,7 @@ from perfmodel.counts.rows import reading_counts
 from perfmodel.documents import Schema, json_document, read_file
 from perfmodel.errors import DocumentError, KernelFileError, OptionError, PerfModelError, clipped, listed
 from perfmodel.kernels.files import is_below, load_kernel_file
-from perfmodel.processes.counting import count_all
+from perfmodel.processes.pool import count_all
 from perfmodel.values import FrozenValue
 from perfmodel.watching.recording import is_recording, read_recording
 

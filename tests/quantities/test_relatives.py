@@ -4,7 +4,7 @@ import pytest
 
 from perfmodel.models import families
 from perfmodel.models.bottleneck import FAMILY as BOTTLENECK
-from perfmodel.quantities.relatives import groups_of, relatives_of
+from perfmodel.predicting.relatives import groups_of, relatives_of
 
 EVERY_RUN = ("runs", "launched", "instructions")
 MULTITHREADED = {*families()["multithreaded"].units} - {"started", "dealt_groups", "arithmetic", "turns"}

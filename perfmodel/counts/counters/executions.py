@@ -3,6 +3,7 @@
 A *box* of lanes is a product of intervals of local ids. A product of polytopes is a tuple of *factors*.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -12,13 +13,13 @@ from math import prod
 
 import islpy as isl
 
-from perfmodel.counts.counters.signs import signed_parameters
 from perfmodel.counts.points import cardinality
 from perfmodel.counts.points.cardinality import NOTHING, Cardinality, Unexpanded, floors_of
 from perfmodel.counts.points.factors import FactoredSet, Factors, eliminated, variable, without_dimensions
 from perfmodel.counts.points.polytopes import AffineForm, Polytope
 from perfmodel.counts.points.set_counter import OPERATIONS, TERMS, BudgetSpentError, SetCounter, limited, terms_of
 from perfmodel.counts.program.program import BarrierSite, Domain, Launch, Program
+from perfmodel.counts.quasipoly.arguments import parameters_of
 from perfmodel.counts.quasipoly.count import Count
 
 SET = isl.dim_type.set
@@ -310,3 +311,52 @@ def _projected(factor: Polytope, limits: Iterable[tuple[str, int, int]], removed
         if name in removed and result is not None:
             result = eliminated(result, name)
     return result
+
+
+def signed_parameters(program: Program) -> frozenset[str]:
+    """Return the parameters that may be negative.
+
+    A negative value must neither break the assumptions nor leave a loop nest or the extent of an array without points.
+    Tests of parameters alone do not count, since a test may be false. Strides of arrays are never negative.
+    """
+    open_below = [name for name in program.parameters if _below_zero(program.assumptions, name)]
+    if not open_below:
+        return frozenset()
+    nests = [*_nests(program), *([extent] for extent in _extents(program))]
+    strides = {name for stride in _strides(program) for name in parameters_of(stride)}
+    return frozenset(
+        name for name in open_below
+        if name not in strides and all(any(_below_zero(part, name) for part in nest) for nest in nests)
+    )
+
+
+def _below_zero(points: isl.Set, name: str) -> bool:
+    """Return whether a set has points where a parameter is negative."""
+    position = points.find_dim_by_name(isl.dim_type.param, name)
+    return position < 0 or not points.upper_bound_val(isl.dim_type.param, position, isl.Val(-1)).is_empty()
+
+
+def _nests(program: Program) -> Iterator[list[isl.Set]]:
+    """Yield the points of the statements of each loop nest, without conditions on parameters alone."""
+    nests: defaultdict[tuple[int, tuple[str, ...]], dict[int, isl.Set]] = defaultdict(dict)
+    for statement in (*program.statements, *program.decisions):
+        domain = statement.domain
+        nests[domain.launch, domain.names][id(domain.points)] = domain.points
+    yield from ([_of_dimensions(points) for points in parts.values()] for parts in nests.values())
+    yield from ([_of_dimensions(launch.repeats)] for launch in program.launches)
+
+
+def _of_dimensions(points: isl.Set) -> isl.Set:
+    return points.drop_constraints_not_involving_dims(SET, 0, points.dim(SET))
+
+
+def _extents(program: Program) -> Iterable[isl.Set]:
+    accesses = (access for statement in program.statements for access in statement.accesses)
+    return {id(extent): extent for access in accesses for extent in access.shape or ()}.values()
+
+
+def _strides(program: Program) -> Iterable[isl.PwQPolynomial]:
+    accesses = [access for statement in program.statements for access in statement.accesses]
+    distances = [stride.distance for access in accesses for stride in access.lane_stride]
+    strides = (stride for access in accesses for stride in access.strides)
+    return {id(stride): stride for stride in (*distances, *strides)}.values()

@@ -18,7 +18,7 @@ from perfmodel.counts import Count, KernelCounts
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
 from perfmodel.facts import DeviceFacts, vector_registers
-from perfmodel.facts.instruction_sets import X86_ONLY
+from perfmodel.facts.doubts import X86_ONLY
 from perfmodel.quantities.bottleneck.compiled import CompiledLaunch, compiled_kernel
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import LAST_LEVEL, UNBOUNDED, cold_share

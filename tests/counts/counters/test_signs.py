@@ -7,7 +7,7 @@ import pytest
 import perfmodel as pm
 from perfmodel import features
 from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.counters.signs import signed_parameters
+from perfmodel.counts.counters.executions import signed_parameters
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.errors import SizeError
 from tests.corpus import CorpusKernel, kernels
