@@ -20,7 +20,7 @@ from .recipes.search import Transformed, transformed
 from .tuning import anchor
 from .tuning.tuned import Tuned
 from .tuning.tuning import tune
-from .versions.gate import assert_not_slower
+from .versions.tables import assert_not_slower
 from .watching.starting import watch
 
 __all__ = [

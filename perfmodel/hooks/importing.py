@@ -19,8 +19,8 @@ from perfmodel.facts import DeviceFacts
 from perfmodel.hooks.kernel_tuner import BLOCK_SIZES, Build, build_kernel, parameters_of, three_axes
 from perfmodel.kernels import KernelClass
 from perfmodel.kernels.files import execute, load_kernel_file, surroundings
-from perfmodel.processes.pool import Counting, Pool
-from perfmodel.processes.variants import counts_from_json
+from perfmodel.processes.pool import Pool
+from perfmodel.processes.variants import Counting, counts_from_json
 from perfmodel.progress import Progress
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.exchange import TunerResult, TunerResults, read_results

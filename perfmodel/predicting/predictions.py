@@ -19,8 +19,8 @@ from perfmodel.fitting.selection import Scatter
 from perfmodel.kernels.files import built
 from perfmodel.predicting.model import FittedModel
 from perfmodel.predicting.prediction import Anchor, Prediction
-from perfmodel.processes.pool import Counting, Pool, Processes
-from perfmodel.processes.variants import Variant, attempt, counts_from_json
+from perfmodel.processes.pool import Pool, Processes
+from perfmodel.processes.variants import Counting, Variant, attempt, counts_from_json
 from perfmodel.progress import FailedStep, Progress, shown, task as reported
 from perfmodel.values import FrozenValue
 

@@ -16,30 +16,18 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from math import inf
 from time import monotonic
 from typing import Any
 
 import cloudpickle
-from loopy import TranslationUnit
 
 from perfmodel import errors, progress as reports
-from perfmodel.counts import KernelCounts, count
+from perfmodel.counts import count
 from perfmodel.counts.unused import report, statistics_of_variants
 from perfmodel.documents import require
 from perfmodel.kernels.space import Space
-from perfmodel.processes.variants import (
-    CountedVariants,
-    Outcome,
-    Task,
-    Variant,
-    attempt,
-    counts_as_json,
-    packed,
-    received,
-    work,
-)
+from perfmodel.processes.variants import CountedVariants, Counting, Task, Variant, attempt, packed, received, work
 
 SENT = 2  # variants sent to each process: one that it works on, and the next one
 MOST = 64  # most variants per process that may finish before an earlier one
@@ -109,7 +97,7 @@ class _SentVariants:
         self._processes, self._progress = processes, progress
         self._task = processes.shared(cloudpickle.dumps(task))
         self._next = 0
-        self._sent: dict[Future[Outcome], int] = {}
+        self._sent: dict[Future[Any], int] = {}
         self._values: dict[int, Any] = {}
         self._warned: set[tuple[type[Warning], str]] = set()
         self._late = False  # the processes' time is over
@@ -391,16 +379,3 @@ def count_all(
     if failed and len(failed) == len(outcomes):
         raise next(iter(failed.values()))
     return CountedVariants({name: counts for name, counts in outcomes.items() if name not in failed}, failed)
-
-
-@dataclass(frozen=True)
-class Counting:
-    """Counts a variant, with options of :func:`perfmodel.count`. Returns JSON, or counts if they stay `here`."""
-
-    options: Mapping[str, Any]
-    here: bool
-
-    def __call__(self, kernel: TranslationUnit | KernelCounts) -> KernelCounts | bytes:
-        """Count a kernel, unless it is counted already."""
-        counts = kernel if isinstance(kernel, KernelCounts) else count(kernel, **self.options)
-        return counts if self.here else counts_as_json(counts)

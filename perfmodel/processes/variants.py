@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
 from types import MappingProxyType
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 import cloudpickle
 from loopy import TranslationUnit
 
-from perfmodel.counts import KernelCounts
+from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.cache import IN_MEMORY
 from perfmodel.counts.unused import Report, reports
 from perfmodel.documents import one_line
@@ -158,3 +159,16 @@ def attempt(task: Task, name: str, variant: Variant) -> Any:
 def described(error: BaseException) -> str:
     """Return the type and the message of an exception in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Counts a variant, with options of :func:`perfmodel.count`. Returns JSON, or counts if they stay `here`."""
+
+    options: Mapping[str, Any]
+    here: bool
+
+    def __call__(self, kernel: TranslationUnit | KernelCounts) -> KernelCounts | bytes:
+        """Count a kernel, unless it is counted already."""
+        counts = kernel if isinstance(kernel, KernelCounts) else count(kernel, **self.options)
+        return counts if self.here else counts_as_json(counts)

@@ -12,7 +12,6 @@ from itertools import chain
 from operator import and_, or_
 from typing import Any, NamedTuple
 
-import islpy as isl
 import loopy as lp
 import numpy as np
 from loopy.kernel.array import ArrayBase
@@ -284,10 +283,10 @@ def _apart(kernel: lp.LoopKernel, statements: Sequence[Statement]) -> Iterator[s
     A statement runs, with empty sums, if only its reductions have no iterations. In a common domain it would not.
     """
     known = kernel.all_inames() | kernel.temporary_variables.keys()
-    assumed, filled = isl.Set.from_basic_set(kernel.assumptions), {}
+    assumed, filled = kernel.assumptions.to_set(), {}
     for domain in kernel.domains:
         if known.isdisjoint(domain.get_var_names(dim_type.param)):  # at these sizes it has iterations
-            filled[frozenset(domain.get_var_names(dim_type.set))] = isl.Set.from_basic_set(domain.params())
+            filled[frozenset(domain.get_var_names(dim_type.set))] = domain.params().to_set()
     groups: list[frozenset[frozenset[str]]] = []
     for statement in statements:
         own = frozenset(loops for loops in filled if loops & statement.all)

@@ -1,7 +1,7 @@
 from . import differences, sides, tables
 from .differences import Difference, KernelDifference, TimeChange, difference
 from .formulas import Change, Formulas
-from .gate import assert_not_slower
+from .tables import assert_not_slower
 
 __all__ = [
     "Change", "Difference", "Formulas", "KernelDifference", "TimeChange", "assert_not_slower", "difference",
