@@ -5,11 +5,13 @@ import math
 from types import SimpleNamespace
 
 import loopy as lp
+import numpy as np
+import pyopencl as cl
 import pytest
 
 from perfmodel.errors import KernelError
 from perfmodel.recipes import Recipe, Step
-from scripts.lab.recipes import ours, run, table
+from scripts.lab.recipes import ours, recorded_gpu, run, table
 
 
 def tags(t_unit: lp.TranslationUnit) -> list[str]:
@@ -162,3 +164,18 @@ def test_rows_of_a_kernel_that_was_measured_again_are_replaced():
         (row["device"], row["kernel"], row["k5_s"]) for row in rows
     ]
     assert {""} == {row["random_s"] for row in rows}
+
+
+@pytest.mark.device
+@pytest.mark.filterwarnings("ignore::loopy.diagnostic.ParameterFinderWarning")  # one array tells no size
+@pytest.mark.parametrize("group", ["ji,kj->ki i3 j4 k5", "kij,lkm,lmj->mi i2 j3 k2 l3"])
+def test_einsums_of_the_archive_are_what_their_names_say(group):
+    einsum = recorded_gpu.Einsum.of(group)
+    lengths = {name: length or 7 for name, length in einsum.lengths.items()}
+    rng = np.random.default_rng(0)
+    operands = [rng.random([lengths[name] for name in part]) for part in einsum.subscripts.split("->")[0].split(",")]
+    queue = cl.CommandQueue(cl.create_some_context(interactive=False))
+    given = {f"x{place}": array for place, array in enumerate(operands)}
+    given |= {name.upper(): lengths[name] for name, length in einsum.lengths.items() if length is None}
+    _, (found,) = einsum.kernel().executor(queue.context)(queue, **given, out_host=True)
+    np.testing.assert_allclose(found, np.einsum(einsum.subscripts, *operands))
