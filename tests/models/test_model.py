@@ -157,7 +157,7 @@ def without_decisions(counts: KernelCounts) -> KernelCounts:
 
 
 @pytest.mark.parametrize("path", FITS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_decisions_are_instructions_of_the_model_of_sub_groups_only(path: Path) -> None:
+def test_decisions_are_instructions_of_two_models_only(path: Path) -> None:
     counts = clipped_sums()
     assert {"compare", "select"} <= {row.kind for row in counts.operation_table}
     model = load(path)
@@ -165,8 +165,10 @@ def test_decisions_are_instructions_of_the_model_of_sub_groups_only(path: Path) 
         model.predict(each, allow_unmeasured=True, **SIZES) for each in (without_decisions(counts), counts)
     )
     assert without.unmeasured == made.unmeasured
-    if path.stem == "multithreaded":
+    if path.stem == "multithreaded" or (path.stem == "bottleneck" and "pocl" in path.parent.name):
         assert without.seconds < made.seconds
+    elif path.stem == "bottleneck":  # it is a model of processors, whose weights on a GPU hardly depend on instructions
+        assert pytest.approx(without.seconds, rel=0.02) == made.seconds
     else:
         assert without.seconds == made.seconds
 

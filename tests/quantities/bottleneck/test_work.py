@@ -142,7 +142,7 @@ def test_a_comparison_and_a_select_are_instructions(order: str) -> None:
     domain, shapes = "[n] -> { [i]: 0 <= i < n }", "a: n; b: n; out: n"
     chosen, added = (
         quantities(kernel(domain, f"out[i] = {code}", shapes), order, n=640)["instructions"]
-        for code in ("if(a[i] > b[i], a[i], b[i])", "a[i] + b[i]")
+        for code in ("a[i] if a[i] > b[i] else b[i]", "a[i] + b[i]")
     )
     assert 640 / LANES == chosen - added  # two, where the sum is one
 
