@@ -398,7 +398,7 @@ def _written_first(checker: "RaceChecker", users: Sequence[Any], variable: str) 
             continue
         earlier = [insn for insn in users if variable in assigned(insn) and insn.id in before[reader.id]]
         sure = [insn for insn in earlier if variable not in insn.read_dependency_names()
-                and _certain(kernel, insn, earlier)]  # fmt: skip
+                and _certain(kernel, insn, earlier, reader)]  # fmt: skip
         if not kernel.temporary_variables[variable].shape:
             if not any(insn.within_inames <= reader.within_inames for insn in sure):
                 return False  # an inner loop may have no iteration
@@ -411,17 +411,20 @@ def _written_first(checker: "RaceChecker", users: Sequence[Any], variable: str) 
     return True
 
 
-def _certain(kernel: lp.LoopKernel, writer: Any, writers: Sequence[Any]) -> bool:
-    """Whether a value is written in any case: without a condition, or in both branches of one that stays the same."""
+def _certain(kernel: lp.LoopKernel, writer: Any, writers: Sequence[Any], reader: Any) -> bool:
+    """Whether a value is written wherever a statement reads it, which runs later in the same iteration.
+
+    The value has no condition, or is written in both branches of one that stays the same, or on those of the reader.
+    """
     before, words = kernel.recursive_insn_dep_map(), get_dependencies(tuple(writer.predicates))
     opposite = {
         frozenset([test.child if isinstance(test, LogicalNot) else LogicalNot(test)])
         for test in writer.predicates if len(writer.predicates) == 1
     }  # fmt: skip
     changes = {insn.id for insn in kernel.instructions if words & assigned(insn)}
-    return not writer.predicates or any(
-        other.predicates in opposite and changes <= before[writer.id] & before[other.id] for other in writers
-    )
+    if writer.predicates <= reader.predicates and changes <= before[writer.id]:
+        return True
+    return any(other.predicates in opposite and changes <= before[writer.id] & before[other.id] for other in writers)
 
 
 def assigned(insn: Any) -> frozenset[str]:

@@ -534,6 +534,12 @@ def test_iterations_that_share_a_value_are_not_parallel(instructions):
     ("for j\np[j] = x[i, j] {id=p, if=j < 4}\nend\nfor k\nout[i, k] = p[k] {dep=p}\nend", False),
     ("for j\np[c[j]] = x[i, j] {id=p}\nend\nfor k\nout[i, k] = p[k] {dep=p}\nend", False),
     ("for j\np[j + 1] = x[i, j] {id=p}\nend\np[0] = 0 {id=zero}\nfor k\nout[i, k] = p[c[k]] {dep=p:zero}\nend", True),
+    ("if x[i, 0] > 0\nfor j\np[j] = x[i, j] {id=p}\nend\nfor k\nout[i, k] = p[7 - k] {dep=p}\nend\nend", True),
+    ("if x[i, 0] > 0\nfor j\n<> s = x[i, j] {id=s}\nout[i, j] = s {dep=s}\nend\nend", True),
+    ("for j\nif x[i, j] > 0\n<> s = x[i, j] {id=s}\nend\nif x[i, j] > 1\nout[i, j] = s {dep=s}\nend\nend", False),
+    ("<> t = x[i, 0] {id=t}\np[0] = 1 {id=p, if=t > 0, dep=t}\nt = x[i, 1] {id=u, dep=p}\n"
+     "out[i, 0] = p[0] {dep=u:p, if=t > 0}", False),  # the condition changes in between
+    ("for j\nif x[i, j] > 0\np[j] = x[i, j] {id=p}\nfor k\nout[i, k] = p[k] {dep=p}\nend\nend\nend", False),
 ])
 def test_elements_of_private_arrays_are_written_before_they_are_read(text, parallel):
     arguments = [lp.TemporaryVariable("p", F32, shape=(9,), address_space=lp.AddressSpace.PRIVATE),
