@@ -283,7 +283,7 @@ class Recipes(FrozenValue):
 def _steps(nest: Nest, point: Point) -> Iterator[Step]:
     form, tiles = point.form, dict(point.tiles)
     yield from nest.first
-    yield from (Step.of("merge_domains", loops) for loops in nest.apart if form.prefetch)
+    yield from (Step.of("merge_domains", loops) for loops in nest.split_domains if form.prefetch)
     computed = _computed(nest, form.prefetch)
     if computed:
         yield Step.of("extract_invariants", computed.loops)

@@ -115,7 +115,7 @@ class Nest(FrozenValue):
     kept: tuple[str, ...] = ()  #: loops whose iterations depend on each other, in the order of the plain kernel
     invariants: tuple[Invariants, ...] = ()  #: of several loops together, then of single ones
     first: tuple[Step, ...] = ()  #: steps of the plain kernel before it has these loops
-    apart: tuple[str, ...] = ()  #: loops of the same statements that have several domains
+    split_domains: tuple[str, ...] = ()  #: loops of the same statements that have several domains
 
     @cached_property
     def by_name(self) -> Mapping[str, Loop]:
@@ -234,9 +234,10 @@ def nest_of(t_unit: lp.TranslationUnit, sizes: Mapping[str, int]) -> Nest:
     statements = tuple(_statement(kernel, insn) for insn in kernel.instructions if not _is_barrier(insn))
     in_order = tuple(dict.fromkeys(name for name in order if name in kept))
     values_of = () if tags else tuple(_invariants(t_unit, [loop.name for loop in scored]))
-    apart = tuple(_apart(kernel, statements))
+    domains = tuple(_split_domains(kernel, statements))
     return Nest(
-        tuple(scored), statements, accesses, tuple(tags.items()), private, step, notes, in_order, values_of, apart=apart
+        tuple(scored), statements, accesses, tuple(tags.items()), private, step, notes, in_order, values_of,
+        split_domains=domains,
     )
 
 
@@ -277,7 +278,7 @@ def _extracted(kernel: lp.LoopKernel, loops: str) -> Invariants:
     return Invariants(loops, tuple(values), frozenset(chain(*(one.reduction_inames() for one in kernel.instructions))))
 
 
-def _apart(kernel: lp.LoopKernel, statements: Sequence[Statement]) -> Iterator[str]:
+def _split_domains(kernel: lp.LoopKernel, statements: Sequence[Statement]) -> Iterator[str]:
     """Yield loops of the same statements in several domains that can be one: no statement loses iterations.
 
     A statement runs, with empty sums, if only its reductions have no iterations. In a common domain it would not.
@@ -414,7 +415,7 @@ def _written_first(checker: "RaceChecker", users: Sequence[Any], variable: str) 
 def _certain(kernel: lp.LoopKernel, writer: Any, writers: Sequence[Any], reader: Any) -> bool:
     """Whether a value is written wherever a statement reads it, which runs later in the same iteration.
 
-    The value has no condition, or is written in both branches of one that stays the same, or on those of the reader.
+    It has no condition, or is written in both branches of one that stays the same, or has the reader's conditions.
     """
     before, words = kernel.recursive_insn_dep_map(), get_dependencies(tuple(writer.predicates))
     opposite = {

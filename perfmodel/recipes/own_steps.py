@@ -128,11 +128,11 @@ def merge_domains(t_unit: TranslationUnit, loops: str) -> TranslationUnit:
     from loopy.symbolic import dim_type
 
     kernel, inames = t_unit.default_entrypoint, set(loops.split(","))
-    apart = [inames.isdisjoint(domain.get_var_names(dim_type.set)) for domain in kernel.domains]
-    first, *others = (domain for domain, rest in zip(kernel.domains, apart, strict=True) if not rest)
+    unmerged = [inames.isdisjoint(domain.get_var_names(dim_type.set)) for domain in kernel.domains]
+    first, *others = (domain for domain, other in zip(kernel.domains, unmerged, strict=True) if not other)
     for domain in others:
         first = first.align_params(domain.space)
         first = first.flat_product(domain.align_params(first.space))
-    domains = [domain for domain, rest in zip(kernel.domains, apart, strict=True) if rest]
-    domains.insert(apart.index(False), first)
+    domains = [domain for domain, other in zip(kernel.domains, unmerged, strict=True) if other]
+    domains.insert(unmerged.index(False), first)
     return t_unit.with_kernel(kernel.copy(domains=domains))

@@ -430,7 +430,7 @@ def test_loops_of_one_statement_get_one_domain_if_nothing_changes(limits, text, 
     arrays = [lp.GlobalArg("a, c", F32, shape=(64, 64)), lp.GlobalArg("b", F32, shape=64)]
     sets = [f"{{[{loop}]: 0 <= {loop} < {limit}}}" for loop, limit in limits.items()]
     unit = lp.make_kernel(sets, text, [*arrays, ...], assumptions=assumed, lang_version=(2018, 2))
-    assert merged == list(recipes_of(unit).nests[()].apart)
+    assert merged == list(recipes_of(unit).nests[()].split_domains)
 
 
 def test_a_product_has_thousands_of_recipes_and_a_copy_dozens():
