@@ -8,7 +8,7 @@ If data bound several loops of a nest, their trips are a product of *conditional
 of the loops before it. This product equals the mean of the product; a product of separate means does not.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from time import perf_counter
@@ -34,6 +34,8 @@ MOST = 2**18
 """Most points of a nest that are kept."""
 ALL = 2**22
 """Most points of a nest whose distinct indices are counted."""
+BLOCK = 2**16
+"""Most points whose distinct indices are found together."""
 ITEMS = 2**12
 """Most work-items whose indices are compared."""
 LONGEST_S = 30.0
@@ -156,16 +158,30 @@ class Observed:
 
     def cells(self, indices: Collection[Any], inames: Collection[str]) -> int | None:
         """Return how many distinct `indices` a nest has; None if not found, or if the nest has too many points."""
-        points = Points(1)
+        found = []
         try:
-            for iname in self._outer_first(self.needed(indices) & {*inames}, frozenset()):
-                if int(self._values_at(iname, points)[1].sum()) > ALL:
-                    return None
-                points = self._entered(points, iname, ALL)
-            at = self._together((self.value(index, points) for index in indices), points)
+            for points in self._blocks(Points(1), self._outer_first(self.needed(indices) & {*inames}, frozenset())):
+                at = [np.broadcast_to(self.value(index, points), points.number) for index in indices]
+                first = np.unique(self._together(at, points), return_index=True)[1]
+                found.append([part[first] for part in at])
+                points.parts.clear()  # they may refer to their points
         except UnobservedError:  # the span's note has the reason
             return None
-        return int(np.count_nonzero(np.diff(np.sort(at)))) + bool(at.size)  # np.unique takes six times as long
+        at = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+        return len(np.unique(self._together(at, Points(len(at[0]))))) if at else 0
+
+    def _blocks(self, points: Points, inames: list[str]) -> Iterator[Points]:
+        """Return the points and all values of loops in them, in blocks that stay in the processor's caches."""
+        if not inames:
+            yield points
+            return
+        total = int(self._values_at(inames[0], points)[1].sum())
+        if total > ALL:
+            raise UnobservedError(f"there are more than {ALL:,} points")
+        step = points.number * BLOCK // max(total, 1) if len(inames) == 1 else points.number
+        for begin in range(0, points.number, max(step, 1)):
+            block = points.selected(np.arange(begin, min(begin + max(step, 1), points.number)))
+            yield from self._blocks(self._entered(block, inames[0], ALL), inames[1:])
 
     @staticmethod
     def _together(parts: Iterable[Any], points: Points) -> Ints:

@@ -117,6 +117,18 @@ def test_the_cells_that_data_index_are_counted_in_the_data() -> None:
     assert least_bytes(case) == bytes_of  # x, values, columns, starts and y
 
 
+@pytest.mark.parametrize(("n", "m"), [(700, 500), (3, 200_000), (0, 5), (5000, 5000)])
+def test_pairs_of_indices_in_many_blocks_are_counted_once(n: int, m: int) -> None:
+    kernel = make("{ [i, j]: 0 <= i < n and 0 <= j < m }", "out[i, j] = a[rows[i], columns[j]]",
+                  "int32 rows: n; int32 columns: m; a: 50, 900", name="pairs", assumes="n >= 0 and m >= 0")  # fmt: skip
+    rows, columns = RANDOM.integers(0, 40, n).astype(np.int32), RANDOM.integers(0, 800, m).astype(np.int32)
+    scheduled = schedule(lp.add_dtypes(kernel, {"n": np.int32, "m": np.int32})).default_entrypoint
+    observed = Observed(scheduled, CallData({"n": n, "m": m}, {"rows": rows, "columns": columns}))
+    many = n * m > 2**22
+    expected = None if many else len(set(rows.tolist())) * len(set(columns.tolist()))
+    assert observed.cells((lp.symbolic.parse("rows[i]"), lp.symbolic.parse("columns[j]")), ("i", "j")) == expected
+
+
 def test_an_array_that_is_not_given_is_named_in_a_warning() -> None:
     with pytest.warns(PerfModelWarning, match="the values of 'columns' were not given"):
         count(spmv("unknown_columns"), arrays={"starts": STARTS, "entries": int(STARTS[-1])})
