@@ -20,9 +20,7 @@ from perfmodel.store import Measurements
 __all__ = ["families", "predicted_vs_measured", "roofline", "sizes", "terms"]
 
 
-def predicted_vs_measured(
-    rows: Sequence[Comparison] | Evaluation, ax: Axes | None = None, *, title: str = ""
-) -> Axes:
+def predicted_vs_measured(rows: Sequence[Comparison] | Evaluation, ax: Axes | None = None, *, title: str = "") -> Axes:
     """Draw predicted against measured times on logarithmic axes, of an evaluation or of ``compare``'s result.
 
     Each kernel has its geometric-mean relative error in the legend. Dotted lines are at a factor of two. Predictions
@@ -58,9 +56,7 @@ def roofline(
     return axes
 
 
-def families(
-    contenders: Sequence[Contender], ax: Axes | None = None, *, protocol: str = "B", title: str = ""
-) -> Axes:
+def families(contenders: Sequence[Contender], ax: Axes | None = None, *, protocol: str = "B", title: str = "") -> Axes:
     """Draw the errors of model families as a map, with families down and test kernels across. Best errors are bold.
 
     A small error is yellow, and a large error is dark violet. The families are of one device, on the same cases.

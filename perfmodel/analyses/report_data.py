@@ -184,9 +184,7 @@ def kernel_terms(
     return KernelTerms(kernel, form, sizes, seconds, measured, nonzero, adds_up, predicted.cautions, bounds)
 
 
-def _unmeasured(
-    rows: Sequence[Comparison], withheld: Mapping[str, Exception]
-) -> Mapping[str, tuple[str, ...]]:
+def _unmeasured(rows: Sequence[Comparison], withheld: Mapping[str, Exception]) -> Mapping[str, tuple[str, ...]]:
     needs: dict[str, dict[str, None]] = {}
     asked = [(row.kernel, row.needs) for row in rows]
     asked += [(name, error.features) for name, error in withheld.items() if isinstance(error, UnmeasuredFeatureError)]

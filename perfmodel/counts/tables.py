@@ -111,9 +111,7 @@ def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[Acce
     ]
 
 
-def _executions(
-    domain: Domain, access: Access, cardinalities: Cardinalities
-) -> list[tuple[LaneStride | None, Count]]:
+def _executions(domain: Domain, access: Access, cardinalities: Cardinalities) -> list[tuple[LaneStride | None, Count]]:
     """Return the executions of an access for each lane stride. A stride that depends on data is None."""
     whole = cardinalities.count(domain)
     if len(access.lane_stride) < 2:

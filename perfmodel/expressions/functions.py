@@ -109,10 +109,7 @@ def _abs_interval(x: Interval) -> Interval:
 
 def _chosen(first: Any, second: Any) -> tuple[Callable[..., Any], ...]:
     """Return the derivatives of ``max`` or ``min``. The first derivative is 1 where ``a first b``, else 0."""
-    return (
-        lambda a, b: If(Comparison(a, first, b), 1, 0),
-        lambda a, b: If(Comparison(a, second, b), 1, 0),
-    )
+    return (lambda a, b: If(Comparison(a, first, b), 1, 0), lambda a, b: If(Comparison(a, second, b), 1, 0))
 
 
 _sqrt, _exp = _guarded(math.sqrt, 0.0), _guarded(math.exp, math.nan)
@@ -227,9 +224,7 @@ def over(a: Interval, b: Interval) -> Interval:
     """Return the range of a quotient whose divisor is not zero."""
     if b[0] < 0 < b[1]:
         return EVERYTHING
-    inverse = sorted(
-        (1 / end if end else math.copysign(math.inf, b[0] + b[1])) for end in b
-    )
+    inverse = sorted((1 / end if end else math.copysign(math.inf, b[0] + b[1])) for end in b)
     return times(a, (inverse[0], inverse[1]))
 
 

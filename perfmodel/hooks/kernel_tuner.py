@@ -103,9 +103,7 @@ def device_code(
     return DeviceCode(launch.name, GeneratedCode(scheduled).text, tuple(passed.passed_arg_names), global_size)
 
 
-def made_arguments(
-    unit: TranslationUnit, sizes: Mapping[str, int], scalars: Mapping[str, float]
-) -> dict[str, Any]:
+def made_arguments(unit: TranslationUnit, sizes: Mapping[str, int], scalars: Mapping[str, float]) -> dict[str, Any]:
     """Return values for all arguments by name: scalars, and arrays in [0.5, 2) of shape (elements,)."""
     kernel = unit.default_entrypoint
     arrays = [(array, host_array(array, k)) for k, array in enumerate(array_arguments(kernel, sizes))]

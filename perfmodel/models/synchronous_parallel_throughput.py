@@ -74,10 +74,7 @@ FAMILY = Family(
         **{f"{name}_{kind}_{k}": "operation" for name in _RATES for kind in ("amount", "waits") for k in _CLASSES},
         "launched": "launch",
     },
-    weights=(
-        GIVEN_LAUNCH,
-        *(weight for name in _RATES for weight in _weights(name)),
-    ),
+    weights=(GIVEN_LAUNCH, *(weight for name in _RATES for weight in _weights(name))),
     parts={
         name: " + ".join(
             f"max({PER_OPERATION[name]}*{name}_amount_{k}/w_{name}_rate, w_{name}_latency*{name}_waits_{k})"

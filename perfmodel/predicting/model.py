@@ -336,9 +336,7 @@ class FittedModel(FrozenValue):
                 by_weight[weight.relative] = by_weight.get(weight.relative, 0.0) + by_weight.pop(name)
         return by_weight
 
-    def _cautions(
-        self, seconds: Any, values: Mapping[str, Any], half_width: Any, level: float
-    ) -> Iterator[Caution]:
+    def _cautions(self, seconds: Any, values: Mapping[str, Any], half_width: Any, level: float) -> Iterator[Caution]:
         if not (seconds > 0 if isinstance(seconds, float) else np.all(seconds > 0)):
             yield "the predicted time is not positive: the kernel is outside the fitted range"
         if isinstance(half_width, float) and half_width == math.inf and (conformal := self.fitted.conformal):

@@ -267,9 +267,7 @@ class _Task:
         )  # fmt: skip
 
 
-def scatter_of(
-    model: FittedModel, predictions: Iterable[Prediction] = (), anchored: bool = False
-) -> Scatter | None:
+def scatter_of(model: FittedModel, predictions: Iterable[Prediction] = (), anchored: bool = False) -> Scatter | None:
     r"""Return the scatter of a model's errors between variants of one kernel, or None if the weights lack it.
 
     The scatter comes from groups of kernels that fits left out. If the geometric mean of the scales :math:`\sigma` of

@@ -180,9 +180,7 @@ def rankings(predictions: Predictions) -> tuple[Ranking, ...]:
     return tuple(ranked)
 
 
-def with_ties(
-    ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float = 0.9
-) -> Ranking:
+def with_ties(ranked: Sequence[RankedVariant], scatter: Scatter | None, level: float = 0.9) -> Ranking:
     r"""Return ranked variants with the probability that each is the fastest, and the ties.
 
     Errors :math:`\sigma e_i` of log times are independent. A variant is *tied* with the variant predicted fastest if it

@@ -195,9 +195,7 @@ class Ratios(FrozenValue):
     @cached_property
     def _by_width(self) -> float:
         """The mean square of the mean log ratios of pairs that differ only in the width of their types."""
-        means = [
-            fmean(logs) for pairs in self._every.values() for pair, logs in pairs.items() if _of_other_type(*pair)
-        ]
+        means = [fmean(logs) for pairs in self._every.values() for pair, logs in pairs.items() if _of_other_type(*pair)]
         return fmean(mean**2 for mean in means) if means else 1.0
 
     def _of_groups(self, squares_of: Callable[[list[float]], tuple[float, int]]) -> dict[Group, float]:

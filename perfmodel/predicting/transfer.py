@@ -71,9 +71,7 @@ class TransferErrors(BaseModel):
 
         factors = {device: typical(foreign) / typical(device in self.foreign, device) for device in means}
         scaled = zip(self.conformal.scores, self.conformal.groups, strict=True)
-        return self.conformal.model_copy(
-            update={"scores": tuple(score * factors[device] for score, device in scaled)}
-        )
+        return self.conformal.model_copy(update={"scores": tuple(score * factors[device] for score, device in scaled)})
 
 
 @cache
@@ -145,9 +143,7 @@ def _moved(model: FittedModel, name: str, known: DeviceFacts, facts: DeviceFacts
     )
 
 
-def _notes(
-    model: FittedModel, known: DeviceFacts, facts: DeviceFacts, errors: TransferErrors | None
-) -> Iterator[str]:
+def _notes(model: FittedModel, known: DeviceFacts, facts: DeviceFacts, errors: TransferErrors | None) -> Iterator[str]:
     scales = {weight.unit and model.family.scale(name): None for name, weight in model.fitted.weights.items()}
     for scale in filter(None, scales):
         if (other := known_rate(scale, known, facts)) != scale:

@@ -29,9 +29,7 @@ LEAST = 16  # smaller parameters count as numbers of fields or taps, not as prob
 WINDOW = 1 << 12  # number of sizes, from half of a size upwards, that are tested against the kernels' assumptions
 # One visit at the first size where a run takes 20 launch overheads and all units have work-groups. A suspicious
 # visit is repeated after all others, at most twice.
-ANCHOR = Campaign(
-    "anchor", rungs=1, over_launch=20.0, visits=1, most_visits=3, apart_s=0.0, wait_s=600.0, enough_s=3.0
-)
+ANCHOR = Campaign("anchor", rungs=1, over_launch=20.0, visits=1, most_visits=3, apart_s=0.0, wait_s=600.0, enough_s=3.0)
 """The campaign of an anchor's run."""
 
 

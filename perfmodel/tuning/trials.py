@@ -110,9 +110,7 @@ class Trials:
             if raised is None and self._keep is not None:
                 self._keep_judgements(self._keep)
 
-    def visit(
-        self, name: str, sizes: Mapping[str, int] | None = None, *, enough_s: float | None = None
-    ) -> Measurement:
+    def visit(self, name: str, sizes: Mapping[str, int] | None = None, *, enough_s: float | None = None) -> Measurement:
         """Visit a variant, and return the record of this visit, also of a failure.
 
         The first visit to a variant builds it. The first visit at these sizes (by default the trials' own) compares its
@@ -316,9 +314,7 @@ class Trials:
             if self._reference is not None and name in (agreement := comparison.agreement).wrong:
                 raise FailedError("correctness", agreement.difference(name))
 
-    def _compared_outputs(
-        self, name: str, subject: Subject, at: Parameters
-    ) -> tuple[OutputComparison, dict[str, Any]]:
+    def _compared_outputs(self, name: str, subject: Subject, at: Parameters) -> tuple[OutputComparison, dict[str, Any]]:
         """Run a variant once at the sizes of comparisons. Return the comparison at these sizes, and its outputs."""
         there = self._compare_at or at
         self.kernel.ask_for_arguments(name, there)

@@ -140,9 +140,7 @@ def difference(
     PerfModelError
         If no kernel of one side has a counterpart in the other.
     """
-    before, after = (
-        {name: Formulas.of(each.counts) for name, each in side.kernels.items()} for side in (old, new)
-    )
+    before, after = ({name: Formulas.of(each.counts) for name, each in side.kernels.items()} for side in (old, new))
     pairs = paired(before, after)
     if not pairs:
         names = [f"{side.label} ({listed(side.kernels, most=200)})" for side in (new, old)]

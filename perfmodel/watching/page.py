@@ -161,9 +161,7 @@ def _names(shown: Sequence[Explained]) -> tuple[str, ...]:
     return tuple(row.name if several[row.name] == 1 else f"{row.name} {at}" for row, at in named)
 
 
-def _markers(
-    label: str, colour: str, marker: str, shown: Sequence[Explained], times: Sequence[float | None]
-) -> Series:
+def _markers(label: str, colour: str, marker: str, shown: Sequence[Explained], times: Sequence[float | None]) -> Series:
     known = [(k, time) for k, time in enumerate(times) if time is not None and time > 0]
     texts = [f"{shown[k].row.name}, {sizes_text(shown[k].row)}\n{label}: {seconds_text(time)}" for k, time in known]
     return Series(label, [time for _, time in known], [k for k, _ in known], colour, marker, texts=texts)

@@ -302,9 +302,7 @@ def _record_arcs(step: Step, reading: Read, values: list[CellValue], at: Positio
             arcs[key] = Arc(*key, reading.path)
 
 
-def _write(
-    step: Step, writing: Write, path: Path, at: Position, rules: Rules, state: State, time: int
-) -> None:
+def _write(step: Step, writing: Write, path: Path, at: Position, rules: Rules, state: State, time: int) -> None:
     if writing.space in SHARED:
         path = rules.plus(longer(state.path(FENCE), path), rules.tail(((writing.space, "store"),)))
         state.raise_path(ACCESSED, path)

@@ -114,9 +114,7 @@ class AddressByDigits:
         None if the address differs where all inames have their last values.
         """
         pitches = [int(pitch()) for pitch in self._pitches]
-        steps = [
-            [sum(map(mul, pitches, self._move(k, unit))) for unit in numbers] for k, numbers in enumerate(units)
-        ]
+        steps = [[sum(map(mul, pitches, self._move(k, unit))) for unit in numbers] for k, numbers in enumerate(units)]
         last = {k: int(extent) - 1 for k, extent in enumerate(self._extents)}
         samples = [{k: int(number)} for k in last for number in np.linspace(0, last[k], SAMPLES)]
 

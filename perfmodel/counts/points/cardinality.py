@@ -125,9 +125,7 @@ class IntervalCounter:
         known = factored(assumptions.from_params())
         self._assumed = () if known is None else known.conditions
         self.learn(() if known is None else known.multiples)
-        self._least = {
-            name: -form.constant for form in self._assumed for name in form.names if form.terms == {name: 1}
-        }
+        self._least = {name: -form.constant for form in self._assumed for name in form.names if form.terms == {name: 1}}
 
     def knows(self, points: isl.Set) -> bool:
         return points.dim(PARAM) == 0 or points.get_space().params().is_equal(self._space)

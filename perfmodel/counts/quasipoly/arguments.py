@@ -91,9 +91,7 @@ def check_exact(name: str, value: Any, allowed: tuple[str, ...], dtype: str = ""
     )  # fmt: skip
 
 
-def whole_array(
-    name: str, values: ArrayLike, allowed: tuple[str, ...], signed: bool = False
-) -> NDArray[np.int64]:
+def whole_array(name: str, values: ArrayLike, allowed: tuple[str, ...], signed: bool = False) -> NDArray[np.int64]:
     """Return ``values`` as an int64 array, or raise a SizeError. Only a ``signed`` size may be negative."""
     array = np.asarray(given_size(name, values, allowed))
     if array.dtype.kind not in "iuf" or (array.dtype.kind == "f" and not (array == np.floor(array)).all()):

@@ -415,9 +415,7 @@ class Domains:
         return chance
 
 
-def _statistics_needed(
-    inames: tuple[str, ...], tests: tuple[str, ...], notes: Sequence[str]
-) -> StatisticsNeededError:
+def _statistics_needed(inames: tuple[str, ...], tests: tuple[str, ...], notes: Sequence[str]) -> StatisticsNeededError:
     loops = f"loop{'s' * (len(inames) > 1)} {listed(map(repr, inames))}"
     options = " ".join(f"--statistics {name}=<number>" for name in inames)
     given = ", ".join(f"{name!r}: <its mean trip count>" for name in inames)
