@@ -15,7 +15,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log2, prod
-from typing import Generic
+from typing import Any, Generic
 
 from perfmodel.counts import Count, KernelCounts, LaunchCount
 from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
@@ -31,6 +31,11 @@ MOST_ADDRESSES = 4
 """With more rows of one matrix, PoCL's compiler vectorises the computation of addresses instead of work-items.
 
 Without a limit, left-out groups are predicted worse on PoCL (44.8 instead of 41.4 %).
+"""
+CELL_ADDRESSES = 8
+"""Fewest addresses of one array, in the cells of a work-item, that PoCL's compiler computes in vectors.
+
+It makes these vectors before it loops over work-items, and then makes none of the work-items (docs/lab/recipes.md).
 """
 FEWEST_ITEMS = 16  # with fewer work-items along the first axis, PoCL's compiler unrolls the loop over them
 WRITTEN_OUT = 16  # most trips of a loop of constant trips that a compiler unrolls
@@ -122,6 +127,7 @@ class CompiledLaunch(Generic[Amount]):
     barriers: bool  # whether it has any
     loops: bool  # whether it has a runtime loop
     separate_addresses: int  # the most addresses of one global matrix that differ by more than a constant
+    cell_addresses: int  # the most addresses of one array that the cells of a work-item compute alike
     stores_pairs: bool  # whether work-items store to neighbouring cells
     nests: tuple[CompiledNest[Amount], ...]
     unrolled: tuple[CompiledNest[Amount], ...]  # the nests as Intel's compiler sees them, which unrolls more loops
@@ -133,13 +139,15 @@ class CompiledLaunch(Generic[Amount]):
         Without barriers the compiler packs them unless one of these holds:
 
         - The loop over work-items contains a loop or a call.
-        - The loop is unrolled (:data:`FEWEST_ITEMS`), or has too many addresses (:data:`MOST_ADDRESSES`).
+        - The loop is unrolled (:data:`FEWEST_ITEMS`).
+        - The loop has too many addresses (:data:`MOST_ADDRESSES`, :data:`CELL_ADDRESSES`).
         - The compiler assumes that a parameter is 1.
         """
         one_loop = not self.loops and not self.barriers and self.row_items >= FEWEST_ITEMS
         no_calls = not any(nest.calls for nest in self.nests)
         assumed = any(access.assumed_lanes for nest in self.nests for access in nest.accesses)
-        return one_loop and no_calls and not assumed and self.separate_addresses <= MOST_ADDRESSES
+        few_addresses = self.separate_addresses <= MOST_ADDRESSES and self.cell_addresses < CELL_ADDRESSES
+        return one_loop and no_calls and not assumed and few_addresses
 
     @property
     def group_items(self) -> int:
@@ -182,7 +190,8 @@ def _launch(row: LaunchCount, nests: Sequence[Nest]) -> CompiledLaunch[Count]:
         row.group_shape, row.launches, row.work_groups,
         barriers=len({nest.loops.interval for nest in nests}) > 1 or any(nest.loops.outer for nest in nests),
         loops=any(nest.loops.inner for nest in nests), separate_addresses=_separate_addresses(accesses),
-        stores_pairs=any(map(_stores_pairs, accesses)), nests=tuple(_nest(nest, nest, nests) for nest in nests),
+        cell_addresses=_cell_addresses(accesses), stores_pairs=any(map(_stores_pairs, accesses)),
+        nests=tuple(_nest(nest, nest, nests) for nest in nests),
         unrolled=tuple(_nest(*pair, unrolled, stored, alone) for pair in zip(unrolled, nests, strict=True)),
     )  # fmt: skip
 
@@ -421,3 +430,30 @@ def _separate_addresses(accesses: Iterable[NestAccess]) -> int:
         if access.space == "global" and access.address is not None and access.address.degree <= 1:
             bases[access.array].add(access.address.base)
     return max(map(len, bases.values()), default=0)
+
+
+def _cell_addresses(accesses: Iterable[NestAccess]) -> int:
+    """Return the most addresses of one array that the cells of a work-item compute alike, without a test.
+
+    If their number is a power of two, and a cell's accesses are closer than cells, each index but the first is a
+    bitwise or of the group's first index and a constant. Vectors of these pay if another array has one of them too.
+    """
+    arrays: dict[str, list[tuple[tuple[Any, ...], Fraction]]] = defaultdict(list)  # the forms and starts of addresses
+    for access in accesses:
+        address = access.address
+        start = None if address is None else constant_of(address.start)
+        if access.space == "global" and address is not None and start is not None and not access.guarded:
+            steps = {name: address.step(name) for name in access.copies if name in address.steps}
+            if steps and not any(_is_cell(step, access) for step in steps.values()):
+                apart = min(constant_of(step) or Fraction(0) for step in steps.values())
+                cells = prod(access.copies[name] for name in steps)
+                arrays[access.array].append(((access.bits, address.base, _text(address.steps), apart, cells), start))
+    most = 0
+    for array, addresses in arrays.items():
+        (form, _), starts = addresses[0], {start for _, start in addresses}
+        *_, apart, cells = form
+        others = {each for name in arrays.keys() - {array} for each in arrays[name]}
+        alike = cells & (cells - 1) == 0 and all(other == form for other, _ in addresses)
+        if alike and (len(starts) == 1 or max(starts) - min(starts) < apart) and not others.isdisjoint(addresses):
+            most = max(most, cells * len(starts))
+    return most

@@ -1,8 +1,11 @@
 """A kernel as its compiler sees it."""
 
+import loopy as lp
 import pytest
 
+from perfmodel import count
 from perfmodel.quantities.bottleneck.compiled import compiled_kernel
+from tests.corpus.kernel import make
 from tests.quantities.bottleneck.by_hand import kernel, row_sums
 
 
@@ -20,6 +23,23 @@ def test_rows_of_planes_are_not_rows_of_a_matrix() -> None:
         "a: 3, n, n; out: n",
     )  # fmt: skip
     assert 1 == compiled_kernel(counts).tree.launches[0].separate_addresses  # a[0, 1, i] starts at n, all others at n*n
+
+
+@pytest.mark.parametrize(("right", "cells", "vectors"), [
+    ("a[i] + a[i + 1] + a[i + 2]", 2, True), ("a[i] + a[i + 1] + a[i + 2]", 4, False),
+    ("a[i] + b[i]", 4, True), ("a[i] + b[i]", 7, True), ("a[i] + b[i]", 8, False), ("a[i] + b[i]", 12, True),
+    ("a[i + 3]", 8, True),  # no index of a is one of the output
+    ("a[i] + a[i + 1] + a[i + 2] + a[i + 3]", 2, False), ("a[i] + a[i + 1]", 3, True), ("1", 8, True),
+])  # fmt: skip
+def test_pocl_packs_work_items_unless_it_packs_the_addresses_of_their_cells(
+    right: str, cells: int, vectors: bool
+) -> None:
+    """``vectors`` is what PoCL 3.1 reports with POCL_VECTORIZER_REMARKS=1."""
+    unit = make("[n] -> { [i]: 0 <= i < n }", f"out[i] = {right}", "a: n + 8; b: n; out: n",
+                assumes=f"n >= 1 and n mod {64 * cells} = 0")  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64 * cells, outer_tag="g.0")
+    unit = lp.split_iname(unit, "i_inner", 64, inner_tag="l.0", outer_tag="unr")
+    assert vectors == compiled_kernel(count(unit, 16)).tree.launches[0].packs_items
 
 
 @pytest.mark.parametrize(("right", "filled"), [
