@@ -119,4 +119,3 @@ def only(variants: Sequence[str] | None, *found: versions.sides.Side) -> tuple[v
             errors={name: each for name, each in side.errors.items() if name in variants},
         ) for side in found
     )  # fmt: skip
-

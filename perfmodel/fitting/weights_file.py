@@ -28,7 +28,6 @@ SCHEMA = "perfmodel.weights/2"
 WEIGHTS = Schema(SCHEMA, "fit the measurements again (perfmodel fit --from FOLDER -o FILE)")
 
 
-
 class FitOptions(BaseModel):
     """Options of a fit.
 

@@ -200,7 +200,6 @@ class Statements:
             domain = where(self.launch, once, (*conditions, *access.conditions))
             self.accesses[self._executed(domain)].append(self.indexing.access(access, domain, self.width))
 
-
     def _divided(
         self, inames: frozenset[str], operation: OperationEvent, tested: bool
     ) -> tuple[frozenset[str], OperationEvent]:

@@ -8,8 +8,8 @@ from perfmodel.analyses.report_data import KernelTerms, Share
 from perfmodel.analyses.report_models import FamilyLine
 from perfmodel.compare import Comparison, Comparisons, Figures
 from perfmodel.models import Family, families
-from perfmodel.report.html import cards
-from perfmodel.report.html.cards import MOST_CARDS, REST, kernel_card, legend, term_keys, worst_kernels
+from perfmodel.report.html import page
+from perfmodel.report.html.page import MOST_CARDS, REST, kernel_card, legend, term_keys, worst_kernels
 from tests.report.html.reported import reported
 
 ISSUE, FAR, SMALL = Share("issue_time", 0.9, 0.9), Share("far_time", -0.2, -0.2), Share("near_time", 1e-4, 1e-4)
@@ -53,19 +53,19 @@ def test_a_term_has_one_colour_on_all_cards_and_of_many_kernels_the_worst_have_c
 
 def test_figures_and_facts_that_are_known():
     figures = Figures(20, 2, error=0.12, p90=0.4, choices=5, regret=1.02, inside=0.88, width=4.0)
-    found = [value for value, _ in cards.figure_stats(replace(reported(), figures=figures))]
+    found = [value for value, _ in page.figure_stats(replace(reported(), figures=figures))]
     assert ["12.0 %", "18 of 20", "40.0 %", "2.0 %", "88.0 %", "4 times"] == found
     bare = Figures(3, 3, error=math.nan)
-    assert ["-", "0 of 3"] == [value for value, _ in cards.figure_stats(replace(reported(), figures=bare))]
+    assert ["-", "0 of 3"] == [value for value, _ in page.figure_stats(replace(reported(), figures=bare))]
     data = replace(reported(), facts=(FactLine("compute_units", "15", "", ""), FactLine("other", "1", "", "")))
-    assert [("15", "compute units")] == cards.fact_stats(data)
+    assert [("15", "compute units")] == page.fact_stats(data)
 
 
 def test_times_roofs_and_models_in_words():
     cases = Comparisons(Comparison("k", {"n": 1}, time, 1.0) for time in (2e-3, 3.0))
-    assert "2 ms to 3 s" == cards.times_text(replace(reported(), comparisons=cases))
-    assert "float32 peak 2 Gop/s" == cards.roofs_text(replace(reported(), roofs={"peak_flops_float32": 2e9}))
+    assert "2 ms to 3 s" == page.times_text(replace(reported(), comparisons=cases))
+    assert "float32 peak 2 Gop/s" == page.roofs_text(replace(reported(), roofs={"peak_flops_float32": 2e9}))
     families = (FamilyLine("work_depth", figures=Figures(9, 0, error=0.5)),)
     expected = "Typical errors of these models on this device: work depth 50.0 %."
-    assert expected == cards.advisers_text(replace(reported(), families=families))
-    assert "" == cards.advisers_text(replace(reported(), families=()))
+    assert expected == page.advisers_text(replace(reported(), families=families))
+    assert "" == page.advisers_text(replace(reported(), families=()))

@@ -14,9 +14,8 @@ import pytest
 from perfmodel.analyses.report_data import FITTED, TESTS
 from perfmodel.errors import MissingExtraError
 from perfmodel.predicting.ranking import Ranking
-from perfmodel.report.html.cards import MOST_CARDS
 from perfmodel.report.html.figures import Plot
-from perfmodel.report.html.page import check_extra, contents, policy, report_page
+from perfmodel.report.html.page import MOST_CARDS, check_extra, contents, policy, report_page
 from perfmodel.report.pictures import MOST_VARIANTS
 from tests.report.html.reported import HOSTILE, MADE, Tree, page, reported, tree
 
