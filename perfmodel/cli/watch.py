@@ -48,8 +48,7 @@ Replay = Annotated[bool, Option(
 
 
 def watch_command(
-    program: Program, out: Out = None, on: On = None, live: Live = False, replay: Replay = False,
-    trace: Trace = None,
+    program: Program, out: Out = None, on: On = None, live: Live = False, replay: Replay = False, trace: Trace = None,
 ) -> None:  # fmt: skip
     """Run a program, and print what its Loopy kernels cost, measured and predicted.
 

@@ -134,9 +134,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
             ),
             lambda a, b, s: (0.0, math.inf),
         ),
-        "sqrt": Function(
-            1, _sqrt, np.sqrt, (lambda x: Quotient(0.5, call("sqrt", x)),), _increasing(_sqrt, 0.0)
-        ),
+        "sqrt": Function(1, _sqrt, np.sqrt, (lambda x: Quotient(0.5, call("sqrt", x)),), _increasing(_sqrt, 0.0)),
         "exp": Function(1, _exp, np.exp, (lambda x: call("exp", x),), _increasing(_exp, -math.inf)),
         "log": Function(1, _log, np.log, (lambda x: Quotient(1, x),), _increasing(_log, 0.0)),
         "tanh": Function(
@@ -144,9 +142,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
             (lambda x: Sum((1, Product((-1, Power(call("tanh", x), 2))))),),
             _increasing(math.tanh, -math.inf),
         ),
-        "abs": Function(
-            1, abs, np.abs, (lambda x: If(Comparison(x, ">=", 0), 1, -1),), _abs_interval
-        ),
+        "abs": Function(1, abs, np.abs, (lambda x: If(Comparison(x, ">=", 0), 1, -1),), _abs_interval),
         "floor": Function(1, np.floor, np.floor, None, _rounded(math.floor)),
         "ceil": Function(1, np.ceil, np.ceil, None, _rounded(math.ceil)),
     }

@@ -21,9 +21,7 @@ MOST_LEVELS = 100  # mappers of trees recurse
 MOST_NODES = 1_600  # the size of derivatives grows with its square
 MOST_WITH_PARTS = 12_000  # the same after parts and sums are substituted
 
-_COMPARISONS = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-}  # fmt: skip
+_COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 _ROUNDING = {ast.FloorDiv: "floor(a / b)", ast.Mod: "a - b*floor(a / b)"}
 _CALLABLE = ", ".join(("where", *FUNCTIONS))
 _LANGUAGE = f"use + - * / ** and {_CALLABLE}"

@@ -91,8 +91,7 @@ SHORT_S = 0.02  # the longest run of short campaigns [s]
 #: Every class with three variants from all over its list, in one shape, at three sizes, in two visits: about 35
 #: seconds on two cores. docs/lab/choosing.md explains the choice.
 QUICK = Campaign(
-    "quick", variants=3, shapes=1, rungs=3, longest_s=SHORT_S, visits=2, most_visits=3, apart_s=2.0,
-    enough_s=0.25,
+    "quick", variants=3, shapes=1, rungs=3, longest_s=SHORT_S, visits=2, most_visits=3, apart_s=2.0, enough_s=0.25,
 )  # fmt: skip
 
 #: Two sizes of three variants of each test kernel, to check the fit of a quick campaign against.

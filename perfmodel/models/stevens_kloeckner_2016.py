@@ -20,10 +20,7 @@ from perfmodel.models.model import Family
 
 FAMILY = Family(
     name="stevens_kloeckner_2016",
-    citation=(
-        "J. D. Stevens, A. Klöckner: A Unified, Hardware-Fitted, Cross-GPU Performance Model, "
-        "2016, section 2"
-    ),
+    citation="J. D. Stevens, A. Klöckner: A Unified, Hardware-Fitted, Cross-GPU Performance Model, 2016, section 2",
     features=(
         "global_load_*", "global_store_*", "global_minloadstore_*", "local_load_*", "op_float*_add", "op_float*_mul",
         "op_float*_div", "op_float*_pow", "op_float*_minmax", "op_float*_special", "barrier_local", "work_groups",

@@ -103,9 +103,7 @@ def disagreeing(visited: Earlier) -> tuple[int, ...]:
 def cycle(lines: int, generator: np.random.Generator) -> NDArray[np.int64]:
     """Return the order in which the lines are visited, each line once."""
     blocks = generator.permutation(-(-lines // BLOCK_LINES)) * BLOCK_LINES
-    return np.concatenate([
-        first + generator.permutation(min(BLOCK_LINES, lines - first)) for first in blocks.tolist()
-    ])  # fmt: skip
+    return np.concatenate([first + generator.permutation(min(BLOCK_LINES, lines - first)) for first in blocks.tolist()])
 
 
 def linked(positions: NDArray[np.int64], cells: int) -> Cells:
