@@ -1,3 +1,3 @@
-from . import balance, benefits, descriptions, report_data, report_models, roofline
+from . import balance, benefits, descriptions, report_data, roofline
 
-__all__ = ["balance", "benefits", "descriptions", "report_data", "report_models", "roofline"]
+__all__ = ["balance", "benefits", "descriptions", "report_data", "roofline"]

@@ -389,7 +389,7 @@ def foreign(model: FittedModel, device: str | None = None) -> tuple[str, ...]:
 
 def folder_weights(folder: Path, family: str | None = None) -> Path:
     """Return the weights of a family in a device's folder, by default the recommended one, or the first by name."""
-    from perfmodel.analyses.report_models import weights_files  # here: predictions do not need it
+    from perfmodel.fitting.device_folder import weights_files  # here: predictions do not need it
 
     if not (folder / ROWS_FILE).is_file():
         raise no_store(folder)

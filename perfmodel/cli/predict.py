@@ -264,7 +264,7 @@ def _bounds(
     rates: Mapping[str, analyses.roofline.KernelPoint],
 ) -> dict[str, dict[str, Any]]:  # fmt: skip
     model, at, texts = request.model, request.points[0], report.bounds
-    others = analyses.report_models.bound_models(model.path and model.path.parent, model.device)
+    others = analyses.report_data.bound_models(model.path and model.path.parent, model.device)
     documents: dict[str, dict[str, Any]] = {}
     judges: dict[str, tuple[Any, Any]] = {
         analyses.balance.FAMILY: (analyses.balance.judge_balance, texts.balance_text),

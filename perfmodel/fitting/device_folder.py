@@ -10,6 +10,8 @@ from perfmodel.fitting.throughput import with_measured_facts
 from perfmodel.store import SAMPLES_FILE, TESTS_FILE, Measurements
 from perfmodel.store.files import DEVICE_FILE, no_store, other_device
 
+NO_WEIGHTS = ("device.json", "recommended.json")  # documents of a device's folder other than weights
+
 
 def measured_folder(folder: Path) -> tuple[Measurements, Measurements]:
     """Return the measurements of measurement kernels in a folder, and of test kernels.
@@ -49,6 +51,11 @@ def part_of(folder: Path, measured: Measurements, file: str) -> Measurements | N
     if part.rows and part.device != measured.device:
         raise other_device(path, f"'{part.device}'", f"'{measured.device}'")
     return part.with_facts(measured.facts)
+
+
+def weights_files(folder: str | Path) -> tuple[Path, ...]:
+    """Return the files of weights that a folder holds, by name."""
+    return tuple(path for path in sorted(Path(folder).glob("*.json")) if path.name not in NO_WEIGHTS)
 
 
 def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:

@@ -11,8 +11,7 @@ import pytest
 from perfmodel import store
 from perfmodel.analyses.balance import judge_balance
 from perfmodel.analyses.benefits import potential_benefits
-from perfmodel.analyses.report_data import FITTED, TESTS, report_data
-from perfmodel.analyses.report_models import KernelBounds, bound_models, family_lines
+from perfmodel.analyses.report_data import FITTED, TESTS, KernelBounds, bound_models, family_lines, report_data
 from perfmodel.compare import compare, summarise
 from perfmodel.display import values_text
 from perfmodel.errors import OptionError, SizeError, StoreError

@@ -7,8 +7,7 @@ import pytest
 
 from perfmodel.analyses.balance import Balance
 from perfmodel.analyses.benefits import Benefits
-from perfmodel.analyses.report_data import KernelTerms, Share
-from perfmodel.analyses.report_models import KernelBounds
+from perfmodel.analyses.report_data import KernelBounds, KernelTerms, Share
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.models import families
 from perfmodel.report.bounds import balance_text, benefit_lines, bound_texts, rates_text

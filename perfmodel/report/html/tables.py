@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from perfmodel.analyses.descriptions import FactLine, WeightLine, term_label
-from perfmodel.analyses.report_data import ReportData
-from perfmodel.analyses.report_models import FamilyLine
+from perfmodel.analyses.report_data import FamilyLine, ReportData
 from perfmodel.analyses.roofline import KernelPoint, above_lines
 from perfmodel.compare import Comparison
 from perfmodel.compare.comparison import time_cells

@@ -4,8 +4,7 @@ import math
 from dataclasses import replace
 
 from perfmodel.analyses.descriptions import FactLine
-from perfmodel.analyses.report_data import KernelTerms, Share
-from perfmodel.analyses.report_models import FamilyLine
+from perfmodel.analyses.report_data import FamilyLine, KernelTerms, Share
 from perfmodel.compare import Comparison, Comparisons, Figures
 from perfmodel.models import Family, families
 from perfmodel.report.html import page

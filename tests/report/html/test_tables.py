@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from perfmodel.analyses.descriptions import FactLine, WeightLine
-from perfmodel.analyses.report_models import FamilyLine
+from perfmodel.analyses.report_data import FamilyLine
 from perfmodel.analyses.roofline import KernelPoint
 from perfmodel.compare import Comparison, Figures
 from perfmodel.predicting.ranking import RankedVariant, Ranking
