@@ -15,7 +15,6 @@ from typer import Option
 from perfmodel import calibration, compare, display, measuring, opencl, predicting, report, store
 from perfmodel.cli import options, output
 from perfmodel.cli.devices import show_facts
-from perfmodel.cli.supervision import supervise_command
 from perfmodel.errors import OptionError
 from perfmodel.facts import Fact
 from perfmodel.io import file_part, is_standard_output
@@ -45,7 +44,7 @@ def calibrate_command(
     """
     here = scheduler is None
     if here:
-        supervise_command(context)
+        options.supervise_command(context)
     module, choice = calibration.calibrate, calibration.kernel_choice
     # Kernels are made first unless there is a budget, which covers everything, or kernels of a user, which may fail.
     own = not (asked.budget is not None or asked.kernels or tests)

@@ -15,7 +15,6 @@ from typer import Option
 
 from perfmodel import calibration, measuring, opencl, predicting, report, store as stored
 from perfmodel.cli import numbers, options, output
-from perfmodel.cli.supervision import supervise_command
 from perfmodel.errors import OptionError, PerfModelError, WeightsError, clipped
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def measure_command(
         name, what = ("-p", "sizes") if size else ("--statistics", "data")
         problem = f"{name} was given without --for"
         raise OptionError(problem, f"give --for KERNEL.PY too, since {name} describes its {what}")
-    supervise_command(context)
+    options.supervise_command(context)
 
     choice, lacking = calibration.kernel_choice, calibration.lacking
     campaign = choice.chosen_campaign(asked.quick, asked.full, asked.budget)

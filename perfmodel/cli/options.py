@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 
+import typer
 from typer import Argument, Option
 
-from perfmodel import calibration, kernels, predicting, processes
+from perfmodel import calibration, kernels, measuring, predicting, processes
 from perfmodel.cli import numbers, output
 from perfmodel.errors import PerfModelError, VariantError
 from perfmodel.facts import DeviceFacts, published, read_facts
+
+#: Environment variable: the folder with the records of a command without ``--keep``.
+SCRATCH = "PERFMODEL_SCRATCH"
 
 # A user's kernels.
 KernelFile = Annotated[Path, Argument(metavar="KERNEL.PY", help="Python file with kernel() or variants().")]
@@ -151,6 +157,26 @@ class CampaignOptions:
     quick: Quick = False
     full: Full = False
     budget: Budget = None
+
+
+def supervise_command(context: typer.Context) -> None:
+    """Run this command in a supervised child process, which a kernel may crash, and end with its status.
+
+    In the child itself, only return.
+    """
+    if context.obj and not measuring.supervised.follow_supervisor():
+        raise typer.Exit(measuring.supervised.supervise(context.obj, partial(typer.echo, err=True)))
+
+
+def supervised_store(context: typer.Context, keep: Path | None) -> Path | None:
+    """Return the store for a child's records. Without ``--keep`` it is a temporary folder, also for the next child."""
+    if keep is not None or not context.obj or SCRATCH in os.environ:
+        supervise_command(context)
+        return keep or (Path(os.environ[SCRATCH]) if context.obj else None)
+    with TemporaryDirectory(prefix="perfmodel-") as folder:
+        os.environ[SCRATCH] = folder
+        supervise_command(context)  # ends this process's command
+    return None
 
 
 def data_at(

@@ -19,7 +19,6 @@ import typer
 from typer import Option
 
 from perfmodel import display, documents, errors, measuring, predicting, progress
-from perfmodel.cli.supervision import begin_result
 from perfmodel.counts.unused import statistics_of_variants
 from perfmodel.errors import OptionError, PerfModelError, PerfModelWarning
 from perfmodel.io import is_standard_output, visible
@@ -165,9 +164,21 @@ def print_refusal(error: PerfModelError) -> None:
     print(f"perfmodel: error: {visible(refusal_text(error))}", file=sys.stderr)
 
 
+def _begin_result() -> None:
+    """Report to the supervisor, if any, that this process prints the result, so that it is printed once."""
+    if supervised := sys.modules.get("perfmodel.measuring.supervised"):
+        supervised.begin_result()
+
+
+def report_status(status: object) -> None:
+    """Report the status of this process to the supervisor, if there is one."""
+    if supervised := sys.modules.get("perfmodel.measuring.supervised"):
+        supervised.end_result(status if isinstance(status, int) else int(status is not None))
+
+
 def show(document: Callable[[], Any], text: Callable[[], str], csv: Callable[[], str] | None = None) -> None:
     """Print `csv` if it is given, or else the document with ``--json``, or else the text. Only one is computed."""
-    begin_result()
+    _begin_result()
     if csv is not None:
         print(visible(csv()), end="")
     elif settings().json:

@@ -14,7 +14,6 @@ from typer import Option
 
 from perfmodel import analyses, calibration, display, fitting, kernels, measuring, predicting, processes, report, tuning
 from perfmodel.cli import numbers, options, output
-from perfmodel.cli.supervision import supervised_store
 from perfmodel.errors import OptionError, PerfModelError
 from perfmodel.values import FrozenValue
 
@@ -139,7 +138,7 @@ def predict_command(
     if why and asked.jobs is not None:
         raise OptionError("--why and --jobs were both given", "give one of them: --why needs the counts in one process")
     points = numbers.size_points(asked.size, asked.paired)
-    keep = supervised_store(context, None) if asked.anchor else None
+    keep = options.supervised_store(context, None) if asked.anchor else None
     model = replace(asked.model(facts, judged=asked.csv).by_clock(clock), strict=asked.strict)
     request = _Request(asked, level, model, points, keep)
     if len(points) == 1 and not asked.csv and picture is None:
@@ -164,7 +163,7 @@ def rank_command(context: typer.Context, asked: PredictionOptions, *, crossover:
         span = numbers.parse_span(crossover, "--crossover")
         if len(points) > 1:
             raise OptionError("--crossover was given with several sizes", "give one size of each other name")
-    keep = supervised_store(context, None) if asked.anchor else None
+    keep = options.supervised_store(context, None) if asked.anchor else None
     model = replace(asked.model(judged=asked.csv or span is not None), strict=asked.strict)
     request = _Request(asked, LEVEL, model, points, keep)
     if span is not None:

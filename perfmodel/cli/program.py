@@ -19,8 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from perfmodel import errors
 from perfmodel.caches import cache_error, settle_caches
-from perfmodel.cli.output import SHARED, CommandSettings, as_notes, print_refusal, set_settings, settings, using
-from perfmodel.cli.supervision import report_status
+from perfmodel.cli import output
 from perfmodel.errors import PerfModelError, clipped
 from perfmodel.io import FULL, output_error
 
@@ -58,7 +57,7 @@ def main() -> None:
                 sys.stdout.flush()
         except OSError as error:
             status = _output_failed(error)
-        report_status(status)
+        output.report_status(status)
         sys.exit(status)
     except OSError as error:
         sys.exit(_output_failed(error))
@@ -116,7 +115,7 @@ def _guarded(command: Callable[..., None]) -> Callable[..., None]:
     def guarded(**options: Any) -> None:
         try:
             settle_caches()
-            with as_notes():
+            with output.as_notes():
                 called(**options)
         except PerfModelError as error:
             _refuse(error)
@@ -152,7 +151,7 @@ def _system_error(error: OSError) -> PerfModelError:
 
 
 def _refuse(error: PerfModelError) -> NoReturn:
-    print_refusal(error)
+    output.print_refusal(error)
     raise typer.Exit(USER_ERROR) from None
 
 
@@ -167,9 +166,9 @@ def _show_version(wanted: bool) -> None:
 Version = Annotated[bool, Option("--version", help="Print the version.", callback=_show_version, is_eager=True)]
 
 
-def _options(context: typer.Context, asked: CommandSettings, version: Version = False) -> None:
+def _options(context: typer.Context, asked: output.CommandSettings, version: Version = False) -> None:
     """Options before the name of a command."""
-    context.with_resource(using(asked))
+    context.with_resource(output.using(asked))
 
 
 class Command(TyperCommand):
@@ -181,7 +180,7 @@ class Command(TyperCommand):
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
-                every = parameter.name in (*SHARED, "help")
+                every = parameter.name in (*output.SHARED, "help")
                 kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
                 sections["Options of every command" if every else kind].append(record)
         _write(formatter, sections)
@@ -210,20 +209,20 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command with an option for each field of its groups of options, and of ``CommandSettings``."""
     known = inspect.signature(command, eval_str=True).parameters
     groups: dict[str, Any] = {name: p.annotation for name, p in known.items() if is_dataclass(p.annotation)}
-    shared = CommandSettings not in groups.values()
+    shared = output.CommandSettings not in groups.values()
     flat: list[inspect.Parameter] = []
     for name, parameter in known.items():
         if name in groups:
             flat += _parameters(groups[name])
         else:
             flat.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
-    flat += _parameters(CommandSettings) if shared else []
+    flat += _parameters(output.CommandSettings) if shared else []
 
     @wraps(command)
     def called(**given: Any) -> None:
         if shared:
-            asked = {name: given.pop(name) or getattr(settings(), name) for name in SHARED}
-            set_settings(CommandSettings(**asked))
+            asked = {name: given.pop(name) or getattr(output.settings(), name) for name in output.SHARED}
+            output.set_settings(output.CommandSettings(**asked))
             if asked["json"] and given.get("csv"):
                 raise errors.OptionError("--json and --csv both write to standard output", "give one of them")
         values = {

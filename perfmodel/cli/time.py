@@ -16,7 +16,6 @@ from typer import Option
 from perfmodel import analyses, display, errors, measuring, opencl, report, tuning
 from perfmodel.cli import numbers, options, output
 from perfmodel.cli.output import sizes_text
-from perfmodel.cli.supervision import supervised_store
 from perfmodel.display import Column, Table
 
 SCHEMA = "perfmodel.timing/1"
@@ -33,7 +32,7 @@ def time_command(
     It takes a few seconds and 30 runs for each variant and size; it prints the expected duration first.
     """
     points, known = numbers.size_points(size), asked.statistics
-    store = supervised_store(context, keep)
+    store = options.supervised_store(context, keep)
     measuring.pin_threads()
     loaded = asked.load(points)
     try:

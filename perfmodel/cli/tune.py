@@ -15,7 +15,6 @@ from typer import Option
 
 from perfmodel import display, kernels, measuring, predicting, report, tuning
 from perfmodel.cli import numbers, options, output
-from perfmodel.cli.supervision import supervised_store
 from perfmodel.errors import OptionError, TuningError
 from perfmodel.io import write_whole
 
@@ -76,7 +75,7 @@ def tune_command(
     """
     at = numbers.sizes(size)
     recipes.check()
-    store = None if recipes.model_alone else supervised_store(context, keep)
+    store = None if recipes.model_alone else options.supervised_store(context, keep)
 
     measuring.pin_threads()
     model, loaded = by.load(with_json=True, facts=recipes.facts), asked.load([] if recipes.transform else [at])

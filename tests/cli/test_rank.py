@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perfmodel.cli import predict
+from perfmodel.cli import options
 from perfmodel.cli.predict import anchor_lines
 from perfmodel.fitting.cautions import FarOutside
 from perfmodel.predicting import Anchor
@@ -349,7 +349,7 @@ def test_runs_are_supervised_as_those_of_time(perfmodel, monkeypatch, command):
     def supervised(context, keep):
         raise SupervisedError
 
-    monkeypatch.setattr(predict, "supervised_store", supervised)
+    monkeypatch.setattr(options, "supervised_store", supervised)
     assert 0 == perfmodel(command, "kernel.py", *LARGE).exit_code
     assert isinstance(perfmodel(command, "kernel.py", *LARGE, "--anchor").exception, SupervisedError)
 
