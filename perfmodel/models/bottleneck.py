@@ -22,15 +22,8 @@ ours.
 from dataclasses import replace
 
 from perfmodel.models.model import SHARPNESS, Family, Weight, overlapping, weighted
+from perfmodel.quantities import hints
 from perfmodel.quantities.bottleneck import QUANTITIES, RESOURCES, bottleneck_quantities
-from perfmodel.quantities.hints import (
-    FEWER_BYTES,
-    FEWER_FUNCTIONS,
-    FEWER_INSTRUCTIONS,
-    LESS_OVERHEAD,
-    SHORTER_CHAINS,
-    SMALLER_TILES,
-)
 
 SHARPNESSES = (3.0, 1.5, 2.0, 5.0, 8.0)  # values that a fit tries; with the first it chooses the other facts
 
@@ -65,8 +58,8 @@ FAMILY = Family(
         "far_time": "cache lines from the second-level cache on, and from memory",
     },
     advice={
-        "overhead_time": LESS_OVERHEAD, "chain_time": SHORTER_CHAINS, "special_time": FEWER_FUNCTIONS,
-        "issue_time": FEWER_INSTRUCTIONS, "far_time": FEWER_BYTES,
-        "near_time": SMALLER_TILES,
+        "overhead_time": hints.LESS_OVERHEAD, "chain_time": hints.SHORTER_CHAINS,
+        "special_time": hints.FEWER_FUNCTIONS, "issue_time": hints.FEWER_INSTRUCTIONS,
+        "far_time": hints.FEWER_BYTES, "near_time": hints.SMALLER_TILES,
     },
 )  # fmt: skip
