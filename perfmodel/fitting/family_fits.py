@@ -11,7 +11,7 @@ import numpy as np
 from perfmodel.errors import FitError, OptionError
 from perfmodel.facts import Fact, FactValue
 from perfmodel.fitting.anchored import Anchored, anchored_errors
-from perfmodel.fitting.conformal import Conformal, Unseen, calibrate
+from perfmodel.fitting.conformal import Conformal, Unseen, calibrate, lack_of_support, support_of
 from perfmodel.fitting.design import (
     Design,
     DesignFit,
@@ -21,7 +21,6 @@ from perfmodel.fitting.design import (
     fit_to_design,
     fitted_weights,
 )
-from perfmodel.fitting.local_scale import lack_of_support, support_of
 from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter
 from perfmodel.fitting.types import Flags, Floats, Rows
 from perfmodel.fitting.weights_file import FitOptions, FittedWeights

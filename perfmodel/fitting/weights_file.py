@@ -16,7 +16,7 @@ from perfmodel.errors import WeightsError
 from perfmodel.facts import DeviceFacts
 from perfmodel.fitting.anchored import Anchored
 from perfmodel.fitting.cautions import Measured
-from perfmodel.fitting.conformal import Conformal
+from perfmodel.fitting.conformal import LEAST_ERROR, Conformal
 from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.types import STRICT, Finite
 from perfmodel.io import is_standard_output, write_whole
@@ -76,9 +76,6 @@ def intervals(coefficients: Any, standard_errors: Any, freedom: float, level: fl
 
     half = stdtrit(freedom, (1 + level) / 2) * standard_errors
     return np.column_stack([coefficients - half, coefficients + half])
-
-
-LEAST_ERROR = 1e-3  # smaller errors count as this one, so that one lucky row does not dominate a geometric mean
 
 
 def relative_errors(predicted: npt.ArrayLike, measured: npt.ArrayLike) -> npt.NDArray[np.float64]:

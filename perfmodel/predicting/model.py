@@ -25,8 +25,7 @@ from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_fac
 from perfmodel.facts.doubts import AssumedFact, ContradictingFacts, doubted_facts
 from perfmodel.features import matches
 from perfmodel.fitting.cautions import MISSING, Caution, FromRelative
-from perfmodel.fitting.conformal import Quantiles, check_level, scaled
-from perfmodel.fitting.local_scale import WIDE
+from perfmodel.fitting.conformal import WIDE, Quantiles, check_level, scaled
 from perfmodel.fitting.weights_file import FitOptions, FittedWeight, FittedWeights, family_of, read_weights
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import RunTime
@@ -318,7 +317,7 @@ class FittedModel(FrozenValue):
         return conformal and conformal.half_width(q, self._by_weight(values) if conformal.scale else {}, private)
 
     def local_scale(self, prediction: Prediction) -> Any:
-        """Return the scale of the interval of a prediction (:mod:`perfmodel.fitting.local_scale`), or 1 if unknown."""
+        """Return the scale of the interval of a prediction (:mod:`perfmodel.fitting.conformal`), or 1 if unknown."""
         q = self._quantiles.at(prediction.level) if self._quantiles else math.inf
         if prediction.interval is None or not 0 < q < math.inf:
             return 1.0

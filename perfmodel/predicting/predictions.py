@@ -271,7 +271,7 @@ def scatter_of(model: FittedModel, predictions: Iterable[Prediction] = (), ancho
     r"""Return the scatter of a model's errors between variants of one kernel, or None if the weights lack it.
 
     The scatter comes from groups of kernels that fits left out. If the geometric mean of the scales :math:`\sigma` of
-    `predictions` (:mod:`perfmodel.fitting.local_scale`) is above 1, it multiplies the scatter.
+    `predictions` (:mod:`perfmodel.fitting.conformal`) is above 1, it multiplies the scatter.
     """
     if anchored:
         scatter, model = model.fitted.anchored.scatter if model.fitted.anchored else None, model.to_be_anchored()

@@ -7,8 +7,17 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import OptionError
-from perfmodel.fitting.conformal import Conformal, Unseen, calibrate, scaled
-from perfmodel.fitting.local_scale import LocalScale, WeightScale, fit_local_scale, lack_of_support, support_of
+from perfmodel.fitting.conformal import (
+    Conformal,
+    LocalScale,
+    Unseen,
+    WeightScale,
+    calibrate,
+    fit_local_scale,
+    lack_of_support,
+    scaled,
+    support_of,
+)
 from tests.fitting import by_hand
 
 # Of two groups each has a half: a's rows 1/4 each, b's row 1/2. They give bounds up to 2/3.

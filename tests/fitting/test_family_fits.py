@@ -10,8 +10,8 @@ from perfmodel import features
 from perfmodel.compare import evaluate
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting import FamilyFits, FitOptions, fit_linear
+from perfmodel.fitting.conformal import fit_local_scale
 from perfmodel.fitting.family_fits import SOURCE, Refits, dealt, error_of_kernels
-from perfmodel.fitting.local_scale import fit_local_scale
 from perfmodel.fitting.selection import difference_quantile
 from perfmodel.models import Family, find_family
 from perfmodel.models.model import Weight

@@ -5,8 +5,7 @@ import shutil
 
 import pytest
 
-from perfmodel.fitting.conformal import Conformal
-from perfmodel.fitting.local_scale import LocalScale
+from perfmodel.fitting.conformal import Conformal, LocalScale
 from scripts.lab.intervals import coverage, draw_intervals, kernel_groups
 from tests.machine import ROOT
 

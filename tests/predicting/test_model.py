@@ -13,8 +13,7 @@ from perfmodel import store
 from perfmodel.errors import PredictionError, SizeError, StoreError, UnmeasuredFeatureError
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.fitting.cautions import Measured
-from perfmodel.fitting.conformal import Conformal
-from perfmodel.fitting.local_scale import LocalScale, WeightScale
+from perfmodel.fitting.conformal import Conformal, LocalScale, WeightScale
 from perfmodel.models import Family
 from perfmodel.models.model import Weight
 from perfmodel.predicting.model import FittedModel, fit, load
