@@ -249,7 +249,7 @@ def all_has_a_unit(one: Trial) -> None:
         assert weight.lower >= 0, f"{weight.name} may be negative, and then so may the seconds"
         start = weight.start
         assert start is None or weight.lower <= start <= weight.upper, f"{weight.name} starts out of its bounds"
-        assert not weight.fact or weight.fact in KEYS, f"{weight.name}: '{weight.fact}' is not in perfmodel.facts.fact"
+        assert not weight.fact or weight.fact in KEYS, f"{weight.name}: '{weight.fact}' is not in perfmodel.facts.KEYS"
     for name in one.model.features:
         feature = _is_feature(name)
         assert family.is_quantity(name) or feature, f"'{name}' is neither a quantity with a unit nor a feature"
@@ -295,7 +295,7 @@ def missing_facts_are_told(one: Trial) -> None:
             one.family.quantities(case)
         except FactsError as error:
             caught = error
-        assert caught is None or caught.key in KEYS, f"'{caught.key}' is not in perfmodel.facts.fact"
+        assert caught is None or caught.key in KEYS, f"'{caught.key}' is not in perfmodel.facts.KEYS"
         assert caught is None or caught.family == one.family.name
 
 

@@ -1,9 +1,13 @@
 from .device_facts import (
     FACTS_FILE,
+    KEYS,
     ROOFS_FILE,
     SCHEMA,
+    UNITS,
     VARYING,
     DeviceFacts,
+    Fact,
+    FactValue,
     assumed_facts,
     differences,
     published,
@@ -13,7 +17,6 @@ from .device_facts import (
     with_assumed_facts,
 )
 from .doubts import vector_registers
-from .fact import KEYS, UNITS, Fact, FactValue
 
 __all__ = [
     "FACTS_FILE", "KEYS", "ROOFS_FILE", "SCHEMA", "UNITS", "VARYING", "DeviceFacts", "Fact", "FactValue",

@@ -1,22 +1,25 @@
-"""The facts of a device: a frozen value, its JSON and YAML files, and a name that is safe for files.
+"""The facts of a device: a frozen value, its JSON and YAML files, a safe name, and the keys of facts that models use.
 
 A YAML file of facts has a ``value``, a ``unit`` and a ``source`` for each key under ``facts``. The file of a published
-device also has its ``name`` and ``platform``. All units are SI units (:data:`perfmodel.facts.fact.KEYS`).
+device also has its ``name`` and ``platform``. All units are SI units (:data:`KEYS`).
 """
 
+import csv
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple, Union
 
-from perfmodel.documents import MOST_YAML_BYTES, Schema, json_document, one_line, read_file, yaml_document
+from perfmodel import documents
+from perfmodel.documents import MOST_YAML_BYTES, Schema, json_document, one_line, read_file, shortened, yaml_document
 from perfmodel.errors import DocumentError, FactsError, StoreError, UnknownNameError, listed
-from perfmodel.facts.fact import Fact, checked_facts
 from perfmodel.values import FrozenValue
 
 SCHEMA = "perfmodel.device/1"
@@ -38,6 +41,43 @@ _PLATFORM_NAMES = {
     "intel(r) opencl": "intel",
 }
 _DECORATIONS = re.compile(r"\((?:r|tm|c)\)|\b(?:cpu|processor)\b|^(?:pthread|cpu)-|@.*$", re.IGNORECASE)
+
+FactValue = Union[int, float, str, bool, tuple[int, ...]]  # noqa: UP007 -- evaluated, not annotated
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One fact of a device."""
+
+    value: FactValue
+    unit: str  #: empty for a pure number or a word
+    source: str  #: where the value comes from: an OpenCL query, a data sheet, a measurement
+
+
+class Key(NamedTuple):
+    """Unit and meaning of the fact under a key, and the allowed words if its value is a word."""
+
+    unit: str
+    meaning: str
+    words: tuple[str, ...] = ()
+
+
+#: Units of facts; a share is from 0 to 1, and the last two are units of OpenCL.
+UNITS = ("", "share", "B", "s", "Hz", "B/s", "operation/s", "registers", "work-items", "MHz", "ns")
+
+
+def _keys() -> dict[str, Key]:
+    with Path(__file__).with_name("keys.csv").open(encoding="utf-8", newline="") as file:
+        return {key: Key(unit, meaning, tuple(words.split())) for key, unit, meaning, words in [*csv.reader(file)][1:]}
+
+
+#: The keys of facts, which are the rows of ``keys.csv``.
+KEYS: Mapping[str, Key] = MappingProxyType(_keys())
+#: Facts that must be integers from 1 to these limits.
+WHOLE: Mapping[str, float] = MappingProxyType(
+    {"subgroup_size": documents.MOST_LANES, "compute_units": math.inf, "vector_registers": math.inf}
+)
+_PARTS = ("value", "unit", "source")
 
 
 @dataclass(frozen=True)
@@ -200,8 +240,8 @@ def published(name: str) -> DeviceFacts:
 def read_facts(path: Path | str) -> Mapping[str, Fact]:
     """Read the facts of a YAML file that a user wrote, by key.
 
-    A key of :data:`perfmodel.facts.fact.KEYS` has a fixed unit. Any other key belongs to a user's own family and may
-    have any unit of :data:`~perfmodel.facts.fact.UNITS`. With ``published: NAME``, the file's facts replace or complete
+    A key of :data:`KEYS` has a fixed unit. Any other key belongs to a user's own family and may
+    have any unit of :data:`UNITS`. With ``published: NAME``, the file's facts replace or complete
     the published ones. Raise a FactsError if the file is not valid, and an UnknownNameError if no published device has
     the name.
     """
@@ -241,3 +281,42 @@ def _with_number(row: Any) -> Any:
         with suppress(ValueError):
             return {**row, "value": float(row["value"])}
     return row
+
+
+def checked_facts(rows: Mapping[str, Any]) -> dict[str, Fact]:
+    """Return the facts of a document by key. Raise a DocumentError if a part is missing or not allowed."""
+    return {key: _fact(shortened(key, quoted=False), key, row) for key, row in rows.items()}
+
+
+def _fact(shown: str, key: str, row: Any) -> Fact:
+    if not isinstance(row, dict) or set(row) != set(_PARTS):
+        raise DocumentError(f"must have exactly {', '.join(_PARTS)} for '{shown}'")
+    unit, source = row["unit"], row["source"]
+    if key in KEYS and unit != KEYS[key].unit:
+        raise DocumentError(f"has '{shown}' in {shortened(unit)}, not in '{KEYS[key].unit}'")
+    if unit not in UNITS:
+        raise DocumentError(f"has '{shown}' in {shortened(unit)}; units are {', '.join(filter(None, UNITS))}")
+    if not isinstance(source, str) or not source.strip():
+        raise DocumentError(f"has '{shown}' without a source")
+    value = _value(f"has {shortened(row['value'])} for '{shown}'", key, row["value"])
+    if unit == "share" and not (isinstance(value, int | float) and 0 <= value <= 1):
+        raise DocumentError(f"has {shortened(value)} for '{shown}', not a share from 0 to 1")
+    if key in WHOLE and not (isinstance(value, int | float) and value % 1 == 0 and 1 <= value <= WHOLE[key]):
+        upper = f"to {WHOLE[key]}" if math.isfinite(WHOLE[key]) else "up"
+        raise DocumentError(f"has {shortened(value)} for '{shown}', not an integer from 1 {upper}")
+    return Fact(value, unit, source)
+
+
+def _value(found: str, key: str, value: Any) -> FactValue:
+    words = KEYS[key].words if key in KEYS else ()
+    if words and value not in words:
+        raise DocumentError(f"{found}, not one of {', '.join(words)}")
+    if isinstance(value, list) and all(type(number) is int for number in value):
+        value = tuple(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and not (math.isfinite(value) and value >= 0):
+        raise DocumentError(f"{found}, not a finite number from 0 up")
+    if not number and not words and (key in KEYS or not isinstance(value, str | bool | tuple)):
+        raise DocumentError(f"{found}, not a number")
+    checked: FactValue = value
+    return checked

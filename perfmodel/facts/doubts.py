@@ -16,8 +16,7 @@ from typing import TypeAlias
 
 from perfmodel.display import bytes_text
 from perfmodel.facts import probed
-from perfmodel.facts.device_facts import ASSUMED, DeviceFacts
-from perfmodel.facts.fact import KEYS, Fact
+from perfmodel.facts.device_facts import ASSUMED, KEYS, DeviceFacts, Fact
 from perfmodel.facts.probed import ProbeRun, times
 
 REGISTERS = "vector_registers"

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfmodel.display import bytes_text
-from perfmodel.facts.fact import Fact
+from perfmodel.facts.device_facts import Fact
 
 SCHEMA: Final = "perfmodel.probe/1"
 CHASE, CONFLICTS, LINE, PAGES, STREAM = "chase", "conflicts", "line", "pages", "stream"
