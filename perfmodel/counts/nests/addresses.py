@@ -44,11 +44,24 @@ class Address(FrozenValue):
     @cached_property
     def degree(self) -> int:
         """The largest number of parameters in a term of ``start``. Rows of a matrix have 1, planes of rows have 2."""
-        degrees = [0]
-        for _, value in self.start.polynomial.get_pieces():
-            names = range(value.dim(PARAM))
-            value.foreach_term(lambda term: degrees.append(sum(term.get_exp(PARAM, k) for k in names)))  # noqa: B023
-        return max(degrees)
+        return max((degree for degree, _ in _terms(self.start)), default=0)
+
+    def keeps_low_bits(self, width: int) -> bool:
+        """Return whether no size changes the address modulo ``width`` bytes, which is then a power of two."""
+        terms = (term for count in (self.start, *self.steps.values()) for term in _terms(count))
+        factors = [factor for degree, factor in terms if degree]
+        return not factors or (width & (width - 1) == 0 and all(factor.mod(width).is_zero() for factor in factors))
+
+
+def _terms(count: Count) -> list[tuple[int, isl.Val]]:
+    """Return the number of parameters and the factor of each term."""
+    terms: list[tuple[int, isl.Val]] = []
+    for _, value in count.polynomial.get_pieces():
+        names = range(value.dim(PARAM))
+        value.foreach_term(lambda term: terms.append((
+            sum(term.get_exp(PARAM, k) for k in names), term.get_coefficient_val(),  # noqa: B023
+        )))  # fmt: skip
+    return terms
 
 
 def constant_of(start: Count) -> Fraction | None:

@@ -403,11 +403,17 @@ def _filling(accesses: Iterable[NestAccess]) -> set[NestAccess]:
 
 
 def _fill_stride(alike: Sequence[NestAccess]) -> bool:
-    """Return whether accesses with the same motion together touch all cells from one lane to the next."""
+    """Return whether accesses with the same motion together touch all cells from one lane to the next.
+
+    PoCL's compiler sees that they are neighbours if it knows the low bits of the first index (docs/lab/recipes.md).
+    """
     lanes = [Count(lane.distance) for access in alike for lane in access.lanes]
     distances = {None if distance.parameters else float(distance()) for distance in lanes}
     width = distances.pop() if len(distances) == 1 else None
-    if width is None or not 1 < width <= WIDEST_STRIDE:
+    address = alike[0].address
+    if address is None or width is None or not 1 < width <= WIDEST_STRIDE:
+        return False
+    if not address.keeps_low_bits(int(width) * alike[0].bits // 8):
         return False
     starts = {start for access in alike for start in _starts(access)}
     return len({start * 8 / alike[0].bits % width for start in starts if start is not None}) == width

@@ -58,6 +58,20 @@ def test_accesses_that_touch_all_cells_between_lanes_fill_the_stride(right: str,
     assert filled == [access.fills_stride for access in nest.accesses if access.load]
 
 
+@pytest.mark.parametrize(("load", "shape", "filled"), [
+    ("a[r, 2*i] + a[r, 2*i + 1]", "n, 2*n", True), ("c[r, i, 0] + c[r, i, 1]", "n, n, 2", True),
+    ("a[r, 2*i] + a[r, 2*i + 1]", "n, 3*n", False),  # the code gathers: an odd row may begin at an odd cell
+    ("c[r, i, 0] + c[r, i, 1] + c[r, i, 2]", "n, n, 3", False),
+])  # fmt: skip
+def test_neighbours_are_seen_if_no_size_changes_the_low_bits_of_an_index(load: str, shape: str, filled: bool) -> None:
+    """``filled`` is whether PoCL 3.1 writes no gathers."""
+    unit = make("[n] -> { [i, r]: 0 <= i, r < n }", f"out[r, i] = {load}", f"{load[0]}: {shape}; out: n, n",
+                assumes="n >= 1 and n mod 64 = 0")  # fmt: skip
+    unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"r": "g.1"})
+    (nest,) = compiled_kernel(count(unit, 16)).tree.launches[0].nests
+    assert {filled} == {access.fills_stride for access in nest.accesses if access.load}
+
+
 def test_a_chain_has_the_operations_of_all_iterations() -> None:
     (chain,) = [chain for nest in compiled_kernel(row_sums()).tree.launches[0].nests for chain in nest.chains]
     assert ({"add": 64 * 5}, 1, 32, 64) == (
