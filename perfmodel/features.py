@@ -183,11 +183,6 @@ class Classes:
 PLAIN = Classes()
 
 
-def local_class(stride: Number | float) -> str:
-    """Return the class of an access to local memory by its lane stride [access size]: ``stride2`` for a stride of 6."""
-    return f"stride{gcd(ceil(stride), MOST_BANKS)}" if stride else "uniform"
-
-
 def find_sources(counts: KernelCounts, classes: Classes = PLAIN) -> FeatureSources:
     """Return the counts from which a kernel's features are computed."""
     position = DistinctCounts()
@@ -222,7 +217,7 @@ def _class(row: AccessCount) -> str | None:
     except SizeError:  # a function of the sizes
         return "varying" if row.space == "local" else None
     if row.space == "local":
-        return local_class(stride)
+        return f"stride{gcd(ceil(stride), MOST_BANKS)}" if stride else "uniform"  # stride2 for a stride of 6
     return stride_class(stride) if stride <= 1 else None
 
 

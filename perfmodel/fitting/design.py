@@ -16,7 +16,6 @@ from threadpoolctl import ThreadpoolController
 from perfmodel.counts import KernelCounts
 from perfmodel.errors import FamilyError, PerfModelWarning, StoreError
 from perfmodel.expressions import Expression
-from perfmodel.expressions.launches import quantity_of
 from perfmodel.fitting.cautions import Measured
 from perfmodel.fitting.least_squares import Fit, fit_linear, refuse_bad_times, too_few_rows
 from perfmodel.fitting.nonlinear import NonlinearFit, fit_nonlinear
@@ -32,7 +31,7 @@ from perfmodel.fitting.weights_file import (
     geometric_mean_error,
     relative_errors,
 )
-from perfmodel.models.model import Family, bind, known_weights, weight_name
+from perfmodel.models.model import Family, bind, known_weights, quantity_of, weight_name
 from perfmodel.quantities.case import Case
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import AGREEMENT

@@ -1,20 +1,21 @@
 """A model family as a value: the numbers of a kernel that it uses, their combination into seconds, and the run time."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, reduce
+from itertools import count
 from operator import add
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from pymbolic.primitives import Call, Variable
 
 from perfmodel.counts.tables import by_launch
 from perfmodel.documents import one_line, require
 from perfmodel.expressions.expression import Expression, Expressions, parse, weight_units
-from perfmodel.expressions.launches import LaunchSum, each_launch, in_launch, quantity_of
 from perfmodel.expressions.parsing import expression_error
 from perfmodel.expressions.trees import nodes
 from perfmodel.facts import DeviceFacts, Fact, FactValue
@@ -25,6 +26,7 @@ from perfmodel.values import FrozenValue
 
 EXPRESSION = "expr:"  # prefix of a family's definition that is an expression
 TOTAL = "total"  # the sum over a family's features; the run time of a family without an expression
+MARK = "@"  # before the number of a launch: names of quantities of launch 2 end with ``@2``, and so on
 
 Quantities: TypeAlias = Callable[[Case], Mapping[str, Any]]
 AssumedFacts: TypeAlias = Callable[[DeviceFacts], Iterable[tuple[AssumedFact, Fact]]]
@@ -149,7 +151,7 @@ class Family(FrozenValue):
     def values(self, case: Case) -> Mapping[str, Any]:
         """Return a case's features and quantities, from which the expression is evaluated.
 
-        Quantities of launches after the first are named as in :mod:`perfmodel.expressions.launches`.
+        Quantities of launches after the first are named by :func:`in_launch`.
         """
         first, *others = by_launch(case.counts) if self.of_one_launch else (case.counts,)
         alone = replace(case, counts=first) if others else case
@@ -223,6 +225,66 @@ def _own_weights(text: str, given: tuple[Weight, ...] = ()) -> tuple[Weight, ...
 def _sharpnesses(tree: Any) -> set[str]:
     calls = (node for node in nodes(tree) if isinstance(node, Call) and node.function.name == "smooth_max")
     return {call.parameters[2].name for call in calls if isinstance(call.parameters[2], Variable)}
+
+
+def in_launch(name: str, number: int) -> str:
+    """Return the name of a quantity in a launch. Launches are numbered from 1."""
+    return name if number == 1 else f"{name}{MARK}{number}"
+
+
+def quantity_of(name: str) -> str:
+    """Return a quantity's name without its launch."""
+    return name.partition(MARK)[0]
+
+
+def each_launch(names: Collection[str], values: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the values for each launch, under names without ``@k``. Later launches have only those of `names`."""
+    yield values
+    for number in count(2):
+        of_launch = {name: values[there] for name in names if (there := in_launch(name, number)) in values}
+        if not of_launch:
+            return
+        yield of_launch
+
+
+@dataclass(frozen=True)
+class LaunchSum(Expression):
+    """An expression for one launch, summed over launches. A later launch is skipped for a row with only zeros in it."""
+
+    one: Expression
+
+    @classmethod
+    def of(cls, one: Expression, names: Collection[str]) -> Expression:
+        """Return the sum of `one` over the launches in `names`. If there is only one launch, return `one` itself."""
+        most = max((int(name.partition(MARK)[2] or 1) for name in names), default=1)
+        if most == 1:
+            return one
+        features = tuple(in_launch(name, k) for k in range(1, most + 1) for name in one.features)
+        own = {part.name: getattr(one, part.name) for part in fields(one)}
+        return cls(**{**own, "features": features, "one": one})
+
+    def value(self, features: Mapping[str, Any], weights: Sequence[float] | npt.NDArray[np.float64]) -> Any:
+        """Return the values of rows, shape (n_rows,), from columns of that shape."""
+        total = np.array(self.one.value(features, weights), dtype=np.float64)
+        for rows, columns in self._later(features):
+            total[rows] += self.one.value(columns, weights)
+        return total
+
+    def jacobian(
+        self, features: Mapping[str, Any], weights: Sequence[float] | npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """Return the derivatives by the weights, shape (n_rows, n_weights), from columns of shape (n_rows,)."""
+        total = self.one.jacobian(features, weights)
+        for rows, columns in self._later(features):
+            total[rows] += self.one.jacobian(columns, weights)
+        return total
+
+    def _later(self, features: Mapping[str, Any]) -> Iterator[tuple[npt.NDArray[np.int64], dict[str, Any]]]:
+        """Yield for each launch after the first the rows of kernels with this launch, and the columns of these rows."""
+        _, *later = each_launch(self.one.features, features)
+        for columns in later:
+            rows = np.flatnonzero(np.any([column != 0 for column in columns.values()], axis=0))
+            yield rows, {name: column[rows] for name, column in columns.items()}
 
 
 def bind(family: Family, features: Collection[str], known: Mapping[str, float] | None = None) -> Expression:

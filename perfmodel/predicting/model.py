@@ -20,7 +20,6 @@ from perfmodel.counts.tables import if_tests_are_false, with_own_functions
 from perfmodel.display import DataFrame, data_frame, html_table
 from perfmodel.documents import one_line, require
 from perfmodel.errors import PredictionError, UnmeasuredFeatureError, listed
-from perfmodel.expressions.launches import quantity_of
 from perfmodel.facts import FACTS_FILE, DeviceFacts, Fact, read_device, read_facts
 from perfmodel.facts.doubts import AssumedFact, ContradictingFacts, doubted_facts
 from perfmodel.features import matches
@@ -28,7 +27,7 @@ from perfmodel.fitting.cautions import MISSING, Caution, FromRelative
 from perfmodel.fitting.conformal import WIDE, Quantiles, check_level, scaled
 from perfmodel.fitting.weights_file import FitOptions, FittedWeight, FittedWeights, family_of, read_weights
 from perfmodel.models import Family, find_family
-from perfmodel.models.model import RunTime
+from perfmodel.models.model import RunTime, quantity_of
 from perfmodel.predicting import relatives
 from perfmodel.predicting.prediction import DEAREST, Anchor, Prediction, no_device_clock, union
 from perfmodel.predicting.relatives import RelatedWeight

@@ -74,11 +74,6 @@ Pair: TypeAlias = tuple[str, str]
 
 
 @lru_cache(maxsize=1 << 16)
-def are_related(name: str, other: str) -> bool:
-    """Return whether two names are in one of the groups."""
-    return any(matches(group, name) and matches(group, other) for group in GROUPS)
-
-
 def groups_of(name: str) -> tuple[tuple[str, ...], ...]:
     """Return the groups that contain a name. The nearest group comes first."""
     return tuple(group for group in GROUPS if matches(group, name))
@@ -226,8 +221,10 @@ def _of_other_type(name: str, other: str) -> bool:
 
 
 def _pairs(names: Collection[str]) -> Iterator[Pair]:
+    """Yield two different names of one group, in both orders."""
     for name in names:
-        yield from ((name, other) for other in names if name != other and are_related(name, other))
+        groups = groups_of(name)
+        yield from ((name, other) for other in names if name != other and any(matches(each, other) for each in groups))
 
 
 @cache

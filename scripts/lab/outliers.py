@@ -36,9 +36,8 @@ from perfmodel.compare import Comparison, Comparisons, compare
 from perfmodel.compare.comparison import withheld_note
 from perfmodel.display import percent, seconds_text, values_text
 from perfmodel.errors import OptionError, PerfModelError, WeightsError
-from perfmodel.expressions.launches import each_launch
 from perfmodel.features import HOST_LAUNCH
-from perfmodel.models.model import RunTime, bind, weight_name
+from perfmodel.models.model import RunTime, bind, each_launch, weight_name
 from perfmodel.predicting import load
 from perfmodel.predicting.model import FittedModel
 from perfmodel.quantities.case import Case

@@ -3,7 +3,7 @@
 import numpy as np
 
 from perfmodel.expressions.expression import parse
-from perfmodel.expressions.launches import LaunchSum, each_launch, in_launch
+from perfmodel.models.model import LaunchSum, each_launch, in_launch
 
 ONE = parse("w_a*max(x, w_b*y) + w_c*y", ("x", "y"))
 GENERATOR = np.random.default_rng(3)
