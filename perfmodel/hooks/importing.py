@@ -18,7 +18,7 @@ from perfmodel.errors import DocumentError, KernelFileError, PerfModelError, Tun
 from perfmodel.facts import DeviceFacts
 from perfmodel.hooks.kernel_tuner import BLOCK_SIZES, Build, build_kernel, parameters_of, three_axes
 from perfmodel.kernels import KernelClass
-from perfmodel.kernels.files import execute, load_kernel_file, surroundings
+from perfmodel.kernels.files import execute, load_kernel_file, surrounded
 from perfmodel.processes.pool import Pool
 from perfmodel.processes.variants import Counting, counts_from_json
 from perfmodel.progress import Progress
@@ -102,18 +102,13 @@ def _of_file(path: Path, defined: Mapping[str, Any], results: TunerResults) -> K
         takes, _ = parameters_of(defined["kernel"])
         return KernelSource(name, name, space.build, takes, frozenset(space.values), (), space.values, True)
     if callable(build := defined.get("build")):
-        return KernelSource(name, name, partial(_in_file, path, build), *parameters_of(build))
+        return KernelSource(name, name, surrounded(path, build), *parameters_of(build))
     if callable(defined.get("variants")):
         units, takes = load_kernel_file(path).variants, (VARIANT,)
         by, values = _naming_parameter(units, results), {VARIANT: tuple(units)}
         return KernelSource(name, name, lambda variant: units[variant], takes, frozenset(takes), values=values, by=by)
     problem = f"'{path}' defines no kernel() with space(), build(), variants() or KERNEL"
     raise KernelFileError(problem, "define one of them")
-
-
-def _in_file(path: Path, build: Build, **variant: Any) -> TranslationUnit:
-    with surroundings(path):
-        return build(**variant)
 
 
 def _naming_parameter(units: Collection[str], results: TunerResults) -> str:

@@ -170,10 +170,11 @@ def _space(path: Path, names: Mapping[str, Any]) -> Space:
         if not isinstance(name, str) or not isinstance(one, list | tuple | range):
             raise _wrong_type(path, "space()", f"a dict with {name!r}: {type(one).__name__}", wanted)
     allowed = names.get("allowed")
-    return Space(build, values, [_surrounded(path, allowed)] if callable(allowed) else [])
+    return Space(build, values, [surrounded(path, allowed)] if callable(allowed) else [])
 
 
-def _surrounded(path: Path, function: Callable[..., Any]) -> Callable[..., Any]:
+def surrounded(path: Path, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of a kernel file that runs in its :func:`surroundings`."""
 
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
