@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Option
 
 import perfmodel
-from perfmodel import analyses, calibration, compare, fitting, report, store
+from perfmodel import analyses, calibration, compare, display, fitting, report, store
 from perfmodel.cli import options, output
 from perfmodel.errors import OptionError
 
@@ -63,7 +63,7 @@ def _show_families(source: list[Path] | None, names: tuple[str, ...], picture: P
     output.show(
         lambda: {"schema": contenders.SCHEMA, "rows": list(contenders.records(every))},
         lambda: "\n\n".join(contenders.families_table(rivals, output.table_width()) for rivals in judged),
-        (lambda: contenders.families_csv(every)) if csv else None,
+        (lambda: display.csv_text(contenders.COLUMNS, contenders.records(every))) if csv else None,
     )
 
 

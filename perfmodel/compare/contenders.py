@@ -11,7 +11,7 @@ from typing import Any
 from perfmodel.compare.comparison import Comparisons, kernels, unranked_note
 from perfmodel.compare.figures import Figures, summarise
 from perfmodel.compare.protocols import RECORDED, Evaluation, evaluate_fits, folds_of
-from perfmodel.display import DataFrame, columns_text, csv_text, data_frame, finite, html_table, percent, seconds_text
+from perfmodel.display import DataFrame, columns_text, data_frame, finite, html_table, percent, seconds_text
 from perfmodel.documents import one_line
 from perfmodel.errors import PerfModelError
 from perfmodel.fitting.design import evaluate_rows, fit_to_design
@@ -267,8 +267,3 @@ def _notes(judged: Sequence[Contender]) -> list[str]:
         *([f"withheld by {first.protocols[0]}: {', '.join(withheld)}"] if withheld else []),
         *unranked_note(first.evaluations[0].rows),
     ]
-
-
-def families_csv(contenders: Sequence[Contender]) -> str:
-    """Return :func:`perfmodel.compare.contenders.records` as CSV."""
-    return csv_text(COLUMNS, list(records(contenders)))
