@@ -15,7 +15,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log2, prod
-from typing import Any, Generic
+from typing import Generic, NamedTuple
 
 from perfmodel.counts import Count, KernelCounts, LaunchCount
 from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
@@ -190,7 +190,7 @@ def _launch(row: LaunchCount, nests: Sequence[Nest]) -> CompiledLaunch[Count]:
         row.group_shape, row.launches, row.work_groups,
         barriers=len({nest.loops.interval for nest in nests}) > 1 or any(nest.loops.outer for nest in nests),
         loops=any(nest.loops.inner for nest in nests), separate_addresses=_separate_addresses(accesses),
-        cell_addresses=_cell_addresses(accesses), stores_pairs=any(map(_stores_pairs, accesses)),
+        cell_addresses=_cell_addresses(nests, row.group_shape), stores_pairs=any(map(_stores_pairs, accesses)),
         nests=tuple(_nest(nest, nest, nests) for nest in nests),
         unrolled=tuple(_nest(*pair, unrolled, stored, alone) for pair in zip(unrolled, nests, strict=True)),
     )  # fmt: skip
@@ -438,28 +438,65 @@ def _separate_addresses(accesses: Iterable[NestAccess]) -> int:
     return max(map(len, bases.values()), default=0)
 
 
-def _cell_addresses(accesses: Iterable[NestAccess]) -> int:
+class _Cells(NamedTuple):
+    """An access in several cells of a work-item that are not neighbours."""
+
+    cell: object  # equal for accesses with one index
+    base: str  # of the address
+    start: Fraction  # its constant [B]
+    number: int  # of cells
+    apart: Fraction  # from one cell to the next [B]; 0 if sizes decide
+    between: bool  # whether work-items along another axis of the group lie between the cells
+
+
+def _cell_addresses(nests: Sequence[Nest], shape: Sequence[int]) -> int:
     """Return the most addresses of one array that the cells of a work-item compute alike, without a test.
 
-    If their number is a power of two, and a cell's accesses are closer than cells, each index but the first is a
-    bitwise or of the group's first index and a constant. Vectors of these pay if another array has one of them too.
+    If the number of cells is a power of two, each index but the first is a bitwise or of the group's first index and
+    a constant. Vectors of indices pay if another array has one of them too, unless further indices use parts of them.
+    They also pay if work-items lie between the cells.
     """
-    arrays: dict[str, list[tuple[tuple[Any, ...], Fraction]]] = defaultdict(list)  # the forms and starts of addresses
-    for access in accesses:
-        address = access.address
-        start = None if address is None else constant_of(address.start)
-        if access.space == "global" and address is not None and start is not None and not access.guarded:
-            steps = {name: address.step(name) for name in access.copies if name in address.steps}
-            if steps and not any(_is_cell(step, access) for step in steps.values()):
-                apart = min(constant_of(step) or Fraction(0) for step in steps.values())
-                cells = prod(access.copies[name] for name in steps)
-                arrays[access.array].append(((access.bits, address.base, _text(address.steps), apart, cells), start))
+    arrays: dict[str, list[_Cells]] = defaultdict(list)
+    domains = [domain for nest in nests for domain in nest.domains]
+    lanes = {name: axis for domain in domains for name, axis in zip(domain.names, domain.axes, strict=True) if axis}
+    extents = {name: shape[int(axis[2:])] for name, axis in lanes.items() if axis[0] == "l" and axis != FIRST_LANES}
+    for access in (access for nest in nests for access in nest.accesses):
+        found = None if access.space != "global" or access.guarded else _cells(access, extents)
+        if found is not None:
+            arrays[access.array].append(found)
+    apart = {array for array, cells in arrays.items() if _is_near(cells)}
     most = 0
-    for array, addresses in arrays.items():
-        (form, _), starts = addresses[0], {start for _, start in addresses}
-        *_, apart, cells = form
-        others = {each for name in arrays.keys() - {array} for each in arrays[name]}
-        alike = cells & (cells - 1) == 0 and all(other == form for other, _ in addresses)
-        if alike and (len(starts) == 1 or max(starts) - min(starts) < apart) and not others.isdisjoint(addresses):
-            most = max(most, cells * len(starts))
+    for array, cells in arrays.items():
+        number, bases = cells[0].number, {each.base for each in cells}
+        others = {each.cell for name in apart - {array} for each in arrays[name]}
+        shared = array in apart and any(each.cell in others for each in cells)
+        if number & (number - 1) == 0 and (shared or cells[0].between):
+            alike = len({each.start for each in cells}) if array in apart and len(bases) == 1 else 1
+            most = max(most, number * max(alike, len(bases) if cells[0].between else 1))
     return most
+
+
+def _cells(access: NestAccess, extents: Mapping[str, int]) -> _Cells | None:
+    """Return the cells of an access; ``extents`` has work-items along the axes of the group other than the first."""
+    address = access.address
+    start = None if address is None else constant_of(address.start)
+    if address is None or start is None:
+        return None
+    far = [name for name in access.copies if name in address.steps and not _is_cell(address.step(name), access)]
+    if not far:
+        return None
+    name = max(far, key=lambda name: access.copies[name])
+    step = address.step(name)
+    return _Cells(
+        (access.bits, address.base, _text(address.steps), start), address.base, start, access.copies[name],
+        apart=Fraction(0) if step.parameters else constant_of(step) or Fraction(0),
+        between=any(step == extent * address.step(row) for row, extent in extents.items() if row in address.steps),
+    )  # fmt: skip
+
+
+def _is_near(cells: Sequence[_Cells]) -> bool:
+    """Return whether accesses are closer to each other than cells, so that their constants are one."""
+    starts: dict[str, list[Fraction]] = defaultdict(list)
+    for each in cells:
+        starts[each.base].append(each.start)
+    return all(len({*each}) == 1 or max(each) - min(each) < cells[0].apart for each in starts.values())

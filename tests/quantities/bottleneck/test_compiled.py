@@ -42,6 +42,24 @@ def test_pocl_packs_work_items_unless_it_packs_the_addresses_of_their_cells(
     assert vectors == compiled_kernel(count(unit, 16)).tree.launches[0].packs_items
 
 
+@pytest.mark.parametrize(("right", "pitch", "cells", "between", "vectors"), [
+    ("a[r, i]", "n", 4, False, True), ("a[r, i]", "n", 8, False, False), ("a[r, i]", "n + 8", 8, False, True),
+    ("a[r, i]", "n + 8", 8, True, False), ("a[r, i] + a[r + 1, i]", "n + 8", 4, True, False),
+    ("a[r, i] + a[r, i + 1]", "n + 8", 4, True, True), ("a[r, i] + a[r, i + 1]", "n + 8", 8, True, False),
+])  # fmt: skip
+def test_pocl_packs_the_addresses_of_cells_with_work_items_between_them(
+    right: str, pitch: str, cells: int, between: bool, vectors: bool
+) -> None:
+    """``vectors`` is what PoCL 3.1 reports for groups of 64 by 4 work-items, each with several rows."""
+    unit = make("[n] -> { [r, i]: 0 <= r, i < n }", f"out[r, i] = {right}", f"a: n + 1, {pitch}; out: n, n",
+                assumes=f"n >= 1 and n mod {256 * cells} = 0")  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    unit = lp.split_iname(unit, "r", 4 * cells, outer_tag="g.1")
+    outer, inner = ("unr", "l.1") if between else ("l.1", "unr")
+    unit = lp.split_iname(unit, "r_inner", 4 if between else cells, outer_tag=outer, inner_tag=inner)
+    assert vectors == compiled_kernel(count(unit, 16)).tree.launches[0].packs_items
+
+
 @pytest.mark.parametrize(("right", "filled"), [
     ("a[2*i] + a[2*i + 1]", [True, True]),
     ("a[2*i] + a[2*i + 3]", [True, True]),  # two cells each, of neighbouring pairs
