@@ -445,7 +445,7 @@ class _Cells(NamedTuple):
     base: str  # of the address
     start: Fraction  # its constant [B]
     number: int  # of cells
-    apart: Fraction  # from one cell to the next [B]; 0 if sizes decide
+    distance: Fraction  # from one cell to the next [B]; 0 if sizes decide
     between: bool  # whether work-items along another axis of the group lie between the cells
 
 
@@ -464,14 +464,14 @@ def _cell_addresses(nests: Sequence[Nest], shape: Sequence[int]) -> int:
         found = None if access.space != "global" or access.guarded else _cells(access, extents)
         if found is not None:
             arrays[access.array].append(found)
-    apart = {array for array, cells in arrays.items() if _is_near(cells)}
+    near = {array for array, cells in arrays.items() if _is_near(cells)}
     most = 0
     for array, cells in arrays.items():
         number, bases = cells[0].number, {each.base for each in cells}
-        others = {each.cell for name in apart - {array} for each in arrays[name]}
-        shared = array in apart and any(each.cell in others for each in cells)
+        others = {each.cell for name in near - {array} for each in arrays[name]}
+        shared = array in near and any(each.cell in others for each in cells)
         if number & (number - 1) == 0 and (shared or cells[0].between):
-            alike = len({each.start for each in cells}) if array in apart and len(bases) == 1 else 1
+            alike = len({each.start for each in cells}) if array in near and len(bases) == 1 else 1
             most = max(most, number * max(alike, len(bases) if cells[0].between else 1))
     return most
 
@@ -489,7 +489,7 @@ def _cells(access: NestAccess, extents: Mapping[str, int]) -> _Cells | None:
     step = address.step(name)
     return _Cells(
         (access.bits, address.base, _text(address.steps), start), address.base, start, access.copies[name],
-        apart=Fraction(0) if step.parameters else constant_of(step) or Fraction(0),
+        distance=Fraction(0) if step.parameters else constant_of(step) or Fraction(0),
         between=any(step == extent * address.step(row) for row, extent in extents.items() if row in address.steps),
     )  # fmt: skip
 
@@ -499,4 +499,4 @@ def _is_near(cells: Sequence[_Cells]) -> bool:
     starts: dict[str, list[Fraction]] = defaultdict(list)
     for each in cells:
         starts[each.base].append(each.start)
-    return all(len({*each}) == 1 or max(each) - min(each) < cells[0].apart for each in starts.values())
+    return all(len({*each}) == 1 or max(each) - min(each) < cells[0].distance for each in starts.values())
