@@ -26,7 +26,7 @@ from perfmodel.counts.program.program import (
     ARITHMETIC,
     BUILT_IN,
     DECISIONS,
-    INDEX_DIVISIONS,
+    UNLISTED,
     Access,
     Domain,
     IndexSpan,
@@ -211,7 +211,7 @@ class KernelCounts(FrozenValue):
         """The comparisons and selects by sub-groups, in all nests. Each is an instruction."""
         count, statements = self._cardinalities.count, self.program.decisions
         made = (each.amount * count(s.domain, "subgroup") for s in statements for each in s.operations
-                if each.kind not in INDEX_DIVISIONS)  # fmt: skip
+                if each.kind not in UNLISTED)  # fmt: skip
         return total(made, "subgroup")
 
     @cached_property

@@ -13,7 +13,7 @@ from perfmodel.counts.counters.cells import Footprint, Site
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.program.program import (
-    INDEX_DIVISIONS,
+    UNLISTED,
     Access,
     DeviceKernel,
     Domain,
@@ -75,7 +75,7 @@ def _operation_rows(program: Program, cardinalities: Cardinalities) -> tuple[Ope
     amounts: dict[tuple[Domain, str, str], int] = defaultdict(int)
     for statement in (*program.statements, *program.decisions):
         for operation in statement.operations:
-            if operation.kind not in INDEX_DIVISIONS:  # as all index arithmetic, it is only counted if asked for
+            if operation.kind not in UNLISTED:
                 amounts[statement.domain, operation.dtype, operation.kind] += operation.amount
     parts: dict[tuple[str, str], list[Count]] = defaultdict(list)
     for (domain, dtype, kind), amount in amounts.items():

@@ -14,7 +14,7 @@ from perfmodel.quantities.occupancy import launched
 SIMPLE = frozenset({
     "add", "mul", "minmax", "shift", "bitwise",
     "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan", "isinf", "isfinite", *DECISIONS,
-})  # fmt: skip
+}) - {"atomic"}  # fmt: skip
 """Kinds that a CPU or GPU computes in one instruction; sign changes are not counted at all."""
 ORDINARY = SIMPLE | {"madd"}
 """Simple kinds, and multiply-adds that are counted as one operation."""
@@ -29,7 +29,7 @@ machine code of PoCL 3.1 (docs/lab/functions.md).
 
 
 def is_call(kind: str, bits: int) -> bool:
-    """Return whether an operation is a call of a library function."""
+    """Return whether an operation is a call of a library function, or takes as long: an atomic update."""
     return kind not in SIMPLE and kind not in NATIVE and bits not in INLINED.get(kind, ())
 
 

@@ -270,5 +270,5 @@ def test_atomic_updates_are_told():
     unit = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = out[i] + a[i] {atomic}", [
         lp.GlobalArg("out", np.float32, shape="n", for_atomic=True), lp.GlobalArg("a", np.float32, shape="n"), ...,
     ], lang_version=(2018, 2), assumptions="n >= 1")  # fmt: skip
-    with pytest.warns(PerfModelWarning, match="out: atomic updates are counted, and predicted, as plain loads"):
+    with pytest.warns(PerfModelWarning, match="out: atomic updates are counted as loads and stores"):
         assert 7 == count(unit).accesses(array="out", direction="store")(n=7)

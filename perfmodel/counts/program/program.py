@@ -80,7 +80,8 @@ OpKind = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or `
 Index = tuple[int, tuple[tuple[str, int], ...]] | None
 Cell = tuple[Index, ...]
 INDEX_DIVISIONS = ("index_div", "row_index_div")  # by a size, in an index: for each lane, and equal for a row of lanes
-DECISIONS = ("compare", "select", *INDEX_DIVISIONS)  # kinds of operations that do not compute a number of the kernel
+UNLISTED = ("atomic", *INDEX_DIVISIONS)  # kinds that are in nests, but in no table: an update without interruption
+DECISIONS = ("compare", "select", *UNLISTED)  # kinds of operations that do not compute a number of the kernel
 ARITHMETIC = frozenset({"add", "mul", "madd", "div", "pow", "minmax", "shift", "bitwise", "intpow"})
 BUILT_IN = frozenset({
     "abs", "acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan", "atan2", "atan2pi", "atanh", "atanpi",

@@ -73,6 +73,8 @@ class Walk(Mapper):  # type: ignore[misc]
         scope = Scope(values.real_part(self.assigned_type(targets[0])) if targets else INT)
         self.rec(instruction.expression, scope)
         unread = {entry.var_name for entry in instruction.atomicity} - instruction.read_dependency_names()
+        if instruction.atomicity:
+            self.note(values.real_part(self.assigned_type(targets[0])), "atomic", scope, ())
         for target in targets:
             whole, member = member_access(target)
             if isinstance(whole, (p.Subscript, lp.symbolic.LinearSubscript, p.Variable, lp.symbolic.TaggedVariable)):

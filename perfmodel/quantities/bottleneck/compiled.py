@@ -17,10 +17,10 @@ from fractions import Fraction
 from math import log2, prod
 from typing import Generic, NamedTuple
 
-from perfmodel.counts import Count, KernelCounts, LaunchCount
+from perfmodel.counts import Count, KernelCounts, LaunchCount, OperationCount
 from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
 from perfmodel.counts.nests.nest import FIRST_LANES, Nest, NestAccess
-from perfmodel.counts.program.program import DECISIONS, INDEX_DIVISIONS, SHARED, OpKind
+from perfmodel.counts.program.program import DECISIONS, SHARED, UNLISTED, OpKind
 from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
 from perfmodel.quantities.instructions import is_call
 from perfmodel.values import cached_method
@@ -233,11 +233,12 @@ def _nest(
         entries_around=nest.entered[-2] if len(nest.loops.inner) > 1 else nest.entries,
         items=nest.entered[0] if nest.entered else nest.iterations,
         calls=_stays_scalar(nest, launch) if alone else any(
-            _is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)) for row in nest.operations
+            not _is_integer(row) and is_call(row.kind, _bits(row.dtype))
+            for row in (*nest.operations, *nest.decided(unmasked=False))
         ),
         guarded_row=FIRST_LANES in nest.guarded_axes, guarded=bool(nest.guarded_axes), kept_values=nest.kept,
         operations=tuple(
-            CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row.dtype), row.count, unmasked.count)
+            CompiledOperation(row.kind, _bits(row.dtype), _is_integer(row), row.count, unmasked.count)
             for row, unmasked in zip((*nest.operations, *nest.decided(unmasked=False)),
                                      (*nest.unmasked_operations, *nest.decided(unmasked=True)), strict=True)
         ),
@@ -274,7 +275,7 @@ def _chosen(nest: Nest) -> Iterator[CompiledChain[Count]]:
     """Yield a chain of decisions about values of the iteration before. A compiler reorders only minima of integers."""
     targets = {arc.target for arc in nest.kernel.flow.dependences if arc.carried in nest.loops.inner[-1:]}
     kinds = [(each, _is_floating(each.dtype)) for statement in nest.decisions if statement.instruction in targets
-             for each in statement.operations if each.kind not in INDEX_DIVISIONS]  # fmt: skip
+             for each in statement.operations if each.kind not in UNLISTED]  # fmt: skip
     amounts = {
         "minmax": sum(each.amount for each, floating in kinds if floating and each.kind == "compare"),
         f"{INTEGER}bitwise": sum(each.amount for each, floating in kinds if not floating and nest.carried),
@@ -301,6 +302,10 @@ def _stays_scalar(nest: Nest, launch: Sequence[Nest]) -> bool:
 
 def _is_floating(dtype: str) -> bool:
     return dtype.startswith(("float", "complex"))
+
+
+def _is_integer(row: OperationCount) -> bool:
+    return row.kind != "atomic" and not _is_floating(row.dtype)
 
 
 def _bits(dtype: str) -> int:

@@ -255,6 +255,8 @@ class NestWork:
         lanes = self.lanes(bits)
         if is_call(kind, bits) and not self.lockstep:  # only a device in lockstep calls a function for a whole vector
             amount, lanes = amount * LONG_CALLS.get(kind, 1.0), 1.0
+        elif kind == "atomic":
+            lanes = 1.0
         name = NATIVE.get(kind) or CALLED_NAMES.get(kind, "function")
         if kind in INLINED and lanes > 1 and not self.lockstep:
             name = "inlined"

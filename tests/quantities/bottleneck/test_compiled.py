@@ -6,7 +6,7 @@ import pytest
 from perfmodel import count
 from perfmodel.quantities.bottleneck.compiled import compiled_kernel
 from tests.corpus.kernel import make
-from tests.quantities.bottleneck.by_hand import kernel, row_sums
+from tests.quantities.bottleneck.by_hand import kernel, quantities, row_sums
 
 
 def test_addresses_a_constant_apart_are_computed_together() -> None:
@@ -88,6 +88,17 @@ def test_neighbours_are_seen_if_no_size_changes_the_low_bits_of_an_index(load: s
     unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"r": "g.1"})
     (nest,) = compiled_kernel(count(unit, 16)).tree.launches[0].nests
     assert {filled} == {access.fills_stride for access in nest.accesses if access.load}
+
+
+@pytest.mark.filterwarnings("ignore::perfmodel.errors.PerfModelWarning")
+@pytest.mark.parametrize(("dtype", "bits"), [("int32", 32), ("float64", 64)])
+def test_each_atomic_update_costs_a_call_of_a_function(dtype: str, bits: int) -> None:
+    for tag, calls in (("", 0), (", atomic", 3 * 640)):
+        out = lp.GlobalArg("out", dtype, shape="3, n", for_atomic=True)
+        unit = make("{ [i, j]: 0 <= i < n and 0 <= j < 3 }", f"out[j, i] = out[j, i] + 1 {{id=u{tag}}}",
+                    [out, ...], assumes="n >= 1 and n mod 64 = 0")  # fmt: skip
+        unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+        assert calls == quantities(count(unit, 8), "serial", n=640).get(f"function_{bits}", 0)
 
 
 def test_a_chain_has_the_operations_of_all_iterations() -> None:
