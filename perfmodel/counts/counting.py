@@ -200,8 +200,9 @@ def _prepared(*arguments: Any) -> "Prepared":
 def _warn_of_atomics(t_unit: lp.TranslationUnit) -> None:
     if atomics := schedule.updated_atomically(t_unit):
         warnings.warn(
-            f"{', '.join(atomics)}: atomic updates are counted as loads and stores; those of one cell by several "
-            "work-items can take many times as long as predicted, so time this kernel", PerfModelWarning, stacklevel=3,
+            f"{', '.join(atomics)}: atomic updates are counted as loads and stores; they can take many times as long "
+            "as predicted, above all if several work-items update one cell, so time this kernel", PerfModelWarning,
+            stacklevel=3,
         )
 
 

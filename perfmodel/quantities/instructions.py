@@ -6,15 +6,16 @@ from typing import Any
 import numpy as np
 
 from perfmodel.counts import OperationCount
-from perfmodel.counts.program.program import DECISIONS
+from perfmodel.counts.program.program import DECISIONS, INDEX_DIVISIONS
 from perfmodel.features import matches
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.occupancy import launched
 
 SIMPLE = frozenset({
     "add", "mul", "minmax", "shift", "bitwise",
-    "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan", "isinf", "isfinite", *DECISIONS,
-}) - {"atomic"}  # fmt: skip
+    "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan", "isinf", "isfinite",
+    "compare", "select", *INDEX_DIVISIONS,
+})  # fmt: skip
 """Kinds that a CPU or GPU computes in one instruction; sign changes are not counted at all."""
 ORDINARY = SIMPLE | {"madd"}
 """Simple kinds, and multiply-adds that are counted as one operation."""

@@ -47,21 +47,23 @@ class Address(FrozenValue):
         return max((degree for degree, _ in _terms(self.start)), default=0)
 
     def keeps_low_bits(self, width: int) -> bool:
-        """Return whether no size changes the address modulo ``width`` bytes, which is then a power of two."""
+        """Return whether the address modulo ``width`` bytes is independent of sizes, as far as it is known.
+
+        A compiler sees this only for a power of two if sizes are in the address.
+        """
         terms = (term for count in (self.start, *self.steps.values()) for term in _terms(count))
         factors = [factor for degree, factor in terms if degree]
-        return not factors or (width & (width - 1) == 0 and all(factor.mod(width).is_zero() for factor in factors))
+        whole = all(factor.is_int() and factor.mod(width).is_zero() for factor in factors)
+        return not factors or (whole and width & (width - 1) == 0)
 
 
 def _terms(count: Count) -> list[tuple[int, isl.Val]]:
-    """Return the number of parameters and the factor of each term."""
-    terms: list[tuple[int, isl.Val]] = []
+    """Return the degree in parameters, and in floors of parameters, and the factor of each term."""
+    terms: list[isl.Term] = []
     for _, value in count.polynomial.get_pieces():
-        names = range(value.dim(PARAM))
-        value.foreach_term(lambda term: terms.append((
-            sum(term.get_exp(PARAM, k) for k in names), term.get_coefficient_val(),  # noqa: B023
-        )))  # fmt: skip
-    return terms
+        value.foreach_term(terms.append)
+    degrees = (sum(each.get_exp(kind, k) for kind in (PARAM, DIV) for k in range(each.dim(kind))) for each in terms)
+    return list(zip(degrees, (each.get_coefficient_val() for each in terms), strict=True))
 
 
 def constant_of(start: Count) -> Fraction | None:

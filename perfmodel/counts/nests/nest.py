@@ -96,7 +96,7 @@ class Nest(FrozenValue):
     kernel: NestedKernel
     loops: LoopTable
     statements: tuple[Statement, ...]
-    decisions: tuple[Statement, ...]  # comparisons, selects, and divisions in indices
+    decisions: tuple[Statement, ...]  # comparisons, selects, atomic updates, and divisions in indices
 
     @cached_property
     def domains(self) -> tuple[Domain, ...]:

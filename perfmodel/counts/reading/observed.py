@@ -8,7 +8,7 @@ If data bound several loops of a nest, their trips are a product of *conditional
 of the loops before it. This product equals the mean of the product; a product of separate means does not.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from time import perf_counter
@@ -35,7 +35,7 @@ MOST = 2**18
 ALL = 2**22
 """Most points of a nest whose distinct indices are counted."""
 BLOCK = 2**16
-"""Most points whose distinct indices are found together."""
+"""Most points whose indices are evaluated together: their values stay in the processor's caches."""
 ITEMS = 2**12
 """Most work-items whose indices are compared."""
 LONGEST_S = 30.0
@@ -160,28 +160,28 @@ class Observed:
         """Return how many distinct `indices` a nest has; None if not found, or if the nest has too many points."""
         found = []
         try:
-            for points in self._blocks(Points(1), self._outer_first(self.needed(indices) & {*inames}, frozenset())):
-                at = [np.broadcast_to(self.value(index, points), points.number) for index in indices]
-                first = np.unique(self._together(at, points), return_index=True)[1]
+            points = self._all_points(tuple(self._outer_first(self.needed(indices) & {*inames}, frozenset())))
+            for begin in range(0, points.number, BLOCK):
+                block = points.selected(np.arange(begin, min(begin + BLOCK, points.number)))
+                at = [np.broadcast_to(self.value(index, block), block.number) for index in indices]
+                first = np.unique(self._together(at, block), return_index=True)[1]
                 found.append([part[first] for part in at])
-                points.parts.clear()  # they may refer to their points
+                block.parts.clear()  # a part may be the block itself: this breaks the cycle
         except UnobservedError:  # the span's note has the reason
             return None
         at = [np.concatenate(parts) for parts in zip(*found, strict=True)]
         return len(np.unique(self._together(at, Points(len(at[0]))))) if at else 0
 
-    def _blocks(self, points: Points, inames: list[str]) -> Iterator[Points]:
-        """Return the points and all values of loops in them, in blocks that stay in the processor's caches."""
-        if not inames:
-            yield points
-            return
-        total = int(self._values_at(inames[0], points)[1].sum())
-        if total > ALL:
-            raise UnobservedError(f"there are more than {ALL:,} points")
-        step = points.number * BLOCK // max(total, 1) if len(inames) == 1 else points.number
-        for begin in range(0, points.number, max(step, 1)):
-            block = points.selected(np.arange(begin, min(begin + max(step, 1), points.number)))
-            yield from self._blocks(self._entered(block, inames[0], ALL), inames[1:])
+    def _all_points(self, inames: tuple[str, ...]) -> Points:
+        """Return the points of a nest of loops, the outer ones first, or raise an UnobservedError if they are many."""
+        if inames not in self._nests:
+            points = Points(1)
+            for iname in inames:
+                if int(self._values_at(iname, points)[1].sum()) > ALL:
+                    raise UnobservedError(f"there are more than {ALL:,} points")
+                points = self._entered(points, iname, ALL)
+            self._nests[inames] = points
+        return self._nests[inames]
 
     @staticmethod
     def _together(parts: Iterable[Any], points: Points) -> Ints:

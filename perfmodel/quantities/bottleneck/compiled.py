@@ -17,7 +17,7 @@ from fractions import Fraction
 from math import log2, prod
 from typing import Generic, NamedTuple
 
-from perfmodel.counts import Count, KernelCounts, LaunchCount, OperationCount
+from perfmodel.counts import Count, KernelCounts, LaunchCount
 from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
 from perfmodel.counts.nests.nest import FIRST_LANES, Nest, NestAccess
 from perfmodel.counts.program.program import DECISIONS, SHARED, UNLISTED, OpKind
@@ -225,6 +225,7 @@ def _nest(
     accesses = [access for access in _without_repeats(nest.accesses) if access.space != "private"]
     filling = _filling(accesses)
     new = {*{_position_key(access): access for access in reversed(accesses)}.values()}
+    operations = *nest.operations, *nest.decided(unmasked=False)
     return CompiledNest(
         loops=len(nest.loops.inner),
         written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT * (4 if alone else 1),  # alone: of vectors
@@ -232,15 +233,13 @@ def _nest(
         iterations=nest.iterations, box=nest.box, entries=nest.entries,
         entries_around=nest.entered[-2] if len(nest.loops.inner) > 1 else nest.entries,
         items=nest.entered[0] if nest.entered else nest.iterations,
-        calls=_stays_scalar(nest, launch) if alone else any(
-            not _is_integer(row) and is_call(row.kind, _bits(row.dtype))
-            for row in (*nest.operations, *nest.decided(unmasked=False))
-        ),
+        calls=any(row.kind == "atomic" for row in operations) or (_stays_scalar(nest, launch) if alone else any(
+            _is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)) for row in operations
+        )),
         guarded_row=FIRST_LANES in nest.guarded_axes, guarded=bool(nest.guarded_axes), kept_values=nest.kept,
         operations=tuple(
-            CompiledOperation(row.kind, _bits(row.dtype), _is_integer(row), row.count, unmasked.count)
-            for row, unmasked in zip((*nest.operations, *nest.decided(unmasked=False)),
-                                     (*nest.unmasked_operations, *nest.decided(unmasked=True)), strict=True)
+            CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row.dtype), row.count, unmasked.count)
+            for row, unmasked in zip(operations, (*nest.unmasked_operations, *nest.decided(unmasked=True)), strict=True)
         ),
         accesses=tuple(_access(access, nest, around, access in filling, access in new, stored) for access in accesses),
         chains=tuple(_chains(nest if alone else written)),
@@ -302,10 +301,6 @@ def _stays_scalar(nest: Nest, launch: Sequence[Nest]) -> bool:
 
 def _is_floating(dtype: str) -> bool:
     return dtype.startswith(("float", "complex"))
-
-
-def _is_integer(row: OperationCount) -> bool:
-    return row.kind != "atomic" and not _is_floating(row.dtype)
 
 
 def _bits(dtype: str) -> int:
@@ -446,7 +441,7 @@ def _separate_addresses(accesses: Iterable[NestAccess]) -> int:
 class _Cells(NamedTuple):
     """An access in several cells of a work-item that are not neighbours."""
 
-    cell: object  # equal for accesses with one index
+    place: object  # equal if two accesses compute the same index
     base: str  # of the address
     start: Fraction  # its constant [B]
     number: int  # of cells
@@ -455,29 +450,28 @@ class _Cells(NamedTuple):
 
 
 def _cell_addresses(nests: Sequence[Nest], shape: Sequence[int]) -> int:
-    """Return the most addresses of one array that the cells of a work-item compute alike, without a test.
+    """Return the most addresses of one array that the cells of a work-item compute in the same form, without a test.
 
     If the number of cells is a power of two, each index but the first is a bitwise or of the group's first index and
-    a constant. Vectors of indices pay if another array has one of them too, unless further indices use parts of them.
-    They also pay if work-items lie between the cells.
+    a constant. Packing such indices saves instructions if another array has one of them too, unless further indices
+    use parts of them. It also does if work-items lie between the cells.
     """
-    arrays: dict[str, list[_Cells]] = defaultdict(list)
+    arrays: dict[tuple[str, int, Fraction], list[_Cells]] = defaultdict(list)
     domains = [domain for nest in nests for domain in nest.domains]
     lanes = {name: axis for domain in domains for name, axis in zip(domain.names, domain.axes, strict=True) if axis}
     extents = {name: shape[int(axis[2:])] for name, axis in lanes.items() if axis[0] == "l" and axis != FIRST_LANES}
     for access in (access for nest in nests for access in nest.accesses):
         found = None if access.space != "global" or access.guarded else _cells(access, extents)
-        if found is not None:
-            arrays[access.array].append(found)
-    near = {array for array, cells in arrays.items() if _is_near(cells)}
+        if found is not None and found.number & (found.number - 1) == 0:
+            arrays[access.array, found.number, found.distance].append(found)
+    near = {key for key, cells in arrays.items() if _are_near(cells)}
     most = 0
-    for array, cells in arrays.items():
-        number, bases = cells[0].number, {each.base for each in cells}
-        others = {each.cell for name in near - {array} for each in arrays[name]}
-        shared = array in near and any(each.cell in others for each in cells)
-        if number & (number - 1) == 0 and (shared or cells[0].between):
-            alike = len({each.start for each in cells}) if array in near and len(bases) == 1 else 1
-            most = max(most, number * max(alike, len(bases) if cells[0].between else 1))
+    for key, cells in arrays.items():
+        between, bases = any(each.between for each in cells), {each.base for each in cells}
+        others = {each.place for other in near if other[0] != key[0] for each in arrays[other]}
+        if between or (key in near and any(each.place in others for each in cells)):
+            alike = len({each.start for each in cells}) if key in near and len(bases) == 1 else 1
+            most = max(most, cells[0].number * max(alike, len(bases) if between else 1))
     return most
 
 
@@ -485,22 +479,24 @@ def _cells(access: NestAccess, extents: Mapping[str, int]) -> _Cells | None:
     """Return the cells of an access; ``extents`` has work-items along the axes of the group other than the first."""
     address = access.address
     start = None if address is None else constant_of(address.start)
-    if address is None or start is None:
+    if address is None or start is None or address.chosen or address.drifts:
         return None
-    far = [name for name in access.copies if name in address.steps and not _is_cell(address.step(name), access)]
+    far = {name: number for name, number in access.copies.items()
+           if number > 1 and name in address.steps and not _is_cell(address.step(name), access)}  # fmt: skip
     if not far:
         return None
-    name = max(far, key=lambda name: access.copies[name])
+    name = max(far, key=lambda name: far[name])
     step = address.step(name)
+    in_cells = {row: Fraction(8, access.bits) * each for row, each in {**address.steps, "": address.start}.items()}
     return _Cells(
-        (access.bits, address.base, _text(address.steps), start), address.base, start, access.copies[name],
-        distance=Fraction(0) if step.parameters else constant_of(step) or Fraction(0),
+        _text(in_cells), address.base, start, far[name],
+        distance=Fraction(0) if step.parameters else abs(constant_of(step) or Fraction(0)),
         between=any(step == extent * address.step(row) for row, extent in extents.items() if row in address.steps),
     )  # fmt: skip
 
 
-def _is_near(cells: Sequence[_Cells]) -> bool:
-    """Return whether accesses are closer to each other than cells, so that their constants are one."""
+def _are_near(cells: Sequence[_Cells]) -> bool:
+    """Return whether the accesses of each base start less than a cell's distance from each other."""
     starts: dict[str, list[Fraction]] = defaultdict(list)
     for each in cells:
         starts[each.base].append(each.start)

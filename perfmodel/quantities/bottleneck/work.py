@@ -216,7 +216,9 @@ class NestWork:
     def _add_operations(self) -> float:
         instructions, kinds_by_bits = 0.0, defaultdict[int, Quantities](lambda: defaultdict(float))
         for operation in self.nest.operations:
-            if operation.integer:
+            if operation.kind == "atomic":  # one by one, also in a vector
+                kinds_by_bits[operation.bits]["atomic"] += operation.executions
+            elif operation.integer:
                 instructions += self._add_integers(operation)
             else:
                 kinds_by_bits[operation.bits][operation.kind] += self._executed(operation)
@@ -253,10 +255,9 @@ class NestWork:
             self._add("varied_entries", amount / self.lanes(bits))
             return
         lanes = self.lanes(bits)
-        if is_call(kind, bits) and not self.lockstep:  # only a device in lockstep calls a function for a whole vector
+        # only a device in lockstep calls a function for a whole vector
+        if kind == "atomic" or (is_call(kind, bits) and not self.lockstep):
             amount, lanes = amount * LONG_CALLS.get(kind, 1.0), 1.0
-        elif kind == "atomic":
-            lanes = 1.0
         name = NATIVE.get(kind) or CALLED_NAMES.get(kind, "function")
         if kind in INLINED and lanes > 1 and not self.lockstep:
             name = "inlined"

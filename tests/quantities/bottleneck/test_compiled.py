@@ -46,12 +46,14 @@ def test_pocl_packs_work_items_unless_it_packs_the_addresses_of_their_cells(
     ("a[r, i]", "n", 4, False, True), ("a[r, i]", "n", 8, False, False), ("a[r, i]", "n + 8", 8, False, True),
     ("a[r, i]", "n + 8", 8, True, False), ("a[r, i] + a[r + 1, i]", "n + 8", 4, True, False),
     ("a[r, i] + a[r, i + 1]", "n + 8", 4, True, True), ("a[r, i] + a[r, i + 1]", "n + 8", 8, True, False),
+    ("a[r, i]*w[k[0] + i]", "n + 8", 8, False, True),  # no cell moves w
 ])  # fmt: skip
 def test_pocl_packs_the_addresses_of_cells_with_work_items_between_them(
     right: str, pitch: str, cells: int, between: bool, vectors: bool
 ) -> None:
     """``vectors`` is what PoCL 3.1 reports for groups of 64 by 4 work-items, each with several rows."""
-    unit = make("[n] -> { [r, i]: 0 <= r, i < n }", f"out[r, i] = {right}", f"a: n + 1, {pitch}; out: n, n",
+    unit = make("{ [r, i]: 0 <= r, i < n }", f"out[r, i] = {right}",
+                f"a: n + 1, {pitch}; w: 2*n; int32 k: 1; out: n, n",
                 assumes=f"n >= 1 and n mod {256 * cells} = 0")  # fmt: skip
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     unit = lp.split_iname(unit, "r", 4 * cells, outer_tag="g.1")
@@ -91,14 +93,29 @@ def test_neighbours_are_seen_if_no_size_changes_the_low_bits_of_an_index(load: s
 
 
 @pytest.mark.filterwarnings("ignore::perfmodel.errors.PerfModelWarning")
+@pytest.mark.parametrize("order", ["serial", "lockstep"])
 @pytest.mark.parametrize(("dtype", "bits"), [("int32", 32), ("float64", 64)])
-def test_each_atomic_update_costs_a_call_of_a_function(dtype: str, bits: int) -> None:
-    for tag, calls in (("", 0), (", atomic", 3 * 640)):
+def test_each_atomic_update_costs_a_call_of_a_function(dtype: str, bits: int, order: str) -> None:
+    """A quarter of the work-items makes three updates each."""
+    for tag, calls in (("", 0), (", atomic", 3 * 640 / 4)):
         out = lp.GlobalArg("out", dtype, shape="3, n", for_atomic=True)
-        unit = make("{ [i, j]: 0 <= i < n and 0 <= j < 3 }", f"out[j, i] = out[j, i] + 1 {{id=u{tag}}}",
-                    [out, ...], assumes="n >= 1 and n mod 64 = 0")  # fmt: skip
+        update, flag = f"out[j, i] = out[j, i] + 1 {{id=u{tag},if=flag[i]>0}}", lp.GlobalArg("flag", "int32", shape="n")
+        unit = make("{ [i, j]: 0 <= i < n and 0 <= j < 3 }", update, [out, flag, ...],
+                    assumes="n >= 1 and n mod 64 = 0")  # fmt: skip
         unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
-        assert calls == quantities(count(unit, 8), "serial", n=640).get(f"function_{bits}", 0)
+        counts = count(unit, 8, {"flag[i_inner + i_outer*64] > 0": 0.25})
+        assert calls == quantities(counts, order, n=640).get(f"function_{bits}", 0)
+
+
+@pytest.mark.parametrize("first", [3, 8])
+def test_the_order_of_statements_does_not_change_the_addresses_of_cells(first: int) -> None:
+    lines = {3: "b[r, k, i] = c[r, k, i]", 8: "out[q, m, i] = a[q, m, i]"}
+    unit = make("{ [i, r, q, k, m]: 0 <= i, r, q < n and 0 <= k < 3 and 0 <= m < 8 }",
+                "\n".join((lines[first], lines[11 - first])), "a, out: n, 8, n; b, c: n, 3, n",
+                assumes="n >= 1 and n mod 64 = 0")  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    unit = lp.tag_inames(unit, {"r": "g.1", "q": "g.1", "k": "unr", "m": "unr"})
+    assert 8 == compiled_kernel(count(unit, 16)).tree.launches[0].cell_addresses
 
 
 def test_a_chain_has_the_operations_of_all_iterations() -> None:
