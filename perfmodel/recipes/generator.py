@@ -832,6 +832,8 @@ def _options(nest: Nest, axes: tuple[Axis, ...], *, cpu: bool) -> Iterator[tuple
                 penalty -= 4 * (prefetch in values) + 4 * alone * len(prefetch)  # without barriers
                 # usual on GPUs: a group loads tiles of all factors of a sum
                 penalty -= 2 * (not cpu and reduction == "split" and len(prefetch) > 1)
+                # usual on CPUs: a lone work-item keeps a tile of results in registers
+                penalty -= 4 * (cpu and elements == "ilp" and [axis.kind.name for axis in axes] == ["tile", "tile"])
                 yield penalty, replace(fetched, order=order)
 
 
