@@ -335,5 +335,5 @@ class Program:
     schedule: tuple[Node, ...]
     dataflow: Dataflow = Dataflow(())
     statistics: tuple[Statistic, ...] = ()  # those that have a largest value
-    #: The comparisons and selects of instructions and tests, which are not among the operations of `statements`.
+    #: The :data:`DECISIONS` of instructions and tests, which are not among the operations of `statements`.
     decisions: tuple[Statement, ...] = ()

@@ -80,7 +80,7 @@ class Statements:
         self.width = launch.group_shape[0] if launch.group_shape else 1
 
     def collected(self) -> tuple[tuple[program.Statement, ...], tuple[program.Statement, ...]]:
-        """Return the statements with operations and accesses, and the statements with comparisons and selects."""
+        """Return the statements with operations and accesses, and those with :data:`~.program.DECISIONS`."""
         for tag in self.options.access_tags:
             if tag not in self.tags:
                 problem = f"access_tags={tag!r} is not a tag of an access"

@@ -127,7 +127,7 @@ class CompiledLaunch(Generic[Amount]):
     barriers: bool  # whether it has any
     loops: bool  # whether it has a runtime loop
     separate_addresses: int  # the most addresses of one global matrix that differ by more than a constant
-    cell_addresses: int  # the most addresses of one array that the cells of a work-item compute alike
+    cell_addresses: int  # the most addresses of one array that the cells of a work-item compute in the same form
     stores_pairs: bool  # whether work-items store to neighbouring cells
     nests: tuple[CompiledNest[Amount], ...]
     unrolled: tuple[CompiledNest[Amount], ...]  # the nests as Intel's compiler sees them, which unrolls more loops

@@ -115,7 +115,7 @@ def test_a_division_by_a_size_in_an_index_is_a_division(index: str, each: int) -
     counts = kernel("[n] -> { [i]: 0 <= i < n }", f"out[i] = a[{index}]", "a: n + 8; out: n")
     serial, lockstep = (quantities(counts, order, n=640).get("int_divide_32", 0) for order in ("serial", "lockstep"))
     assert (640 * each, 640 * each / LANES) == (serial, lockstep)
-    # index arithmetic is no operation of the kernel, and GPUs are predicted without it
+    # index arithmetic does not count among the operations of the kernel, and GPUs are predicted without it
     assert (0, 0) == (counts.operations()(n=640), counts.decisions(n=640))
 
 
