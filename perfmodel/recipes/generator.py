@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 LOCAL_BYTES, LARGEST_GROUP = 32 * 1024, 256  # limits where no facts are given: what OpenCL's full profile promises
 SHORT = 16  # trips of a loop that may be unrolled
-REGISTERS = 64  # most elements that a work-item keeps at once
-LONGEST_CODE = 2000  # accesses in the code after unrolling; a compiler takes 3 ms for each
+REGISTERS = 64  # most trips of a short loop, and copies of unrolled code
+ELEMENTS = 128  # most results that a work-item keeps at once
+LONGEST_CODE = 1200  # accesses in the code after unrolling; Loopy and a compiler take 7 ms for each
 MOST_AXES = 3
 MOST_FORMS = 2000
 MOST_COVERS = 6  # loops, or sets of loops, that may become axes
@@ -221,7 +222,7 @@ class Recipes(FrozenValue):
                 found[f"L{number}"] = _sizes(least, most, usual, loops)
             if "E" in axis.kind.tiles:
                 tile = axis.kind.name == "tile"
-                most = (1024 if not form.elements else 16) if tile else 16
+                most = (1024 if not form.elements else 32) if tile else 16
                 found[f"E{number}"] = _sizes(2, min(most, 2 * trips - 1), 8 if tile else 4, loops)
         if split := _split_reductions(nest, form):
             loops = [nest.by_name[loop] for loop in split]
@@ -264,7 +265,7 @@ class Recipes(FrozenValue):
         items, elements = (math.prod(size for name, size in tiles.items() if name[0] == letter) for letter in "LE")
         lanes = [axis.loops[0] for axis in form.axes if axis.kind.name == "lanes"]
         items *= math.prod(nest.by_name[loop].trips for loop in lanes)
-        few = items <= self.largest_group and (not form.elements or elements <= REGISTERS)
+        few = items <= self.largest_group and (not form.elements or elements <= ELEMENTS)
         unrolled = len(_split_reductions(nest, form)) if form.reduction == "unrolled" else 0
         copies = (elements if form.elements else 1) * tiles.get("K", 1) ** unrolled
         copies *= max(

@@ -60,7 +60,8 @@ SHORTLIST, ALIKE = 64, 3  # recipes that may run, and most of them of one form
 SHOWN = 10  # recipes in a table of predictions, and reasons of refusals
 BUDGET_S, RUNS, RUN_S = 56.0, 5, 6.0  # no run starts later [s]; more time for each run above the default number
 FIRST_RUN_S, LAST_RUN_S = 12.0, 5.0  # longest time of building and running a recipe once, also near the end [s]
-AFFORDABLE_S = 1.0  # if the untransformed kernel is predicted to be slower, it runs only at small sizes [s]
+AFFORDABLE_S = 1.0  # if the untransformed kernel is predicted to be slower, it is not timed [s]
+COMPARED_S = 4.0  # if it is predicted to be slower, it runs only at small sizes, for its outputs [s]
 # Smaller sizes leave the same remainder by one of these numbers, so that tiles of powers of two divide both or neither.
 STRIDES = (1 << 20, 1 << 18, 1 << 16, 1 << 13, 1024, 512, 256, 128)
 EXACT_TERMS = 2 << 20  # float32 additions for an element after which sums in two orders may differ in the first digits
@@ -397,11 +398,11 @@ def _chosen_by_runs(
     """
     plain, t_unit, arguments = found.plain, found.untransformed, trials.keywords["arguments"]
     affordable = plain is not None and plain.seconds <= AFFORDABLE_S
-    exact = _additions(counts, found.sizes) < EXACT_TERMS
-    small = found.sizes if affordable and exact else _small_sizes(found, counts, tuning.keywords["model"], arguments)
+    exact = _additions(counts, found.sizes) < EXACT_TERMS and plain is not None and plain.seconds <= COMPARED_S
+    small = found.sizes if exact else _small_sizes(found, counts, tuning.keywords["model"], arguments)
     compare_at = None if small == found.sizes else small
-    allowed = ((one, one.recipe.allows(compare_at or found.sizes)) for one in found.candidates)
-    chosen = shortlist(one if allows else one.unassumed for one, allows in allowed)
+    allowed = [one for one in found.candidates if one.recipe.allows(small)]
+    chosen = shortlist(allowed or (one.unassumed for one in found.candidates))  # the latter may be slower
     candidates = {one.name: one for one in (*(one.unassumed for one in chosen), *chosen)}
     ran_once = partial(_ran, t_unit=t_unit, device=device.index, at=(small, found.sizes), arguments=arguments)
     rehearsal = Rehearsal(ran_once, tuning.keywords["began"] + tuning.keywords["budget_s"])
@@ -438,12 +439,12 @@ def _chosen_by_runs(
 def _small_sizes(
     found: Transformed, counts: KernelCounts, model: FittedModel, arguments: Arguments | None
 ) -> Mapping[str, int]:
-    """Return sizes at which the untransformed kernel takes at most a second, and its sums have enough digits."""
+    """Return sizes at which the untransformed kernel is fast enough to run once, and its sums have enough digits."""
     for stride in STRIDES:
         small = small_sizes(counts, found.sizes, stride)
         with suppress(PerfModelError):
             seconds = model.predict(counts, small, allow_unmeasured=True).seconds
-            if seconds <= AFFORDABLE_S and _additions(counts, small) < EXACT_TERMS:
+            if seconds <= COMPARED_S and _additions(counts, small) < EXACT_TERMS:
                 break
     if arguments is not None:
         try:

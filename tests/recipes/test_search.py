@@ -181,9 +181,14 @@ def test_a_recipe_that_hangs_or_crashes_does_so_in_another_process(kind, expecte
     assert expected in failed.message
 
 
+def _make_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "AFFORDABLE_S", 0.0)
+    monkeypatch.setattr(search, "COMPARED_S", 0.0)
+
+
 @pytest.mark.parametrize("kind", [Recipe, Dropped])
 def test_outputs_are_compared_at_small_sizes_if_the_untransformed_kernel_is_slow(kind, monkeypatch):
-    monkeypatch.setattr(search, "AFFORDABLE_S", 0.0)
+    _make_slow(monkeypatch)
     found = found_by(Space(kind), runs=2, level=0.9999)
     assert Recipe() not in found.tried
     assert {"ok" if kind is Recipe else "correctness"} == {one.status for one in found.tried.values()}
@@ -192,9 +197,32 @@ def test_outputs_are_compared_at_small_sizes_if_the_untransformed_kernel_is_slow
     assert "not timed: its prediction is" in found.notes[-2]
 
 
+@pytest.mark.parametrize(("first", "assumed"), [(0, set()), (2, {"lanes"}), (0, {"lanes"})])
+def test_recipes_that_are_not_valid_at_small_sizes_do_not_run_unless_all_are(first, assumed, monkeypatch):
+    _make_slow(monkeypatch)
+    space = Space(tiles=TILES[first : first + 1])
+    assume = Step.of("assume", "n mod 256 = 0")  # 128 elements are compared
+    space.made = {
+        key: Recipe((assume, *recipe.steps)) if not assumed or key[0] in assumed else recipe
+        for key, recipe in space.made.items()
+    }
+    space.known = {recipe: key for key, recipe in space.made.items()}
+    found = found_by(space, runs=3, level=0.9999)
+    expected = {recipe.unassumed for recipe in space.made.values() if not assumed or not recipe.assumptions}
+    assert expected == {recipe for recipe, one in found.tried.items() if one.status == "ok"}
+    assert len(expected) == 2 - len(assumed)
+
+
+def test_outputs_are_compared_at_the_given_sizes_if_the_kernel_may_run_once(monkeypatch):
+    monkeypatch.setattr(search, "AFFORDABLE_S", 0.0)
+    found = found_by(runs=1)
+    assert (Recipe() in found.tried, [name for name in found.notes if "compared" in name]) == (False, [])
+    assert found.tuned.outputs.right
+
+
 @pytest.mark.parametrize("refused", [(), (128,)])
 def test_arguments_may_refuse_small_sizes(refused, monkeypatch):
-    monkeypatch.setattr(search, "AFFORDABLE_S", 0.0)
+    _make_slow(monkeypatch)
 
     def arguments(n: int) -> dict[str, np.ndarray]:
         if n in refused:
