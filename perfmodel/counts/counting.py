@@ -67,7 +67,8 @@ def count(
         - the mean trip count of each data-dependent loop, by its iname
         - the probability of each data-dependent test, by its text
         - the *span* of each array with data-dependent indices: with ``{"x:span": 1000}`` the indices of one work-item
-          lie in a window of 1000 indices, which moves evenly over the array (as a matrix's bandwidth)
+          (in a kernel without work-items: of one iteration of the outermost loop) lie in a window of 1000 indices,
+          which moves evenly over the array (as a matrix's bandwidth)
     include_index_arithmetic : bool
         Whether to count also the integer arithmetic of addresses, and of tests of inames and size parameters.
     group_multiply_add : bool

@@ -11,6 +11,7 @@ of the loops before it. This product equals the mean of the product; a product o
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -18,7 +19,8 @@ import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
-from loopy.schedule import RunInstruction
+from loopy.kernel.data import IlpBaseTag, UnrollTag, VectorizeTag
+from loopy.schedule import EnterLoop, RunInstruction
 from loopy.symbolic import get_dependencies
 from numpy.typing import NDArray
 from pymbolic.mapper.evaluator import EvaluationMapper, evaluate
@@ -41,6 +43,7 @@ ITEMS = 2**12
 LONGEST_S = 30.0
 """Time after which no further value is computed [s]."""
 LARGEST_DENOMINATOR = 10**6  # of a mean
+COPIED = (IlpBaseTag, UnrollTag, VectorizeTag)  # of loops that the generated code does not have
 Ints = NDArray[np.int64]
 FUNCTIONS = {
     "abs": np.abs, "fabs": np.abs, "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos,
@@ -142,8 +145,12 @@ class Observed:
         """Return the width of the window in which a work-item's `indices` lie; None if not found.
 
         `lanes` are the inames on hardware axes, the fastest last. The window moves evenly from the first work-item's
-        indices to the last one's; work-items that are far from this line widen it.
+        indices to the last one's; work-items that are far from this line widen it. Without lanes, iterations of the
+        outermost loop take the place of work-items.
         """
+        entered = (item.iname for item in self.kernel.linearization or () if isinstance(item, EnterLoop))
+        around = (name for name in entered if name in inames and not self.kernel.iname_tags_of_type(name, COPIED))
+        lanes = lanes or [*islice(around, 1)]
         try:
             points = self._of_whole_items((self.needed(indices) | {*lanes}) & {*inames}, lanes)
             at = self._together((self.value(index, points) for index in indices), points)

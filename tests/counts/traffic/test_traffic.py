@@ -199,12 +199,15 @@ SPANS = [(64, 192), (1024, 16), (1024, 256), (4096, 128), (ROWS, 128), (ROWS, 25
 
 def product_with_rows(shape: str | None = "n", **statistics: float) -> KernelCounts:
     """The product of a matrix in ELLPACK form and a vector, a work-item for each row."""
-    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < k }", "y[i] = sum(j, a[i, j]*x[column[i, j]])",
+    unit = lp.split_iname(plain_product(shape), "i", GROUP, outer_tag="g.0", inner_tag="l.0")
+    return count(unit, statistics=statistics, cache=False)
+
+
+def plain_product(shape: str | None = "n") -> lp.TranslationUnit:
+    return make("{ [i, j]: 0 <= i < n and 0 <= j < k }", "y[i] = sum(j, a[i, j]*x[column[i, j]])",
                 [lp.GlobalArg("a", np.float32, shape="n, k"), lp.GlobalArg("column", np.int32, shape="n, k"),
                  lp.GlobalArg("x", np.float32, shape=shape), lp.GlobalArg("y", np.float32, shape="n"),
                  lp.ValueArg("n, k", np.int32)], assumes="n >= 64 and n mod 64 = 0 and k >= 1")  # fmt: skip
-    unit = lp.split_iname(unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")
-    return count(unit, statistics=statistics, cache=False)
 
 
 def band_matrix(span: int) -> np.ndarray:
@@ -236,6 +239,14 @@ def test_a_band_matrix_fetches_what_an_lru_cache_fetches(span: int, capacity: in
     traffic = product_with_rows(**{"x:span": span}).traffic("x", capacity * LINE, order=order)
     expected = fetched_by_lru(band_matrix(span), order, capacity)
     assert pytest.approx(expected, rel=0.2) == traffic(n=ROWS, k=ENTRIES).fetched
+
+
+@pytest.mark.parametrize(("span", "capacity"), SPANS[:-1])  # of a whole vector in the cache 1458 lines, not 551
+def test_without_work_items_the_window_moves_with_the_outermost_loop(span: int, capacity: int) -> None:
+    columns = band_matrix(span)
+    counts = count(plain_product(), arrays={"column": columns.astype(np.int32)}, cache=False)
+    traffic = counts.traffic("x", capacity * LINE)
+    assert pytest.approx(fetched_by_lru(columns, "serial", capacity), rel=0.2) == traffic(n=ROWS, k=ENTRIES).fetched
 
 
 def test_a_span_of_one_is_a_stream_and_one_of_all_indices_is_what_nothing_stated_says() -> None:
