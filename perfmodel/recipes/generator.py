@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 LOCAL_BYTES, LARGEST_GROUP = 32 * 1024, 256  # limits where no facts are given: what OpenCL's full profile promises
 SHORT = 16  # trips of a loop that may be unrolled
-REGISTERS = 64  # most trips of a short loop, and copies of unrolled code
-ELEMENTS = 128  # most results that a work-item keeps at once
+REGISTERS = 64  # most trips of a short loop, copies of unrolled code, and results that a work-item keeps at once
+ALONE = 128  # most results of a lone work-item, which keeps several in a vector register
 LONGEST_CODE = 1200  # accesses in the code after unrolling; Loopy and a compiler take 7 ms for each
 MOST_AXES = 3
 MOST_FORMS = 2000
@@ -265,9 +265,10 @@ class Recipes(FrozenValue):
         items, elements = (math.prod(size for name, size in tiles.items() if name[0] == letter) for letter in "LE")
         lanes = [axis.loops[0] for axis in form.axes if axis.kind.name == "lanes"]
         items *= math.prod(nest.by_name[loop].trips for loop in lanes)
-        few = items <= self.largest_group and (not form.elements or elements <= ELEMENTS)
+        kept = elements if form.elements else 1
+        few = items <= self.largest_group and kept <= (ALONE if items == 1 else REGISTERS)
         unrolled = len(_split_reductions(nest, form)) if form.reduction == "unrolled" else 0
-        copies = (elements if form.elements else 1) * tiles.get("K", 1) ** unrolled
+        copies = kept * tiles.get("K", 1) ** unrolled
         copies *= max(
             math.prod(nest.by_name[loop].trips for loop in part.intersection(form.unrolled))
             for part in _parts(nest, form.prefetch)
