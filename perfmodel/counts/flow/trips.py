@@ -96,12 +96,18 @@ class Trips:
         return reduce(isl.Set.union, dict.fromkeys(sizes)).coalesce().intersect(self.program.assumptions)
 
     def _span(self, iname: str) -> Span | None:
-        """Return a loop's values, or None if they are not the same for all sizes that execute anything."""
+        """Return a loop's values, or None if they are not the same for all sizes that execute anything.
+
+        An unrolled loop has its copies at all sizes. A test may leave out some of them.
+        """
         domains = self._around((iname,))
         if not domains or iname not in domains[0].names:
             return None
         points, other_dims = _union(domains, (iname,), frozenset())
-        line = points.project_out(SET, 1, other_dims).gist_params(self._executing).coalesce()
+        line = points.project_out(SET, 1, other_dims)
+        written_out = iname in self.program.dataflow.unrolled
+        line = line.project_out(PARAM, 0, line.dim(PARAM)) if written_out else line.gist_params(self._executing)
+        line = line.coalesce()
         if line.involves_dims(PARAM, 0, line.dim(PARAM)):
             return None
         low, high = line.dim_min_val(0), line.dim_max_val(0)

@@ -29,6 +29,7 @@ from perfmodel.counts.nests.folded import Changes, Values
 from perfmodel.counts.nests.loops import (
     Intervals,
     LoopTable,
+    bounds,
     copies_of,
     line_of,
     only_in,
@@ -168,6 +169,14 @@ class Nest(FrozenValue):
         shape = self.kernel.program.launches[domain.launch].group_shape
         local = [(k, axis) for k, axis in enumerate(domain.axes) if axis.startswith("l")]
         return frozenset(axis for k, axis in local if not takes_each(domain.points, k, 0, shape[int(axis[2:])] - 1))
+
+    @cached_property
+    def guarded_copies(self) -> bool:
+        """Whether a test or a varying bound may leave out copies of an unrolled loop."""
+        return any(
+            not takes_each(domain.points, domain.names.index(name), *bounds(domain.points, domain.names.index(name)))
+            for domain in self.domains for name in written_out(domain, self.loops.names)
+        )  # fmt: skip
 
     @cached_method
     def _without_chance(self, domain: Domain) -> Domain:

@@ -111,6 +111,7 @@ class CompiledNest(Generic[Amount]):
     calls: bool  # whether it calls functions of a library
     guarded_row: bool  # whether a test or a varying bound may leave out work-items along the first axis of the group
     guarded: bool  # whether one may leave out work-items along any axis
+    guarded_cells: bool  # whether one may leave out cells of a work-item
     kept_values: Amount  # loads and stores of private values that are live across barriers
     operations: tuple[CompiledOperation[Amount], ...]
     accesses: tuple[CompiledAccess[Amount], ...]
@@ -236,7 +237,8 @@ def _nest(
         calls=any(row.kind == "atomic" for row in operations) or (_stays_scalar(nest, launch) if alone else any(
             _is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)) for row in operations
         )),
-        guarded_row=FIRST_LANES in nest.guarded_axes, guarded=bool(nest.guarded_axes), kept_values=nest.kept,
+        guarded_row=FIRST_LANES in nest.guarded_axes, guarded=bool(nest.guarded_axes),
+        guarded_cells=nest.guarded_copies, kept_values=nest.kept,
         operations=tuple(
             CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row.dtype), row.count, unmasked.count)
             for row, unmasked in zip(operations, (*nest.unmasked_operations, *nest.decided(unmasked=True)), strict=True)

@@ -179,8 +179,8 @@ class NestWork:
     @cached_property
     def packed(self) -> float:
         """Values of one work-item that a compiler packs into a vector: the carried cells of a variable."""
-        if self.in_vectors or self.along_loop or self.lockstep:
-            return 1.0
+        if self.in_vectors or self.along_loop or self.lockstep or self.nest.guarded_cells:
+            return 1.0  # a compiler packs no values behind tests
         cells = max((chain.cells for chain in self.nest.chains), default=1)
         return float(cells) if cells >= (PAIRED if self.launch.stores_pairs else PACKED) else 1.0
 
