@@ -77,6 +77,16 @@ def test_accumulators_side_by_side(kind: str, form: str, operation: tuple[str, s
     assert [("acc", (((operation, ()), 16 // chains),), chains)] == [(r.variable, r.terms, r.chains) for r in steps]
 
 
+@pytest.mark.parametrize("assumptions", ["n >= 1", "n mod 32 = 0 and n >= 32"])
+def test_copies_that_a_size_may_leave_out_are_chains_too(assumptions: str) -> None:
+    unit = kernel("{[i, k]: 0 <= i < n and 0 <= k < n}", "out[i] = sum(k, a[k])", assumptions=assumptions)
+    unit = lp.split_iname(unit, "i", 32, outer_tag="g.0")
+    unit = lp.split_iname(unit, "i_inner", 8, outer_tag="ilp", inner_tag="l.0")
+    silenced = unit.default_entrypoint.copy(silenced_warnings=frozenset({"v1_scheduler_fallback"}))
+    (carried,) = flow_of(unit.with_kernel(silenced)).recurrences
+    assert ("k", 4) == (carried.loop, carried.chains)
+
+
 def test_a_guard_is_waited_for() -> None:
     unit = in_lanes(kernel("{[i]: 0 <= i < n}", """
         <> positive = a[i]*a[i] > 1 {id=test}

@@ -565,6 +565,16 @@ def test_four_chains_of_a_work_item_are_packed_and_two_are_not(chains: int, pack
     assert sums <= values["instructions"] <= sums + 2 * chains * n
 
 
+@pytest.mark.parametrize(("assumes", "packed"), [("n mod 8 = 0 and n >= 8", 8), ("n >= 1", 1)])
+def test_cells_that_tests_may_leave_out_are_not_packed(assumes: str, packed: int) -> None:
+    unit = make("{ [i, k]: 0 <= i < n and 0 <= k < m }", "out[i] = sum(k, p)", "out: n; float32 p",
+                assumes=f"{assumes} and m >= 1")  # fmt: skip
+    counts = count(lp.split_iname(unit, "i", 8, outer_tag="g.0", inner_tag="ilp"), cache=False)
+    n, m = 64, 1000
+    sums = n * m / packed + 2 * n // 8 * m  # with two of the loop
+    assert sums <= quantities(counts, "serial", n=n, m=m)["instructions"] <= sums + 4 * n
+
+
 @pytest.mark.parametrize(("chains", "steps"), [(1, 1), (8, 2)])
 def test_a_packed_maximum_takes_twice_as_long_as_that_of_one_value(chains: int, steps: int) -> None:
     n, k = 64, 1000
