@@ -266,7 +266,8 @@ class Recipes(FrozenValue):
         lanes = [axis.loops[0] for axis in form.axes if axis.kind.name == "lanes"]
         items *= math.prod(nest.by_name[loop].trips for loop in lanes)
         kept = elements if form.elements else 1
-        few = items <= self.largest_group and kept <= (ALONE if items == 1 else REGISTERS)
+        alone = items == 1 and not nest.first_axis("l")
+        few = items <= self.largest_group and kept <= (ALONE if alone else REGISTERS)
         unrolled = len(_split_reductions(nest, form)) if form.reduction == "unrolled" else 0
         copies = kept * tiles.get("K", 1) ** unrolled
         copies *= max(

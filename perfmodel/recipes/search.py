@@ -61,6 +61,7 @@ SHOWN = 10  # recipes in a table of predictions, and reasons of refusals
 BUDGET_S, RUNS, RUN_S = 56.0, 5, 6.0  # no run starts later [s]; more time for each run above the default number
 FIRST_RUN_S, LAST_RUN_S = 12.0, 5.0  # longest time of building and running a recipe once, also near the end [s]
 AFFORDABLE_S = 1.0  # if the untransformed kernel is predicted to be slower, it is not timed [s]
+LOSS = 1.5  # largest time of a recipe that is valid at small sizes over the best, else recipes run without assumptions
 COMPARED_S = 4.0  # if it is predicted to be slower, it runs only at small sizes, for its outputs [s]
 # Smaller sizes leave the same remainder by one of these numbers, so that tiles of powers of two divide both or neither.
 STRIDES = (1 << 20, 1 << 18, 1 << 16, 1 << 13, 1024, 512, 256, 128)
@@ -402,7 +403,10 @@ def _chosen_by_runs(
     small = found.sizes if exact else _small_sizes(found, counts, tuning.keywords["model"], arguments)
     compare_at = None if small == found.sizes else small
     allowed = [one for one in found.candidates if one.recipe.allows(small)]
-    chosen = shortlist(allowed or (one.unassumed for one in found.candidates))  # the latter may be slower
+    others = len(found.candidates) - len(allowed)
+    if not allowed or allowed[0].seconds > LOSS * found.candidates[0].seconds:  # tests may cost less than that
+        allowed, others = [one if one.recipe.allows(small) else one.unassumed for one in found.candidates], 0
+    chosen = shortlist(allowed)
     candidates = {one.name: one for one in (*(one.unassumed for one in chosen), *chosen)}
     ran_once = partial(_ran, t_unit=t_unit, device=device.index, at=(small, found.sizes), arguments=arguments)
     rehearsal = Rehearsal(ran_once, tuning.keywords["began"] + tuning.keywords["budget_s"])
@@ -424,6 +428,8 @@ def _chosen_by_runs(
     notes = list(found.notes)
     if plain is not None and not first:
         notes.append(f"the untransformed kernel was not timed: its prediction is {seconds_text(plain.seconds)}")
+    if others:
+        notes.append(f"{others} recipes could not run: their assumptions do not hold at {values_text(small)}")
     if compare_at is not None:
         notes.append(f"outputs were compared with the untransformed kernel's at {values_text(compare_at)}")
     # among ties, the recipe that is valid at all sizes is chosen

@@ -757,3 +757,15 @@ def test_no_recipe_has_code_that_compilers_take_long_for():
             copies.add(math.prod(sizes) * 5**unrolled)
     assert {25, 50, 400} <= copies
     assert max(copies) * 3 <= 1200  # three accesses
+
+
+@pytest.mark.parametrize(("tags", "most"), [("", 128), ("p:l.0", 64)])
+def test_only_a_lone_work_item_keeps_128_results(tags: str, most: int) -> None:
+    batch = "p, " if tags else ""
+    loops = "{[p, i, j, k]: 0 <= p < 4 and 0 <= i, j, k < n}" if tags else "{[i, j, k]: 0 <= i, j, k < n}"
+    arrays = {"a": f"{'4, ' * bool(tags)}n, n", "b": "n, n", "c": f"{'4, ' * bool(tags)}n, n"}
+    unit = made(loops, f"c[{batch}i, j] = sum(k, a[{batch}i, k]*b[k, j])", arrays)
+    recipes = recipes_of(lp.tag_inames(unit, tags) if tags else unit, {"n": 1024})
+    tiled = [form for form in recipes.forms if form.elements and {axis.kind.tiles for axis in form.axes} == {"E"}]
+    points = (recipes.point(recipe) for form in tiled for recipe in recipes.of(form))
+    assert most == max(math.prod(size for name, size in point.tiles if name[0] == "E") for point in points)

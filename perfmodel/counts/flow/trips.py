@@ -113,7 +113,8 @@ class Trips:
         low, high = line.dim_min_val(0), line.dim_max_val(0)
         if not (low.is_int() and high.is_int()):
             return None
-        trips, length = int(self.value((iname,))), high.to_python() - low.to_python()
+        trips = line.count_val().to_python() if written_out else int(self.value((iname,)))
+        length = high.to_python() - low.to_python()
         step = length // (trips - 1) if trips > 1 else 1
         return Span(low.to_python(), max(step, 1), trips)
 

@@ -171,12 +171,13 @@ class Nest(FrozenValue):
         return frozenset(axis for k, axis in local if not takes_each(domain.points, k, 0, shape[int(axis[2:])] - 1))
 
     @cached_property
-    def guarded_copies(self) -> bool:
-        """Whether a test or a varying bound may leave out copies of an unrolled loop."""
-        return any(
-            not takes_each(domain.points, domain.names.index(name), *bounds(domain.points, domain.names.index(name)))
-            for domain in self.domains for name in written_out(domain, self.loops.names)
-        )  # fmt: skip
+    def guarded_cells(self) -> bool:
+        """Whether a test or a varying bound may leave out private cells that copies of an unrolled loop compute."""
+        private = (access.address for access in self.accesses if access.space == "private")
+        moving = {name for address in private if address is not None for name in address.steps}
+        inames = ((domain.points, domain.names.index(name)) for domain in self.domains
+                  for name in written_out(domain, self.loops.names) if name in moving)  # fmt: skip
+        return any(not takes_each(points, position, *bounds(points, position)) for points, position in inames)
 
     @cached_method
     def _without_chance(self, domain: Domain) -> Domain:

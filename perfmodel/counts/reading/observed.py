@@ -20,7 +20,7 @@ import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
 from loopy.kernel.data import IlpBaseTag, UnrollTag, VectorizeTag
-from loopy.schedule import EnterLoop, RunInstruction
+from loopy.schedule import EnterLoop, LeaveLoop, RunInstruction
 from loopy.symbolic import get_dependencies
 from numpy.typing import NDArray
 from pymbolic.mapper.evaluator import EvaluationMapper, evaluate
@@ -148,9 +148,7 @@ class Observed:
         indices to the last one's; work-items that are far from this line widen it. Without lanes, iterations of the
         outermost loop take the place of work-items.
         """
-        entered = (item.iname for item in self.kernel.linearization or () if isinstance(item, EnterLoop))
-        around = (name for name in entered if name in inames and not self.kernel.iname_tags_of_type(name, COPIED))
-        lanes = lanes or [*islice(around, 1)]
+        lanes = lanes or self._outermost(frozenset(inames))
         try:
             points = self._of_whole_items((self.needed(indices) | {*lanes}) & {*inames}, lanes)
             at = self._together((self.value(index, points) for index in indices), points)
@@ -162,6 +160,19 @@ class Observed:
         span = _span_of(self._together((points.values[lane] for lane in lanes), points), at)
         self.found[key] = float(span)
         return span
+
+    def _outermost(self, inames: frozenset[str]) -> list[str]:
+        """Return the outermost loop in the generated code that is around the first instruction in all of ``inames``."""
+        around: list[str] = []
+        for item in self.kernel.linearization or ():
+            if isinstance(item, EnterLoop):
+                around.append(item.iname)
+            elif isinstance(item, LeaveLoop):
+                around.pop()
+            elif isinstance(item, RunInstruction) and inames <= self.kernel.id_to_insn[item.insn_id].within_inames:
+                loops = (name for name in around if name in inames)
+                return [*islice((name for name in loops if not self.kernel.iname_tags_of_type(name, COPIED)), 1)]
+        return []
 
     def cells(self, indices: Collection[Any], inames: Collection[str]) -> int | None:
         """Return how many distinct `indices` a nest has; None if not found, or if the nest has too many points."""

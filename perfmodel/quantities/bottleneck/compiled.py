@@ -238,7 +238,7 @@ def _nest(
             _is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)) for row in operations
         )),
         guarded_row=FIRST_LANES in nest.guarded_axes, guarded=bool(nest.guarded_axes),
-        guarded_cells=nest.guarded_copies, kept_values=nest.kept,
+        guarded_cells=nest.guarded_cells, kept_values=nest.kept,
         operations=tuple(
             CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row.dtype), row.count, unmasked.count)
             for row, unmasked in zip(operations, (*nest.unmasked_operations, *nest.decided(unmasked=True)), strict=True)

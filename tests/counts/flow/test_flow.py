@@ -77,7 +77,7 @@ def test_accumulators_side_by_side(kind: str, form: str, operation: tuple[str, s
     assert [("acc", (((operation, ()), 16 // chains),), chains)] == [(r.variable, r.terms, r.chains) for r in steps]
 
 
-@pytest.mark.parametrize("assumptions", ["n >= 1", "n mod 32 = 0 and n >= 32"])
+@pytest.mark.parametrize("assumptions", ["n >= 1", "n mod 32 = 0 and n >= 32", "1 <= n and n <= 40"])
 def test_copies_that_a_size_may_leave_out_are_chains_too(assumptions: str) -> None:
     unit = kernel("{[i, k]: 0 <= i < n and 0 <= k < n}", "out[i] = sum(k, a[k])", assumptions=assumptions)
     unit = lp.split_iname(unit, "i", 32, outer_tag="g.0")

@@ -241,7 +241,10 @@ def test_a_band_matrix_fetches_what_an_lru_cache_fetches(span: int, capacity: in
     assert pytest.approx(expected, rel=0.2) == traffic(n=ROWS, k=ENTRIES).fetched
 
 
-@pytest.mark.parametrize(("span", "capacity"), SPANS[:-1])  # of a whole vector in the cache 1458 lines, not 551
+JUST_FITS = pytest.param(*SPANS[-1], marks=pytest.mark.xfail(reason="counts 1458 lines instead of 551", strict=True))
+
+
+@pytest.mark.parametrize(("span", "capacity"), [*SPANS[:-1], JUST_FITS])
 def test_without_work_items_the_window_moves_with_the_outermost_loop(span: int, capacity: int) -> None:
     columns = band_matrix(span)
     counts = count(plain_product(), arrays={"column": columns.astype(np.int32)}, cache=False)

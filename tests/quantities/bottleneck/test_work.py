@@ -565,13 +565,17 @@ def test_four_chains_of_a_work_item_are_packed_and_two_are_not(chains: int, pack
     assert sums <= values["instructions"] <= sums + 2 * chains * n
 
 
-@pytest.mark.parametrize(("assumes", "packed"), [("n mod 8 = 0 and n >= 8", 8), ("n >= 1", 1)])
-def test_cells_that_tests_may_leave_out_are_not_packed(assumes: str, packed: int) -> None:
+@pytest.mark.parametrize(("assumes", "unrolled", "packed"), [
+    ("n mod 8 = 0 and n >= 8", 1, 8), ("n >= 1", 1, 1), ("n mod 8 = 0 and n >= 8", 4, 8), ("n >= 1", 4, 1),
+])  # fmt: skip
+def test_cells_that_tests_may_leave_out_are_not_packed(assumes: str, unrolled: int, packed: int) -> None:
+    """A test around all cells, of the rest of an unrolled sum, leaves the cells together."""
     unit = make("{ [i, k]: 0 <= i < n and 0 <= k < m }", "out[i] = sum(k, p)", "out: n; float32 p",
                 assumes=f"{assumes} and m >= 1")  # fmt: skip
-    counts = count(lp.split_iname(unit, "i", 8, outer_tag="g.0", inner_tag="ilp"), cache=False)
+    unit = lp.split_iname(unit, "i", 8, outer_tag="g.0", inner_tag="ilp")
+    counts = count(lp.split_iname(unit, "k", unrolled, inner_tag="unr"), cache=False)
     n, m = 64, 1000
-    sums = n * m / packed + 2 * n // 8 * m  # with two of the loop
+    sums = n * m / packed + 2 * n // 8 * m // unrolled  # with two of the loop
     assert sums <= quantities(counts, "serial", n=n, m=m)["instructions"] <= sums + 4 * n
 
 
