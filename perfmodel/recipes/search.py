@@ -61,8 +61,8 @@ SHOWN = 10  # recipes in a table of predictions, and reasons of refusals
 BUDGET_S, RUNS, RUN_S = 56.0, 5, 6.0  # no run starts later [s]; more time for each run above the default number
 FIRST_RUN_S, LAST_RUN_S = 12.0, 5.0  # longest time of building and running a recipe once, also near the end [s]
 AFFORDABLE_S = 1.0  # if the untransformed kernel is predicted to be slower, it is not timed [s]
-LOSS = 1.5  # largest time of a recipe that is valid at small sizes over the best, else recipes run without assumptions
 COMPARED_S = 4.0  # if it is predicted to be slower, it runs only at small sizes, for its outputs [s]
+LOSS = 1.5  # largest time of a recipe that is valid at small sizes over the best, else recipes run without assumptions
 # Smaller sizes leave the same remainder by one of these numbers, so that tiles of powers of two divide both or neither.
 STRIDES = (1 << 20, 1 << 18, 1 << 16, 1 << 13, 1024, 512, 256, 128)
 EXACT_TERMS = 2 << 20  # float32 additions for an element after which sums in two orders may differ in the first digits
@@ -85,7 +85,7 @@ class Candidate(FrozenValue):
 
     @property
     def unassumed(self) -> Candidate:
-        """The recipe without assumptions, for which the same time is predicted."""
+        """The recipe without assumptions, with the same prediction, although its tests may take time."""
         if not self.recipe.assumptions:
             return self
         return replace(self, name=str(self.recipe.unassumed), recipe=self.recipe.unassumed)
@@ -399,8 +399,8 @@ def _chosen_by_runs(
     """
     plain, t_unit, arguments = found.plain, found.untransformed, trials.keywords["arguments"]
     affordable = plain is not None and plain.seconds <= AFFORDABLE_S
-    exact = _additions(counts, found.sizes) < EXACT_TERMS and plain is not None and plain.seconds <= COMPARED_S
-    small = found.sizes if exact else _small_sizes(found, counts, tuning.keywords["model"], arguments)
+    once = plain is not None and plain.seconds <= COMPARED_S and _additions(counts, found.sizes) < EXACT_TERMS
+    small = found.sizes if once else _small_sizes(found, counts, tuning.keywords["model"], arguments)
     compare_at = None if small == found.sizes else small
     allowed = [one for one in found.candidates if one.recipe.allows(small)]
     others = len(found.candidates) - len(allowed)

@@ -14,7 +14,7 @@ from perfmodel.compare.figures import judge
     ((1.0, 2.0, 3.0), (3.0, 2.0, 1.0), -1.0, 3.0),
     ((1.0, 2.0, 3.0), (2.0, 1.0, 3.0), 1 / 3, 2.0),  # of three pairs one is wrong
     ((1.0, 2.0, 3.0, 4.0, 5.0), (2.0, 4.0, 1.0, 3.0, 5.0), 4 / 10, 3.0),  # of ten pairs three
-    ((1.0, 4.0), (5.0, 5.0), 0.0, 2.0),  # a tie gives no information: one of both at random
+    ((1.0, 4.0), (5.0, 5.0), 0.0, 2.0),  # after a tie, one of both is chosen at random
     ((2.0, 1.0, 8.0), (5.0, 6.0, 5.0 + 1e-15), -1 / 3, 4.0),  # sums may differ in the last digit
 ])  # fmt: skip
 def test_one_choice(measured, predicted, tau, regret):

@@ -167,7 +167,7 @@ def test_rows_of_a_kernel_that_was_measured_again_are_replaced():
 
 
 @pytest.mark.device
-@pytest.mark.filterwarnings("ignore::loopy.diagnostic.ParameterFinderWarning")  # the shape of one array gives no size
+@pytest.mark.filterwarnings("ignore::loopy.diagnostic.ParameterFinderWarning")  # one shape is not enough to find a size
 @pytest.mark.parametrize("group", ["ji,kj->ki i3 j4 k5", "kij,lkm,lmj->mi i2 j3 k2 l3"])
 def test_einsums_of_the_archive_are_what_their_names_say(group):
     einsum = recorded_gpu.Einsum.of(group)

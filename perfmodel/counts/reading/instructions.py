@@ -12,14 +12,14 @@ import numpy as np
 import pymbolic.primitives as p
 from loopy.codegen import UnvectorizableError
 from loopy.expression import VectorizabilityChecker
-from loopy.kernel.data import HardwareConcurrentTag, IlpBaseTag, UnrollTag, VectorizeTag
+from loopy.kernel.data import HardwareConcurrentTag, VectorizeTag
 from loopy.library.reduction import ArgExtOp
 
 from perfmodel.counts.program.program import DECISIONS, SHARED, Cell, Index, OpKind, Read, Step, Write
 from perfmodel.counts.reading import sets, values
 from perfmodel.counts.reading.domains import Domains, affine_form, names_in
 from perfmodel.counts.reading.expressions import Walk
-from perfmodel.counts.reading.values import INT, AccessEvent, Condition, OperationEvent, Scope, Type
+from perfmodel.counts.reading.values import COPIED, INT, AccessEvent, Condition, OperationEvent, Scope, Type
 from perfmodel.documents import shortened
 from perfmodel.errors import CountError, listed
 
@@ -122,7 +122,7 @@ def unrolled_inames(kernel: lp.LoopKernel) -> tuple[str, ...]:
 
     return tuple(sorted(
         name for name in kernel.all_inames()
-        if kernel.iname_tags_of_type(name, (UnrollTag, IlpBaseTag, VectorizeTag))
+        if kernel.iname_tags_of_type(name, COPIED)
         or (not kernel.iname_tags_of_type(name, HardwareConcurrentTag) and runs_once(name))
     ))
 

@@ -11,7 +11,6 @@ of the loops before it. This product equals the mean of the product; a product o
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -19,7 +18,6 @@ import islpy as isl
 import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
-from loopy.kernel.data import IlpBaseTag, UnrollTag, VectorizeTag
 from loopy.schedule import EnterLoop, LeaveLoop, RunInstruction
 from loopy.symbolic import get_dependencies
 from numpy.typing import NDArray
@@ -28,7 +26,7 @@ from pymbolic.mapper.evaluator import EvaluationMapper, evaluate
 from perfmodel.counts.quasipoly.evaluation import evaluated
 from perfmodel.counts.quasipoly.printing import quasi_polynomial_of
 from perfmodel.counts.reading import sets
-from perfmodel.counts.reading.values import is_size, text_of
+from perfmodel.counts.reading.values import COPIED, is_size, text_of
 from perfmodel.errors import ArgumentError, listed
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
@@ -43,7 +41,6 @@ ITEMS = 2**12
 LONGEST_S = 30.0
 """Time after which no further value is computed [s]."""
 LARGEST_DENOMINATOR = 10**6  # of a mean
-COPIED = (IlpBaseTag, UnrollTag, VectorizeTag)  # of loops that the generated code does not have
 Ints = NDArray[np.int64]
 FUNCTIONS = {
     "abs": np.abs, "fabs": np.abs, "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos,
@@ -162,7 +159,7 @@ class Observed:
         return span
 
     def _outermost(self, inames: frozenset[str]) -> list[str]:
-        """Return the outermost loop in the generated code that is around the first instruction in all of ``inames``."""
+        """Return the outermost loop of the code around the first instruction in all `inames`, or an empty list."""
         around: list[str] = []
         for item in self.kernel.linearization or ():
             if isinstance(item, EnterLoop):
@@ -170,8 +167,8 @@ class Observed:
             elif isinstance(item, LeaveLoop):
                 around.pop()
             elif isinstance(item, RunInstruction) and inames <= self.kernel.id_to_insn[item.insn_id].within_inames:
-                loops = (name for name in around if name in inames)
-                return [*islice((name for name in loops if not self.kernel.iname_tags_of_type(name, COPIED)), 1)]
+                loops = [name for name in around if name in inames]
+                return [name for name in loops if not self.kernel.iname_tags_of_type(name, COPIED)][:1]
         return []
 
     def cells(self, indices: Collection[Any], inames: Collection[str]) -> int | None:

@@ -11,6 +11,7 @@ import loopy as lp
 import numpy as np
 import pymbolic.primitives as p
 from loopy.kernel.array import VectorArrayDimTag
+from loopy.kernel.data import IlpBaseTag, UnrollTag, VectorizeTag
 from loopy.schedule import CallKernel
 from loopy.schedule.tools import (
     supporting_temporary_names,
@@ -24,6 +25,7 @@ from perfmodel.counts.program.program import Operand
 Type = np.dtype  # the C type of an expression, as NumPy's
 Condition = tuple[Any, bool]  # an expression and the truth value it must have
 INT = np.dtype(np.int32)
+COPIED = (IlpBaseTag, UnrollTag, VectorizeTag)  # of loops that the generated code does not have
 COMPLEX: Mapping[Type[Any], Type[Any]] = {np.dtype("complex64"): np.dtype("float32"),
                                           np.dtype("complex128"): np.dtype("float64")}  # fmt: skip
 SPACES = {lp.AddressSpace.GLOBAL: "global", lp.AddressSpace.LOCAL: "local", lp.AddressSpace.PRIVATE: "private"}
