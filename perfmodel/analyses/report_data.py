@@ -18,8 +18,7 @@ from perfmodel.analyses import balance, benefits
 from perfmodel.analyses.descriptions import FactLine, WeightLine, fact_lines, how_made, weight_lines
 from perfmodel.analyses.roofline import KernelPoint, at_largest_sizes, points_of, roof_values, roofline_points
 from perfmodel.compare import Comparison, Comparisons, Figures, compare, summarise
-from perfmodel.compare.comparison import kernels as kernels_of
-from perfmodel.compare.figures import Verdict, judge
+from perfmodel.compare.comparison import Verdict, judge, kernels as kernels_of
 from perfmodel.display import values_text
 from perfmodel.errors import FactsError, PerfModelError, PredictionError, UnmeasuredFeatureError
 from perfmodel.fitting.cautions import Caution

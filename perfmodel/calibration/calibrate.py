@@ -13,9 +13,8 @@ from perfmodel import measuring, store
 from perfmodel.calibration.kernel_choice import MEASUREMENT_KERNELS, TEST_KERNELS, discovered, sampling
 from perfmodel.calibration.recommended import CANDIDATES, RECOMMENDED_FILE, Recommended, candidates, recommended
 from perfmodel.compare import Comparison, Contender, compare, summarise
-from perfmodel.compare.comparison import error_table
+from perfmodel.compare.comparison import Verdict, error_table, judge
 from perfmodel.compare.contenders import LEVEL, contenders, families_table
-from perfmodel.compare.figures import Verdict, judge
 from perfmodel.compare.protocols import PROTOCOLS, TESTLESS, Judged, evaluate_fits, folds_of
 from perfmodel.display import columns_text, percent
 from perfmodel.errors import FitError, OptionError, PerfModelError

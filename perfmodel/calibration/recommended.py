@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from perfmodel import errors, fitting
-from perfmodel.compare.figures import Verdict
+from perfmodel.compare.comparison import Verdict
 from perfmodel.documents import Schema, json_text, read_file, require, value_of
 from perfmodel.errors import NoDeviceError, NoWeightsError, OptionError, PerfModelError, UnknownNameError, listed
 from perfmodel.facts import DeviceFacts, differences, published_devices, read_device

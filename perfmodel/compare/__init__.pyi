@@ -1,7 +1,6 @@
 from . import contenders, protocols
-from .comparison import Comparison, Comparisons, compare
+from .comparison import Choice, Comparison, Comparisons, Figures, choices, compare, summarise
 from .contenders import Contender, Contenders, on_common_cases
-from .figures import Choice, Figures, choices, summarise
 from .protocols import PROTOCOLS, Evaluation, evaluate
 
 __all__ = [

@@ -8,8 +8,7 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
-from perfmodel.compare.comparison import Comparisons, kernels, unranked_note
-from perfmodel.compare.figures import Figures, summarise
+from perfmodel.compare.comparison import Comparisons, Figures, kernels, summarise, unranked_note
 from perfmodel.compare.protocols import RECORDED, Evaluation, evaluate_fits, folds_of
 from perfmodel.display import DataFrame, columns_text, data_frame, finite, html_table, percent, seconds_text
 from perfmodel.documents import one_line

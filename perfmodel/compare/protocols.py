@@ -13,8 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from perfmodel.compare.comparison import Comparison, Comparisons, in_order, volume
-from perfmodel.compare.figures import Figures, summarise
+from perfmodel.compare.comparison import Comparison, Comparisons, Figures, in_order, summarise, volume
 from perfmodel.display import DataFrame, values_text
 from perfmodel.documents import one_line
 from perfmodel.fitting.anchored import anchor_rows

@@ -22,7 +22,7 @@ from random import Random
 import numpy as np
 
 from perfmodel.compare import Comparison, summarise
-from perfmodel.compare.figures import Figures
+from perfmodel.compare.comparison import Figures
 from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.tables import tabulate
 from perfmodel.documents import json_text

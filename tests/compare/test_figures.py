@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from perfmodel.compare import Choice, Comparison, Figures, choices, summarise
-from perfmodel.compare.figures import judge
+from perfmodel.compare.comparison import judge
 
 
 @pytest.mark.parametrize(("measured", "predicted", "tau", "regret"), [

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from perfmodel.compare.figures import Figures
+from perfmodel.compare.comparison import Figures
 from perfmodel.display import percent
 from perfmodel.io import write_whole
 from perfmodel.report.drawing import write_figure

@@ -19,8 +19,8 @@ from statistics import mean
 from typing import TypeAlias
 
 from perfmodel.compare import Comparison
+from perfmodel.compare.comparison import Figures, summarise
 from perfmodel.compare.contenders import Contender, Contenders, contender_of, on_common_cases
-from perfmodel.compare.figures import Figures, summarise
 from perfmodel.compare.protocols import FOLDS
 from perfmodel.fitting.device_folder import recorded_folder
 from perfmodel.fitting.evaluated import Evaluated, evaluate_together, joined, read_in_turn

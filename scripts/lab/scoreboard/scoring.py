@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
+from perfmodel.compare.comparison import summarise
 from perfmodel.compare.contenders import timed
-from perfmodel.compare.figures import summarise
 from perfmodel.compare.protocols import FOLDS, PROTOCOLS, RECORDED, TESTLESS, Evaluation, evaluate_fits
 from perfmodel.errors import PerfModelError
 from scripts.lab.scoreboard.ideas import Idea

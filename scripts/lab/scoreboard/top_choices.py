@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from perfmodel.compare.comparison import Comparison
-from perfmodel.compare.figures import Choice, choices
+from perfmodel.compare.comparison import Choice, Comparison, choices
 from perfmodel.display import values_text
 
 if TYPE_CHECKING:

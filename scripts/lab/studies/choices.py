@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.compare.comparison import Comparison
-from perfmodel.compare.figures import Choice
+from perfmodel.compare.comparison import Choice, Comparison
 from perfmodel.display import values_text
 from scripts.lab.studies.study import StudyData
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import median
 
 from perfmodel.analyses.benefits import FAMILY
-from perfmodel.compare.figures import Choice
+from perfmodel.compare.comparison import Choice
 from perfmodel.display import percent
 from perfmodel.fitting import geometric_mean_error, relative_errors
 from scripts.lab.studies.choices import rank_of_best
