@@ -1,3 +1,3 @@
-from . import calibrate, installation, kernel_choice, lacking, recommended, scheduled
+from . import calibrate, installation, kernel_choice, recommended, scheduled
 
-__all__ = ["calibrate", "installation", "kernel_choice", "lacking", "recommended", "scheduled"]
+__all__ = ["calibrate", "installation", "kernel_choice", "recommended", "scheduled"]

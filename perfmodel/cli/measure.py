@@ -47,10 +47,10 @@ def measure_command(
         raise OptionError(problem, f"give --for KERNEL.PY too, since {name} describes its {what}")
     options.supervise_command(context)
 
-    choice, lacking = calibration.kernel_choice, calibration.lacking
+    choice = calibration.kernel_choice
     campaign = choice.chosen_campaign(asked.quick, asked.full, asked.budget)
     if wanted and not (asked.quick or asked.full):
-        campaign = replace(lacking.FEW, budget_s=asked.budget)
+        campaign = replace(choice.FEW, budget_s=asked.budget)
     samples = classes == [TAG] and not asked.kernels and wanted is None
     if samples:
         campaign, kernels = choice.sampling(campaign)
@@ -94,7 +94,7 @@ def _needed(
     kernels: tuple[KernelClass, ...], device: opencl.Device, file: Path, at: dict[str, int],
     statistics: Mapping[str, float], store: Path | None,
 ) -> _Need:  # fmt: skip
-    recommended, lacking, weights = calibration.recommended, calibration.lacking, None
+    recommended, choice, weights = calibration.recommended, calibration.kernel_choice, None
     subgroup_size = int(device.facts.value("subgroup_size"))
     counted = options.counted_variants(options.KernelOptions(file).load(), subgroup_size, statistics=statistics)
     path = store or recommended.data_folder() / device.slug
@@ -103,17 +103,17 @@ def _needed(
             weights = recommended.weights_of(device.facts)
             output.message(weights.text)
             path = weights.folder
-    models, problems = lacking.models_of(path), tuple[str, ...]()
-    needed = lacking.lacking(models, counted.values(), at)
+    models, problems = choice.models_of(path), tuple[str, ...]()
+    needed = choice.lacking(models, counted.values(), at)
     if needed and not stored.paths(path)[0].is_file():  # as in a wheel, which has no measured rows
         problem = f"'{path}' has weights, but not the measurements for a new fit"
         raise OptionError(problem, "calibrate the device first (perfmodel calibrate), then measure again")
     if needed:
-        chosen, problems = lacking.rows_for(needed, models, kernels, int(device.facts.value("max_work_group_size")))
+        chosen, problems = choice.rows_for(needed, models, kernels, int(device.facts.value("max_work_group_size")))
         missing = [f"{', '.join(names)} ({family})" for family, names in needed.items()]
     else:
-        missing = [] if models else [*calibration.kernel_choice.missing_features(counted.values(), at, path)]
-        chosen = calibration.kernel_choice.classes_for(missing, kernels)
+        missing = [] if models else [*choice.missing_features(counted.values(), at, path)]
+        chosen = choice.classes_for(missing, kernels)
     if missing:
         output.message(f"not measured yet: {', '.join(missing)}", with_json=True)
     for problem in problems:
@@ -132,7 +132,7 @@ def _fit_again(need: _Need, document: dict[str, Any]) -> list[str]:
     before = predicting.load(need.store / f"{need.used}.json")
     began = monotonic()
     output.message(f"fitting again: {', '.join(need.lacking)}")
-    models = calibration.lacking.refitted(need.store, need.lacking)
+    models = calibration.kernel_choice.refitted(need.store, need.lacking)
     model = models.get(need.used, before)
     made = [
         predicting.Predicting(each, skipped=PerfModelError).predicted(need.counted, need.sizes)

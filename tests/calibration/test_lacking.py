@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from perfmodel import store
-from perfmodel.calibration import lacking
+from perfmodel.calibration import kernel_choice
 from perfmodel.calibration.kernel_choice import discovered
 from perfmodel.counts import count
 from perfmodel.errors import PerfModelError, SizeError
@@ -52,13 +52,13 @@ def exercised(kernel, folder):
 @pytest.mark.parametrize("folder", [POCL, INTEL])
 def test_what_is_chosen_for_a_quantity_exercises_it(folder, quantity):
     needed = {"bottleneck": [quantity]}
-    chosen, problems = lacking.rows_for(needed, {"bottleneck": without(model(folder), quantity)}, library(), 4096)
+    chosen, problems = kernel_choice.rows_for(needed, {"bottleneck": without(model(folder), quantity)}, library(), 4096)
     if quantity in NOWHERE[folder]:
         assert ((), 1) == (chosen, len(problems))
         return
-    assert ((), True) == (problems, 1 <= len(chosen) <= lacking.ROWS)
+    assert ((), True) == (problems, 1 <= len(chosen) <= kernel_choice.ROWS)
     for kernel in chosen:
-        assert (1, lacking.ROWS) == (len(kernel.variants), len(chosen)*kernel.sizes.rungs)
+        assert (1, kernel_choice.ROWS) == (len(kernel.variants), len(chosen)*kernel.sizes.rungs)
         assert all(quantity in found for found in exercised(kernel, folder))
 
 
@@ -66,11 +66,11 @@ def test_each_family_of_a_folder_names_what_it_lacks():
     models = {"bottleneck": without(model(POCL), "circular_64"),
               "stevens_kloeckner_2016": load(FOLDERS / POCL / "stevens_kloeckner_2016.json")}  # fmt: skip
     counts = count(lp_sines())
-    assert {"bottleneck": ("circular_64",)} == lacking.lacking(models, [counts], {"n": 1024})
+    assert {"bottleneck": ("circular_64",)} == kernel_choice.lacking(models, [counts], {"n": 1024})
     models["stevens_kloeckner_2016"] = without(models["stevens_kloeckner_2016"], "op_float64_special")
-    needed = lacking.lacking(models, [counts], {"n": 1024})
+    needed = kernel_choice.lacking(models, [counts], {"n": 1024})
     assert {"bottleneck": ("circular_64",), "stevens_kloeckner_2016": ("op_float64_special",)} == needed
-    chosen, problems = lacking.rows_for(needed, models, library(), 4096)
+    chosen, problems = kernel_choice.rows_for(needed, models, library(), 4096)
     assert ((), {"arithmetic"}) == (problems, {kernel.group for kernel in chosen})
     assert 2 <= len(chosen) <= 3
 
@@ -78,14 +78,14 @@ def test_each_family_of_a_folder_names_what_it_lacks():
 def test_sizes_without_values_kernels_that_no_family_evaluates_and_features_without_a_kernel():
     counts = count(lp_sines())
     with pytest.raises(SizeError, match="'n'"):
-        lacking.lacking({"bottleneck": model(POCL)}, [counts], {})
+        kernel_choice.lacking({"bottleneck": model(POCL)}, [counts], {})
     unknown = replace(counts, source=None)  # as counts that were stored without a program
     with pytest.raises(PerfModelError):
-        lacking.lacking({"bottleneck": model(POCL)}, [unknown], {"n": 1024})
-    needed = lacking.lacking({"bottleneck": without(model(POCL), "circular_64")}, [unknown, counts], {"n": 1024})
+        kernel_choice.lacking({"bottleneck": model(POCL)}, [unknown], {"n": 1024})
+    needed = kernel_choice.lacking({"bottleneck": without(model(POCL), "circular_64")}, [unknown, counts], {"n": 1024})
     assert {"bottleneck": ("circular_64",)} == needed
     linear = load(FOLDERS / POCL / "stevens_kloeckner_2016.json")
-    chosen, (problem,) = lacking.rows_for({"s": ["op_complex64_special"]}, {"s": linear}, (), 256)
+    chosen, (problem,) = kernel_choice.rows_for({"s": ["op_complex64_special"]}, {"s": linear}, (), 256)
     assert ((), True) == (chosen, "op_complex64_special" in problem)
 
 
@@ -94,5 +94,5 @@ def test_a_second_fit_is_the_fit_of_all_rows(tmp_path):
     shutil.copytree(QUICKSTART, folder)
     whole = fit(store.read(folder))
     whole.save(folder / "stevens_kloeckner_2016.json")
-    (again,) = lacking.refitted(folder, ["stevens_kloeckner_2016"]).values()
+    (again,) = kernel_choice.refitted(folder, ["stevens_kloeckner_2016"]).values()
     assert whole.weights == again.weights == load(folder / "stevens_kloeckner_2016.json").weights

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from perfmodel import measuring
-from perfmodel.calibration import kernel_choice, lacking, recommended
+from perfmodel.calibration import kernel_choice, recommended
 from perfmodel.fitting import FittedWeight
 from perfmodel.measuring import run
 from perfmodel.opencl import Health, health
@@ -109,7 +109,7 @@ def campaigns(tmp_path, monkeypatch):
     (folder / "measurements.jsonl").touch()
     monkeypatch.setattr(recommended, "weights_of", lambda facts: weights)
     monkeypatch.setattr(recommended, "data_folder", lambda: tmp_path / "own")
-    monkeypatch.setattr(lacking, "refitted", lambda folder, names: {name: load(weights.path) for name in names})
+    monkeypatch.setattr(kernel_choice, "refitted", lambda folder, names: {name: load(weights.path) for name in names})
     monkeypatch.setattr(measuring, "measure", lambda kernels, *given: asked.append((given[1], kernels)) or Nothing())
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.py").write_text(ROWS)
