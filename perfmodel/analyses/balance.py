@@ -20,9 +20,8 @@ from typing import Any
 
 from perfmodel.errors import FamilyError
 from perfmodel.predicting.model import FittedModel
-from perfmodel.quantities.case import Case
+from perfmodel.quantities.case import Case, cores
 from perfmodel.quantities.instructions import critical_path, work
-from perfmodel.quantities.occupancy import cores
 from perfmodel.quantities.traffic import global_bytes, transfer_bytes
 
 FAMILY = "work_depth"

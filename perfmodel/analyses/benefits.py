@@ -20,9 +20,8 @@ from typing import Any
 from perfmodel.errors import FamilyError
 from perfmodel.models import find_family
 from perfmodel.predicting.model import FittedModel
-from perfmodel.quantities.case import Case
+from perfmodel.quantities.case import Case, launched
 from perfmodel.quantities.instructions import arithmetic, fused_operations
-from perfmodel.quantities.occupancy import launched
 from perfmodel.quantities.traffic import global_bytes
 
 FAMILY = "gpuperf"

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from perfmodel.models.model import BANDWIDTH, GIVEN_LAUNCH, MEMORY_LATENCY, Family, Weight
-from perfmodel.quantities.case import Case
+from perfmodel.quantities.case import Case, active_units, launched
 from perfmodel.quantities.instructions import (
     divergence,
     instruction_parallelism,
@@ -38,7 +38,6 @@ from perfmodel.quantities.instructions import (
     memory_parallelism,
     special_functions,
 )
-from perfmodel.quantities.occupancy import active_units, launched
 from perfmodel.quantities.traffic import global_accesses, hit_waits, miss_ratios, subgroup_transactions, transfer_bytes
 
 FERMI_SPECIAL_SHARE = 4 / 32

@@ -37,9 +37,8 @@ from typing import Any
 import numpy as np
 
 from perfmodel.models.model import BANDWIDTH, GIVEN_LAUNCH, MEMORY_LATENCY, Family, Weight
-from perfmodel.quantities.case import Case
+from perfmodel.quantities.case import Case, active_units, groups_per_launch, launched
 from perfmodel.quantities.instructions import first_instructions, instructions
-from perfmodel.quantities.occupancy import active_units, groups_per_launch, launched
 from perfmodel.quantities.traffic import global_accesses, subgroup_transactions
 
 UNITS = {

@@ -29,10 +29,9 @@ T_1/P`, without the span and the scheduling factor.
 from typing import Any
 
 from perfmodel.models.model import LAUNCH, Family, Weight
-from perfmodel.quantities.case import Case
+from perfmodel.quantities.case import Case, cores, items_held, scheduling_factor
 from perfmodel.quantities.hints import FEWER_BYTES, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.instructions import fast_critical_path, fast_work
-from perfmodel.quantities.occupancy import cores, items_held, scheduling_factor
 from perfmodel.quantities.traffic import row_transactions
 
 

@@ -20,10 +20,9 @@ from typing import Any
 import numpy as np
 
 from perfmodel.models.model import LAUNCH, Family, Weight
-from perfmodel.quantities.case import Case
+from perfmodel.quantities.case import Case, cores
 from perfmodel.quantities.hints import FEWER_BYTES, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.instructions import critical_path, work
-from perfmodel.quantities.occupancy import cores
 from perfmodel.quantities.traffic import global_bytes
 
 

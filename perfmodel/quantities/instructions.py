@@ -8,8 +8,7 @@ import numpy as np
 from perfmodel.counts import OperationCount
 from perfmodel.counts.program.program import DECISIONS, INDEX_DIVISIONS
 from perfmodel.features import matches
-from perfmodel.quantities.case import Case
-from perfmodel.quantities.occupancy import launched
+from perfmodel.quantities.case import Case, launched
 
 SIMPLE = frozenset({
     "add", "mul", "minmax", "shift", "bitwise",

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from perfmodel.counts.tables import by_launch
-from perfmodel.quantities.case import Case
+from perfmodel.quantities.case import Case, cores, groups_per_launch, items_per_group
 from perfmodel.quantities.instructions import fused_operations, instruction_parallelism, memory_parallelism
-from perfmodel.quantities.occupancy import cores, groups_per_launch, items_per_group
 from perfmodel.quantities.traffic import global_accesses
 
 PER_OPERATION: Mapping[str, float] = {"memory": 4.0, "local": 4.0, "register": 2.0, "barrier": 1.0}

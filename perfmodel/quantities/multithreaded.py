@@ -27,9 +27,8 @@ from perfmodel.counts.quasipoly.distinct import JointCounts
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.facts.doubts import AssumedFact
 from perfmodel.quantities.accesses import AccessMotion, SizedAccess, lines_fetched
-from perfmodel.quantities.case import Case
+from perfmodel.quantities.case import Case, groups_held
 from perfmodel.quantities.instructions import SIMPLE
-from perfmodel.quantities.occupancy import groups_held
 from perfmodel.values import cached_method
 
 FUNCTIONS: Mapping[str, float] = {

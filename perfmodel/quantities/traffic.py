@@ -10,8 +10,7 @@ from perfmodel.counts import AccessCount
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.traffic import NO_LINES, MovedLines
 from perfmodel.facts import DeviceFacts
-from perfmodel.quantities.case import Case
-from perfmodel.quantities.occupancy import active_units
+from perfmodel.quantities.case import Case, active_units
 
 TRANSFER_FACTS = ("global_transaction_bytes", "l2_line_bytes", "cache_line_bytes")
 """Facts with the size of a transfer; the first known one counts."""

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 from perfmodel.display import percent, seconds_text
 from perfmodel.facts import Fact
-from perfmodel.quantities.case import Case
-from perfmodel.quantities.occupancy import active_units, launched
+from perfmodel.quantities.case import Case, active_units, launched
 from perfmodel.quantities.traffic import TRANSFER_FACTS, global_bytes
 from scripts.lab.kim.active_lanes import ActiveLanes
 from scripts.lab.kim.work_flow import LINE_BYTES, Latencies, Timeline, WorkFlow

@@ -27,8 +27,7 @@ from perfmodel.fitting.evaluated import Evaluated, evaluate_together, joined, re
 from perfmodel.fitting.family_fits import FamilyFits
 from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.models import families, find_family
-from perfmodel.quantities.case import Case
-from perfmodel.quantities.occupancy import items_per_group, launched
+from perfmodel.quantities.case import Case, items_per_group, launched
 from perfmodel.store import Measurements
 
 STRICT = "groups"

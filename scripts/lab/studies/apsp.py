@@ -3,7 +3,7 @@ r"""All-pairs shortest paths of Ma, Chamberlain and Agrawal (ASAP 2014): its con
 One squaring of an n by n matrix by work-groups of :math:`T_r` work-items, each of which computes a sub-block of
 :math:`S_D` by :math:`S_D` elements, so that :math:`B_r = (n/S_D)^2` groups are requested. A compute unit holds
 :math:`B_a` groups (Eq. 4) and the device :math:`\mathcal{T} P = B_a T_r U` work-items for U units
-(:mod:`perfmodel.quantities.occupancy`): :math:`\mathcal{T}` are the work-items that a core, here a lane, holds at once.
+(:mod:`perfmodel.quantities.case`): :math:`\mathcal{T}` are the work-items that a core, here a lane, holds at once.
 
 On a CPU the same formula is used with the facts that perfmodel has of a CPU: a core runs one group at a time
 (:math:`B_a = 1`), so that :math:`\mathcal{T}` is the size of a group over the lanes of a vector, whatever local memory
@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from perfmodel.display import values_text
-from perfmodel.quantities.case import Case
-from perfmodel.quantities.occupancy import (
+from perfmodel.quantities.case import (
+    Case,
     active_groups,
     cores,
     groups_per_launch,

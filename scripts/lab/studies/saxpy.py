@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perfmodel.display import values_text
-from perfmodel.quantities.case import Case
-from perfmodel.quantities.occupancy import active_units, groups_per_launch
+from perfmodel.quantities.case import Case, active_units, groups_per_launch
 from scripts.lab.studies.study import StudyData
 
 PLAIN, CACHED, ALL_WARPS = "mwp_cwp", "mwp_cwp_l2", "mwp_cwp_l2_all_warps"
