@@ -72,10 +72,9 @@ def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]
     itilp = itilp if itilp > 1e-12 * terms["parallel"] else 0.0  # rounding
     most_itilp = model.weights["w_arithmetic_latency"] / model.weights["w_issue"]  # Eq. 4.5
     return Benefits(
-        compute_s=terms["compute"], memory_s=terms["memory"], overlap_s=terms["overlap"],
-        ideal_compute_s=terms["fp"], ideal_memory_s=terms["mem_min"], itilp_s=itilp, serial_s=terms["serial"],
-        fp_s=terms["compute"] - terms["fp"] - itilp - terms["serial"],
-        memlp_s=terms["memlp"], most_itilp=most_itilp,
+        compute_s=terms["compute"], memory_s=terms["memory"], overlap_s=terms["overlap"], ideal_compute_s=terms["fp"],
+        ideal_memory_s=terms["mem_min"], itilp_s=itilp, serial_s=terms["serial"],
+        fp_s=terms["compute"] - terms["fp"] - itilp - terms["serial"], memlp_s=terms["memlp"], most_itilp=most_itilp,
     )  # fmt: skip
 
 

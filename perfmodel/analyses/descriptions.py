@@ -213,9 +213,7 @@ def _value_text(fact: Fact) -> str:
 
 
 _SCALED: Mapping[str, Callable[[float], str]] = {
-    "s": seconds_text,
-    "ns": lambda value: seconds_text(value * 1e-9),
-    "B": bytes_text,
+    "s": seconds_text, "ns": lambda value: seconds_text(value * 1e-9), "B": bytes_text,
     "MHz": lambda value: rate_text(value * 1e6, "Hz"),
     **{unit: partial(rate_text, unit=words) for unit, words in RATES.items()},
-}
+}  # fmt: skip

@@ -171,10 +171,8 @@ def data_folder() -> Path:
 def search_folders() -> tuple[tuple[str, Path], ...]:
     """Return the folders that hold devices' folders, in the order in which weights are searched, each with a name."""
     return (
-        ("your own", data_folder()),
-        ("of the current folder", _current_folder() / FOLDER),
-        (SHIPPED, shipped(FOLDER)),
-    )
+        ("your own", data_folder()), ("of the current folder", _current_folder() / FOLDER), (SHIPPED, shipped(FOLDER)),
+    )  # fmt: skip
 
 
 def _current_folder() -> Path:
@@ -345,8 +343,7 @@ def load(
 
 def fit(
     measurements: Measurements, family: str | Family | None = None, nonnegative: bool = False,
-    options: fitting.FitOptions | None = None, others: Measurements | None = None,
-    samples: Measurements | None = None,
+    options: fitting.FitOptions | None = None, others: Measurements | None = None, samples: Measurements | None = None,
 ) -> FittedModel:  # fmt: skip
     r"""Fit a model family to measurements, by default the one for their device.
 

@@ -117,8 +117,6 @@ def _origin(kernel: Path | None) -> dict[str, str]:
     versions = [f"Python {platform.python_version()}", *(f"{name} {installed(name)}" for name in libraries)]
     return {
         "written": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
-        "version of perfmodel": version("perfmodel"),
-        "command": shlex.join(["perfmodel", *sys.argv[1:]]),
-        **({"kernels": str(kernel)} if kernel else {}),
-        "libraries of this report": ", ".join(versions),
-    }
+        "version of perfmodel": version("perfmodel"), "command": shlex.join(["perfmodel", *sys.argv[1:]]),
+        **({"kernels": str(kernel)} if kernel else {}), "libraries of this report": ", ".join(versions),
+    }  # fmt: skip

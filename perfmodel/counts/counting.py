@@ -37,22 +37,12 @@ PREPARED = Schema("perfmodel.prepared/1", "record the program again")
 
 
 def count(
-    t_unit: lp.TranslationUnit,
-    subgroup_size: int = 32,
-    statistics: Mapping[str, Number | float] | None = None,
-    include_index_arithmetic: bool = False,
-    group_multiply_add: bool = False,
-    declared: Declared | None = None,
-    cache: bool = True,
-    *,
-    dtypes: Mapping[str, Any] | None = None,
-    within: str = "",
-    access_tags: Collection[str] = (),
-    budget: float = 1.0,
-    check: bool = False,
-    arrays: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
+    t_unit: lp.TranslationUnit, subgroup_size: int = 32, statistics: Mapping[str, Number | float] | None = None,
+    include_index_arithmetic: bool = False, group_multiply_add: bool = False, declared: Declared | None = None,
+    cache: bool = True, *, dtypes: Mapping[str, Any] | None = None, within: str = "", access_tags: Collection[str] = (),
+    budget: float = 1.0, check: bool = False, arrays: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
     sizes: Mapping[str, Any] | None = None,
-) -> KernelCounts:
+) -> KernelCounts:  # fmt: skip
     """Count symbolically what a kernel executes (sections 2 and 3 of the 2016 paper).
 
     Parameters

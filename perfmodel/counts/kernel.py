@@ -439,13 +439,12 @@ class KernelCounts(FrozenValue):
         tables = {name: list(map(rows.write_row, getattr(self, name))) for name in rows.TABLES}
         return {
             "schema": _SCHEMA.text, "name": self.name, "parameters": list(self.parameters),
-            "assumptions": self.assumptions, "subgroup_size": self.subgroup_size,
-            "launch": rows.write_row(self.launch), **tables,
-            "source": write_program(source) if isinstance(source, Program) else dict(source),
+            "assumptions": self.assumptions, "subgroup_size": self.subgroup_size, "launch": rows.write_row(self.launch),
+            **tables, "source": write_program(source) if isinstance(source, Program) else dict(source),
             **({} if self.budget == 1 else {"budget": self.budget}),
             **({"types": dict(self.types)} if self.types else {}),
             **{name: list(names) for name in OPTIONAL if (names := getattr(self, name))},
-        }
+        }  # fmt: skip
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> KernelCounts:

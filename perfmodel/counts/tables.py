@@ -56,11 +56,10 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: f
         parts |= {id(points): points for points in (statement.domain.points for statement in program.statements)}
         used.update(name for part in parts.values() for name in parameters_of(part))
     return KernelCounts(
-        program.name, tuple(sorted(used)), str(program.assumptions), subgroup_size, shape,
-        launches, operations, accesses,
-        tuple(BarrierCount(scope, total(barriers[scope])) for scope in sorted(barriers)),
-        program, budget, tuple(sorted({access.shift[0] for access in accessed if access.shift})),
-    )
+        program.name, tuple(sorted(used)), str(program.assumptions), subgroup_size, shape, launches, operations,
+        accesses, tuple(BarrierCount(scope, total(barriers[scope])) for scope in sorted(barriers)), program, budget,
+        tuple(sorted({access.shift[0] for access in accessed if access.shift})),
+    )  # fmt: skip
 
 
 def _address_parts(access: Access) -> tuple[isl.PwQPolynomial | isl.Set | isl.Map, ...]:

@@ -64,9 +64,8 @@ class FromRelative:
     def document(self) -> dict[str, Any]:
         """Return the caution as a dictionary for JSON."""
         return {
-            "quantity": self.quantity, "relative": self.relative, "ratio": self.ratio,
-            "low": self.ratio / self.spread, "high": self.ratio * self.spread, "devices": self.devices,
-            "measured": self.exercised,
+            "quantity": self.quantity, "relative": self.relative, "ratio": self.ratio, "low": self.ratio / self.spread,
+            "high": self.ratio * self.spread, "devices": self.devices, "measured": self.exercised,
         }  # fmt: skip
 
 

@@ -277,10 +277,7 @@ def marks_of(
     total = squares.sum(axis=1)
     largest = squares.max(axis=1, initial=0.0) / np.where(total > 0, total, 1.0)
     flags: dict[Mark, Flags] = {
-        "undetermined": undetermined,
-        "merged": merged,
-        "at bound": held,
-        "barely": np.isfinite(errors) & (errors > np.abs(coefficients)) & ~held,
-        "one row": largest > ONE_ROW,
-    }
+        "undetermined": undetermined, "merged": merged, "at bound": held,
+        "barely": np.isfinite(errors) & (errors > np.abs(coefficients)) & ~held, "one row": largest > ONE_ROW,
+    }  # fmt: skip
     return tuple(tuple(mark for mark, rows in flags.items() if rows[i]) for i in range(len(coefficients)))

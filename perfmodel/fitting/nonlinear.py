@@ -94,11 +94,10 @@ class Problem:
             if not all(np.isfinite(np.sum(values**2)) for values in (self.residuals(start), self.slopes(start))):
                 return None
             run = minimise(
-                lambda u: self.residuals(u * scale),
-                start / scale,
+                lambda u: self.residuals(u * scale), start / scale,
                 jac=lambda u: -np.nan_to_num(self.slopes(u * scale) * scale),
-                bounds=(self.bounds.lower / scale, self.bounds.upper / scale),
-                x_scale="jac", xtol=1e-15, ftol=gain, gtol=1e-15, max_nfev=evaluations,
+                bounds=(self.bounds.lower / scale, self.bounds.upper / scale), x_scale="jac", xtol=1e-15, ftol=gain,
+                gtol=1e-15, max_nfev=evaluations,
             )  # fmt: skip
         run.weights = np.clip(run.x * scale, self.bounds.lower, self.bounds.upper)
         return run

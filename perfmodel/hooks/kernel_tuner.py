@@ -216,16 +216,12 @@ class Guide(FrozenValue):
             return code.text
 
         return {
-            "kernel_name": first.name,
-            "kernel_source": source,
+            "kernel_name": first.name, "kernel_source": source,
             "problem_size": lambda configuration: self._code(configuration).global_size,
-            "arguments": [values[name] for name in first.arguments],
-            "tune_params": self.tune_params,
-            "restrictions": [self.restriction()],
-            "lang": "OpenCL",
-            "defines": {},
+            "arguments": [values[name] for name in first.arguments], "tune_params": self.tune_params,
+            "restrictions": [self.restriction()], "lang": "OpenCL", "defines": {},
             **({} if set(self._block_names) <= {*BLOCK_SIZES} else {"block_size_names": list(self._block_names)}),
-        }
+        }  # fmt: skip
 
     def _code(self, configuration: Configuration) -> DeviceCode:
         own = self._own(configuration)

@@ -32,8 +32,7 @@ _OVERLAPPING = tuple(name for name in RESOURCES if name != "overhead")
 FAMILY = Family(
     name="bottleneck",
     citation="perfmodel: overheads and a smooth maximum of resources, after Roofline (2009) and PALMED (2022)",
-    quantities=bottleneck_quantities,
-    units={name: quantity.unit for name, quantity in QUANTITIES.items()},
+    quantities=bottleneck_quantities, units={name: quantity.unit for name, quantity in QUANTITIES.items()},
     weights=(
         *(
             Weight(f"w_{name}", f"s/{quantity.unit}", start=None, label=quantity.label, counted=quantity.counted)
@@ -42,8 +41,7 @@ FAMILY = Family(
         replace(SHARPNESS, start=SHARPNESSES[0], fact="resource_sharpness"),
     ),
     parts={f"{name}_time": weighted(quantities) for name, quantities in RESOURCES.items()},
-    expression="overhead_time + " + overlapping(f"{name}_time" for name in _OVERLAPPING),
-    additive=False,
+    expression="overhead_time + " + overlapping(f"{name}_time" for name in _OVERLAPPING), additive=False,
     resources={name: tuple(RESOURCES[name]) for name in _OVERLAPPING},
     choices={
         "lane_order": ("lockstep", "serial"), "odd_pitch_access": ("vector", "element"),

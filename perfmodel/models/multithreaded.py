@@ -62,8 +62,7 @@ FAMILY = Family(
         "resources of H. Kim, R. Vuduc, S. Baghsorkhi, J. Choi, W. Hwu: Performance Analysis and Tuning for General "
         "Purpose Graphics Processing Units (GPGPU), 2012, section 4.1, under a p-norm"
     ),
-    quantities=multithreaded_resources,
-    units=MULTITHREADED_UNITS,
+    quantities=multithreaded_resources, units=MULTITHREADED_UNITS,
     weights=(
         *(
             Weight(f"w_{name}", f"s/{unit}", start=None, fact=LATENCIES.get(name, ""), label=LABELS[name][0],
@@ -73,11 +72,8 @@ FAMILY = Family(
         replace(SHARPNESS, start=SHARPNESSES[0], fact="resource_sharpness"),
     ),
     parts={"overhead": weighted(OVERHEADS), **{name: weighted(names) for name, names in RESOURCES.items()}},
-    expression=f"overhead + {overlapping(RESOURCES)}",
-    additive=False,
-    resources=RESOURCES,
-    choices={"resource_sharpness": SHARPNESSES},
-    assumed_facts=assumed_special_units,
+    expression=f"overhead + {overlapping(RESOURCES)}", additive=False, resources=RESOURCES,
+    choices={"resource_sharpness": SHARPNESSES}, assumed_facts=assumed_special_units,
     labels={
         "overhead": "launches and work-groups",
         "issue": "issuing instructions",

@@ -72,9 +72,8 @@ def warp_quantities(case: Case) -> dict[str, Any]:
     width = (amounts * sizes).sum(0) / np.where(mem > 0, mem, 1)
     return {
         "insts": np.maximum(instructions(case) / items, 1), "mem_insts": mem / items,
-        "periods": np.maximum(mem / items, 1), "uncoalesced": share, "coalesced": 1 - share,
-        "per_mw": split, "more_per_mw": split - 1,
-        "warp_bytes": case.counts.subgroup_size * np.where(mem > 0, width, 4),
+        "periods": np.maximum(mem / items, 1), "uncoalesced": share, "coalesced": 1 - share, "per_mw": split,
+        "more_per_mw": split - 1, "warp_bytes": case.counts.subgroup_size * np.where(mem > 0, width, 4),
         "warps": groups * warps, "units": units,
         "rounds": launches * np.maximum(groups_per_launch(case) / (groups * units), 1), "launched": launches,
     }  # fmt: skip
@@ -135,8 +134,7 @@ def _family(name: str, source: str, few: str, memory: str, many: str, computing:
         of_one_launch=True,
         labels={
             "latency": "one memory request, its transactions included",
-            "departure": "the time between two memory requests",
-            "memory": "memory requests of one sub-group",
+            "departure": "the time between two memory requests", "memory": "memory requests of one sub-group",
             "compute": "instructions of one sub-group",
             "period": "instructions of one sub-group between two memory requests",
             **({"first": "instructions of one sub-group before its first memory request"} if cached else {}),

@@ -28,10 +28,8 @@ FAMILY = Family(
         "memory": ("global_load_*", "global_store_*", "global_minloadstore_*"),
         "overhead": ("work_groups", "launches"),
     },
-    weights=(SHARPNESS,),
-    parts={"on_chip_time": "on_chip", "memory_time": "memory", "overhead_time": "overhead"},
-    expression="overhead_time + smooth_max(on_chip_time, memory_time, w_sharpness)",
-    additive=False,
+    weights=(SHARPNESS,), parts={"on_chip_time": "on_chip", "memory_time": "memory", "overhead_time": "overhead"},
+    expression="overhead_time + smooth_max(on_chip_time, memory_time, w_sharpness)", additive=False,
     labels={
         "on_chip_time": "operations and local memory",
         "memory_time": "accesses to global memory",

@@ -27,12 +27,9 @@ def quantities(case: Case) -> dict[str, Any]:
     """Return the operations, the bytes that must be moved, and the launches."""
     single, double = float_operations(case)
     return {
-        "flops_float32": single,
-        "flops_float64": double,
-        "global_bytes": global_bytes(case),
-        "local_bytes": local_bytes(case),
-        "launched": case.value(case.counts.launches()),
-    }
+        "flops_float32": single, "flops_float64": double, "global_bytes": global_bytes(case),
+        "local_bytes": local_bytes(case), "launched": case.value(case.counts.launches()),
+    }  # fmt: skip
 
 
 FAMILY = Family(
@@ -58,10 +55,8 @@ FAMILY = Family(
         LAUNCH,
     ),
     parts={
-        "compute": "flops_float32/w_peak_float32 + flops_float64/w_peak_float64",
-        "memory": "global_bytes/w_bandwidth",
-        "local": "local_bytes/w_local_bandwidth",
-        "overhead": "w_launch*launched",
+        "compute": "flops_float32/w_peak_float32 + flops_float64/w_peak_float64", "memory": "global_bytes/w_bandwidth",
+        "local": "local_bytes/w_local_bandwidth", "overhead": "w_launch*launched",
     },
     expression="overhead + max(compute, memory, local)",
     additive=False,

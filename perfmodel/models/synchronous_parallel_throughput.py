@@ -84,10 +84,8 @@ FAMILY = Family(
     },
     expression=f"w_launch*launched + {' + '.join(_RATES)}",
     labels={
-        "memory": "accesses to global memory",
-        "local": "accesses to local memory",
-        "register": "operations on registers",
-        "barrier": "barriers",
+        "memory": "accesses to global memory", "local": "accesses to local memory",
+        "register": "operations on registers", "barrier": "barriers",
     },
     advice={"memory": FEWER_BYTES, "local": LESS_LOCAL_MEMORY, "barrier": LESS_OVERHEAD},
-)
+)  # fmt: skip

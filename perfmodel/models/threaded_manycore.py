@@ -52,46 +52,36 @@ def quantities(case: Case) -> dict[str, Any]:
 CITATION = "L. Ma, R. D. Chamberlain, K. Agrawal: Performance Modeling for Highly-threaded Many-core GPUs, ASAP 2014, "
 UNITS = {"work_per_core": "operation", "transactions_per_thread": "transaction", "launched": "launch"}
 WEIGHTS = (
-    Weight("w_operation", "s/operation", start=1e-9, label="an operation of a core", counted="op",
-           scale="cycle"),
+    Weight("w_operation", "s/operation", start=1e-9, label="an operation of a core", counted="op", scale="cycle"),
     Weight("w_latency", "s/transaction", start=1e-7, label="waiting for one memory transaction",
            scale="memory_latency"),
     LAUNCH,
-)
+)  # fmt: skip
 LABELS = {
-    "compute": "operations of one core",
-    "memory": "memory transactions of one work-item after the other",
+    "compute": "operations of one core", "memory": "memory transactions of one work-item after the other",
     "overhead": "launches",
-}
+}  # fmt: skip
 
 FAMILY = Family(
-    name="threaded_manycore",
-    citation=f"{CITATION}Eq. 1, 3, 4 and 6 to 8",
-    quantities=quantities,
-    units={**UNITS, "span": "operation", "schedule": ""},
-    weights=WEIGHTS,
+    name="threaded_manycore", citation=f"{CITATION}Eq. 1, 3, 4 and 6 to 8", quantities=quantities,
+    units={**UNITS, "span": "operation", "schedule": ""}, weights=WEIGHTS,
     parts={
         "compute": "w_operation*work_per_core*schedule",
         "memory": "w_latency*transactions_per_thread*schedule",
         "critical_path": "w_operation*span",
         "overhead": "w_launch*launched",
     },
-    expression="overhead + max(compute, memory, critical_path)",
-    additive=False,
+    expression="overhead + max(compute, memory, critical_path)", additive=False,
     labels={**LABELS, "critical_path": "the longest chain of dependent operations"},
     advice={"memory": FEWER_BYTES, "critical_path": SHORTER_CHAINS, "overhead": LESS_OVERHEAD},
-)
+)  # fmt: skip
 LINEAR = Family(
-    name="threaded_manycore_linear",
-    citation=f"{CITATION}Eq. 15",
-    quantities=linear_quantities,
-    units=UNITS,
+    name="threaded_manycore_linear", citation=f"{CITATION}Eq. 15", quantities=linear_quantities, units=UNITS,
     weights=WEIGHTS,
     parts={
         "compute": "w_operation*work_per_core",
         "memory": "w_latency*transactions_per_thread",
         "overhead": "w_launch*launched",
     },
-    expression="compute + memory + overhead",
-    labels=LABELS,
-)
+    expression="compute + memory + overhead", labels=LABELS,
+)  # fmt: skip

@@ -30,11 +30,9 @@ def quantities(case: Case) -> dict[str, Any]:
     """Return work, depth, bytes to be moved, cores and launches, and the steps of Eq. 2.1, D + (W - D)/p."""
     nodes, depth, p = work(case), critical_path(case), cores(case)
     return {
-        "steps": depth + np.maximum(nodes - depth, 0.0) / p,
-        "depth": depth,
-        "moved": global_bytes(case),
+        "steps": depth + np.maximum(nodes - depth, 0.0) / p, "depth": depth, "moved": global_bytes(case),
         "launched": case.value(case.counts.launches()),
-    }
+    }  # fmt: skip
 
 
 FAMILY = Family(
@@ -43,8 +41,7 @@ FAMILY = Family(
         "H. Kim, R. Vuduc, S. Baghsorkhi, J. Choi, W. Hwu: Performance Analysis and Tuning for General Purpose "
         "Graphics Processing Units (GPGPU), 2012, chapter 2, Eq. 2.1 and 2.3"
     ),
-    quantities=quantities,
-    units={"steps": "operation", "depth": "operation", "moved": "B", "launched": "launch"},
+    quantities=quantities, units={"steps": "operation", "depth": "operation", "moved": "B", "launched": "launch"},
     weights=(
         Weight("w_operation", "s/operation", start=1e-9, label="an operation of a lane", counted="op",
                scale="cycle"),
@@ -59,8 +56,7 @@ FAMILY = Family(
         "transfer": "w_byte*moved",
         "overhead": "w_launch*launched",
     },
-    expression="overhead + max(compute, latency + transfer)",
-    additive=False,
+    expression="overhead + max(compute, latency + transfer)", additive=False,
     labels={
         "compute": "operations, and the longest chain of them",
         "latency": "waiting for data along the longest chain",
@@ -68,4 +64,4 @@ FAMILY = Family(
         "overhead": "launches",
     },
     advice={"transfer": FEWER_BYTES, "latency": SHORTER_CHAINS, "overhead": LESS_OVERHEAD},
-)
+)  # fmt: skip

@@ -68,11 +68,10 @@ def _candidates(selector: str | None, listed: tuple[Device, ...]) -> list[Device
         return sorted(listed, key=lambda device: not device.slug.startswith("pocl-"))
     wanted = selector.strip().lower()
     rules: tuple[Callable[[Device], bool], ...] = (
-        lambda device: wanted == str(device.index),
-        lambda device: wanted in (device.slug, device.name.lower()),
+        lambda device: wanted == str(device.index), lambda device: wanted in (device.slug, device.name.lower()),
         lambda device: wanted in device.platform.lower(),
         lambda device: wanted in device.slug or wanted in device.name.lower(),
-    )
+    )  # fmt: skip
     for rule in rules:
         if wanted and (matches := [device for device in listed if rule(device)]):
             if len({device.slug for device in matches}) > 1:

@@ -43,25 +43,18 @@ NATIVE = ("divide_*", "root_*", "inverse_root_*")
 ACCESSES = ("loads", "stores", "gathers", "scatters", "split", "kept_values")
 
 GROUPS: tuple[tuple[str, ...], ...] = (
-    FUNCTIONS,
-    NATIVE,
-    ("int_divide_*", "chain_divide", "divide_*", "root_*"),
+    FUNCTIONS, NATIVE, ("int_divide_*", "chain_divide", "divide_*", "root_*"),
     ("chain_add", "chain_multiply", "chain_multiply_add", "chain_minmax"),
     ("chain_divide", "chain_root", "chain_power", "chain_multiply_add"),
-    (*FUNCTIONS, *NATIVE, "int_divide_*", "instructions"),
-    (*ACCESSES, "minmax", "iterations", "instructions"),
-    ("again_*", "first_*"),
-    ("second_level_*", "memory_*", "page_walks"),
-    ("waiting_items", "region_entries", "varied_entries", "groups"),
-    ("chain_loads", "chain_far"),
+    (*FUNCTIONS, *NATIVE, "int_divide_*", "instructions"), (*ACCESSES, "minmax", "iterations", "instructions"),
+    ("again_*", "first_*"), ("second_level_*", "memory_*", "page_walks"),
+    ("waiting_items", "region_entries", "varied_entries", "groups"), ("chain_loads", "chain_far"),
     ("chain_local", "chain_private", "chain_barriers", "chain_tests", "chain_operations"),
     ("sectors", "near_sectors", "stored_sectors", "wavefronts"), ("memory_bytes", "stored_bytes"),
-    ("op_float*_add", "op_float*_mul", "op_float*_minmax"),
-    ("op_float*_div", "op_float*_special"), ("op_float*_special", "op_float*_pow"), ("op_*",),
-    ("global_load_*",), ("global_store_*",),
+    ("op_float*_add", "op_float*_mul", "op_float*_minmax"), ("op_float*_div", "op_float*_special"),
+    ("op_float*_special", "op_float*_pow"), ("op_*",), ("global_load_*",), ("global_store_*",),
     ("global_minloadstore_*", "global_load_*", "global_store_*"),
-    ("local_load_*", "local_store_*", "global_load_*_stride1"),
-    ("barrier_local", "local_load_*", "work_groups"),
+    ("local_load_*", "local_store_*", "global_load_*_stride1"), ("barrier_local", "local_load_*", "work_groups"),
 )  # fmt: skip
 """Groups of related names as patterns, the nearest groups of a name first."""
 

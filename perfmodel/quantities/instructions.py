@@ -11,9 +11,8 @@ from perfmodel.features import matches
 from perfmodel.quantities.case import Case, launched
 
 SIMPLE = frozenset({
-    "add", "mul", "minmax", "shift", "bitwise",
-    "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan", "isinf", "isfinite",
-    "compare", "select", *INDEX_DIVISIONS,
+    "add", "mul", "minmax", "shift", "bitwise", "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan", "isinf",
+    "isfinite", "compare", "select", *INDEX_DIVISIONS,
 })  # fmt: skip
 """Kinds that a CPU or GPU computes in one instruction; sign changes are not counted at all."""
 ORDINARY = SIMPLE | {"madd"}

@@ -148,11 +148,10 @@ def _source(key: str, facts: DeviceFacts) -> str:
 def roofline_document(points: Iterable[KernelPoint], facts: DeviceFacts) -> dict[str, Any]:
     """Return the roofs and the kernels for JSON."""
     return {
-        "schema": ROOFLINE_SCHEMA,
-        "device": facts.name,
+        "schema": ROOFLINE_SCHEMA, "device": facts.name,
         "roofs": {
             key: {"value": value, "unit": KEYS[key].unit, "source": _source(key, facts)}
             for key, value in roof_values(facts).items()
         },
         "kernels": list(roofline_table(points).records),
-    }
+    }  # fmt: skip

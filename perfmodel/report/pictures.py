@@ -76,8 +76,7 @@ def _lines(*lines: str | None) -> str:
 ROOFS = {
     PEAKS[0]: ("float32 peak", "--", "op/s"), PEAKS[1]: ("float64 peak", "-.", "op/s"),
     BANDWIDTHS[0]: ("memory bandwidth", "-", "B/s"), BANDWIDTHS[1]: ("cache bandwidth", ":", "B/s"),
-    LOCAL: ("bandwidth of local memory", "", "B/s"),
-    WITHOUT_FMA: ("float32 without multiply-adds", ":", "op/s"),
+    LOCAL: ("bandwidth of local memory", "", "B/s"), WITHOUT_FMA: ("float32 without multiply-adds", ":", "op/s"),
     WITHOUT_VECTORS: ("float32 without vectors", ":", "op/s"),
 }  # fmt: skip
 """The name, the line and the unit of each roof."""

@@ -56,12 +56,10 @@ def ties_document(ranked: Sequence[RankedVariant], scatter: Scatter | None, leve
     if scatter is None or not ranked or ranked[0].fastest is None:
         return None
     return {
-        "level": level,
-        "deviation": scatter.deviation,
-        "freedom": scatter.freedom,
+        "level": level, "deviation": scatter.deviation, "freedom": scatter.freedom,
         "tied": [variant.name for variant in ranked if variant.tied],
         "to_measure": [variant.name for variant in ranked if variant.to_measure],
-    }
+    }  # fmt: skip
 
 
 Ties: TypeAlias = Mapping[int, Sequence[str]]

@@ -51,17 +51,12 @@ def _cells(row: Measurement, variants: list[str], sizes: list[str]) -> dict[str,
     return {
         "kernel": row.kernel, "group": row.group, "tags": " ".join(row.tags), "isolates": row.isolates,
         **{f"variant.{name}": _cell(row.variant.get(name)) for name in variants},
-        **{f"parameters.{name}": row.parameters.get(name) for name in sizes},
-        "status": row.status,
-        "seconds": row.seconds if ok else None,
-        "median_s": row.median if ok else None,
-        "spread": row.spread if ok else None,
-        "launch_overhead_s": row.launch_overhead_s,
+        **{f"parameters.{name}": row.parameters.get(name) for name in sizes}, "status": row.status,
+        "seconds": row.seconds if ok else None, "median_s": row.median if ok else None,
+        "spread": row.spread if ok else None, "launch_overhead_s": row.launch_overhead_s,
         "visits": len(row.every_visit) if row.samples_s else 0,
-        "disagreement": None if math.isnan(row.disagreement) else row.disagreement,
-        "runs": len(row.samples_s),
-        "dropped": len(row.samples_s) - len(row.kept_s),
-        "flags": " ".join(row.flags),
+        "disagreement": None if math.isnan(row.disagreement) else row.disagreement, "runs": len(row.samples_s),
+        "dropped": len(row.samples_s) - len(row.kept_s), "flags": " ".join(row.flags),
         "place_in_order": row.place_in_order, "device": row.device, "platform": row.platform, "driver": row.driver,
         "kernel_hash": row.kernel_hash, "counts_hash": row.counts_hash, "taken_at": row.taken_at,
         "message": row.message,
@@ -94,14 +89,12 @@ def _result(row: Measurement) -> dict[str, Any]:
     if ok and row.launch_overhead_s is not None:
         times["time_launch_overhead"] = row.launch_overhead_s
     return {
-        "timestamp": row.taken_at,
-        "configuration": {"kernel": row.kernel, **row.variant, **sizes},
-        "objectives": ["time"],
-        "times": {"runtimes": [1e3 * seconds for seconds in row.kept_s]},
+        "timestamp": row.taken_at, "configuration": {"kernel": row.kernel, **row.variant, **sizes},
+        "objectives": ["time"], "times": {"runtimes": [1e3 * seconds for seconds in row.kept_s]},
         "invalidity": next(word for word, status in _INVALIDITY.items() if status == row.status),
         "correctness": int(ok),
         "measurements": [{"name": name, "value": 1e3 * time, "unit": "ms"} for name, time in times.items()],
-    }
+    }  # fmt: skip
 
 
 @dataclass(frozen=True)

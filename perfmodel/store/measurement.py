@@ -206,8 +206,7 @@ def joined(rows: Sequence[Measurement]) -> Measurement:
     both = rows[-1].model_copy(update={
         "samples_s": tuple(sample for row in rows for sample in row.samples_s),
         "device_samples_s": tuple(sample for row in rows for sample in row.device_samples_s) * profiled,
-        "dropped": rows[0].dropped,
-        "visits": tuple(visit for row in rows for visit in row.every_visit),
+        "dropped": rows[0].dropped, "visits": tuple(visit for row in rows for visit in row.every_visit),
     })  # fmt: skip
     flags = [flag for flag in min(rows, key=lambda row: row.seconds).flags if flag != DISAGREE]
     return both.model_copy(update={"flags": (*flags, *[DISAGREE] * both.disagrees)})

@@ -189,13 +189,11 @@ class Agreement:
     def to_json(self) -> dict[str, Any]:
         """Return a JSON document."""
         return {
-            "reference": self.reference,
-            "groups": [list(group) for group in self.groups],
-            "right": list(self.right),
+            "reference": self.reference, "groups": [list(group) for group in self.groups], "right": list(self.right),
             "wrong": [{"variant": name, "difference": self.differs[name]} for name in self.wrong],
             "undecided": self.undecided,
             "uncompared": [{"variant": name, "problem": why} for name, why in self.uncompared.items()],
-        }
+        }  # fmt: skip
 
     @property
     def _outcome(self) -> str:

@@ -261,12 +261,9 @@ class TimedPoint:
 
 
 def timed_point(
-    sizes: Mapping[str, int],
-    rows: Mapping[str, Measurement],
-    predicted: Sequence[RankedVariant] = (),
-    counted: Mapping[str, KernelCounts] = MappingProxyType({}),
-    facts: DeviceFacts | None = None,
-) -> TimedPoint:
+    sizes: Mapping[str, int], rows: Mapping[str, Measurement], predicted: Sequence[RankedVariant] = (),
+    counted: Mapping[str, KernelCounts] = MappingProxyType({}), facts: DeviceFacts | None = None,
+) -> TimedPoint:  # fmt: skip
     """Return the records and predictions of variants at one point. `facts` hold the roofs."""
     known = {variant.name: variant for variant in predicted}
     times = {name: row.seconds for name, row in rows.items() if row.status == "ok"}

@@ -133,9 +133,8 @@ def tune(
     model = model.by_clock("host")  # the clock of the runs
     at = {**(sizes or {}), **more_sizes}
     trials = Trials(
-        device_of(model), named, at, campaign, arguments,
-        kernel=kernel, statistics=statistics, progress=progress, keep=None if keep is None else Path(keep),
-        reference=reference, tolerance=tolerance, compare=compare,
+        device_of(model), named, at, campaign, arguments, kernel=kernel, statistics=statistics, progress=progress,
+        keep=None if keep is None else Path(keep), reference=reference, tolerance=tolerance, compare=compare,
     )  # fmt: skip
     with trials:
         search = Tuning(trials, model, at, level, within, of_roof, most, began, budget_s, watch)

@@ -69,14 +69,11 @@ class UserKernel:
     def unbuilt(self, name: str) -> Subject:
         """Return a variant that is never built, for a record."""
         kernel = KernelClass(
-            name=self.name,
-            group=self.name,
-            build=lambda **variant: None,
+            name=self.name, group=self.name, build=lambda **variant: None,
             sizes=Ladder(lambda exponent: self._ladder[exponent : exponent + 1], start=0, rungs=1),
             reference=lambda arguments, **variant: {},
-            variants=tuple({"variant": variant} for variant in self.variants),
-            ranked=True,
-        )
+            variants=tuple({"variant": variant} for variant in self.variants), ranked=True,
+        )  # fmt: skip
         return Subject(kernel, {"variant": name}).unbuilt
 
     def ask_for_arguments(self, name: str, at: Parameters) -> None:
@@ -102,12 +99,11 @@ class UserKernel:
         arrays = [argument.name for argument in arguments if isinstance(argument, ArrayBase)]
         scalars = [argument.name for argument in arguments if argument.name not in {*arrays, *sizes}]
         kernel = replace(
-            self.unbuilt(name).kernel,
-            build=lambda **variant: unit,
+            self.unbuilt(name).kernel, build=lambda **variant: unit,
             scalars=lambda **variant: {name: self.given.get(name, int(name not in offsets)) for name in scalars},
             contents={array: partial(self._contents, array) for array in arrays},
             statistics=lambda **variant: self._statistics(name, unit),
-        )
+        )  # fmt: skip
         return Subject(kernel, {"variant": name})
 
     def _statistics(self, name: str, unit: TranslationUnit) -> dict[str, float]:

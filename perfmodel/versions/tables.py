@@ -80,9 +80,8 @@ def document(found: Difference, by: float | None) -> dict[str, Any]:
             "changes": [vars(change) for change in each.changes], "problem": each.problem or None,
             "times": [{
                 "sizes": dict(time.sizes), "old_s": float(time.old.seconds), "new_s": float(time.new.seconds),
-                "ratio": time.ratio, "interval": [*map(finite, time.interval)], "level": LEVEL,
-                "slower": time.slower(), "bounds": list(time.bounds),
-                **({} if by is None else {"slower_by_more": time.slower(by)}),
+                "ratio": time.ratio, "interval": [*map(finite, time.interval)], "level": LEVEL, "slower": time.slower(),
+                "bounds": list(time.bounds), **({} if by is None else {"slower_by_more": time.slower(by)}),
             } for time in each.times],
         } for each in found.kernels],
         "removed": list(found.removed), "added": list(found.added), "errors": dict(found.errors),
