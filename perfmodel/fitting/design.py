@@ -17,8 +17,7 @@ from perfmodel.counts import KernelCounts
 from perfmodel.errors import FamilyError, PerfModelWarning, StoreError
 from perfmodel.expressions import Expression
 from perfmodel.fitting.cautions import Measured
-from perfmodel.fitting.least_squares import Fit, fit_linear, refuse_bad_times, too_few_rows
-from perfmodel.fitting.nonlinear import NonlinearFit, fit_nonlinear
+from perfmodel.fitting.least_squares import Fit, NonlinearFit, fit_linear, fit_nonlinear, refuse_bad_times, too_few_rows
 from perfmodel.fitting.resources import ResourceFit, ResourceModel, fit_resources
 from perfmodel.fitting.selection import weighted_median
 from perfmodel.fitting.types import Floats, Rows

@@ -9,7 +9,7 @@ import pytest
 from perfmodel.errors import FitError, OptionError
 from perfmodel.expressions.expression import parse
 from perfmodel.fitting import fit_linear
-from perfmodel.fitting.nonlinear import Problem, WeightBounds, balanced, fit_nonlinear, start_points
+from perfmodel.fitting.least_squares import Problem, WeightBounds, balanced, fit_nonlinear, start_points
 from perfmodel.fitting.weights_file import intervals
 
 NAMES = ("launches", "chip", "memory")

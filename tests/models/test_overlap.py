@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from perfmodel.features import FEATURE_NAMES, matches
-from perfmodel.fitting.nonlinear import fit_nonlinear
+from perfmodel.fitting.least_squares import fit_nonlinear
 from perfmodel.models import find_family
 from perfmodel.models.model import bind
 
