@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 from perfmodel.errors import MissingExtraError, OptionError, OutputError, SizeError, TrialError, UnmeasuredFeatureError
-from perfmodel.predicting.tables import table
+from perfmodel.predicting.predictions import table
 from perfmodel.processes.pool import Pool
 from tests.priced import CUBE, MODEL, SQUARE, STRICT, adding
 from tests.processes.variants import double
