@@ -97,7 +97,7 @@ RATES_OF_FEATURES: Mapping[str, str] = MappingProxyType(
         "work_groups": "unit_cycle", "launches": "launch",
     }
 )  # fmt: skip
-"""The rate (:data:`perfmodel.facts.rates.RATES`) by which a feature's cost differs between devices; the first matching
+"""The rate (``predicting.transfer.RATES``) by which a feature's cost differs between devices; the first matching
 pattern counts."""
 
 

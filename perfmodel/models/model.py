@@ -56,7 +56,7 @@ class Weight:
     fact: str = ""  #: Key of the device's fact that gives the number. Only without this fact the weight is fitted.
     label: str = ""  #: For reports: what the weight is charged for, or what the number means.
     counted: str = ""  #: For reports: the noun of its rate, as in ``line``.
-    scale: str = ""  #: For transfers: the rate (:data:`perfmodel.facts.rates.RATES`) that the weight is a multiple of.
+    scale: str = ""  #: For transfers: the rate (``predicting.transfer.RATES``) that the weight is a multiple of.
 
 
 LAUNCH = Weight("w_launch", "s/launch", start=1e-5, label="a launch", scale="launch")

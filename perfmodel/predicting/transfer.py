@@ -1,9 +1,15 @@
 r"""Weights for a device without measurements, from the weights of another device and the facts of both.
 
-A weight w in seconds per unit is a multiple of a rate r of its device (:data:`perfmodel.facts.rates.RATES`), such as
-the time of a clock cycle. On a device with the rate r' it is :math:`w' = w r'/r`. A weight in units per second is
+A weight w in seconds per unit is a multiple of a rate r of its device (:data:`RATES`), the time for one unit by facts
+alone, such as the time of a clock cycle. On a device with the rate r' it is :math:`w' = w r'/r`. For example, an
+instruction that takes 1.3 issue slots on one device takes 1.3 slots on the other too. A weight in units per second is
 divided by r'/r. A number without a unit is kept. A fact of the new device replaces the fitted weight. A weight that no
 measurement determined becomes the rate r'. Quantities are computed with the new facts.
+
+Rates *of a unit* are for quantities of the busiest compute unit. Such rates assume that all units are busy, with equal
+shares of the bandwidth of caches and memory. The other rates are for quantities of the whole launch. A device may lack
+a latency, a bandwidth of caches or the time of a launch. Both devices are then assumed to have the same latencies and
+cache bandwidths in clock cycles, and the same time of a launch.
 
 Intervals come from leaving devices out: ``transfers.json`` has for each family the errors of weights that were
 transferred to a device whose times are known. The devices are the groups of :mod:`perfmodel.fitting.conformal`. Errors
@@ -18,24 +24,94 @@ unknown, errors are not scaled.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
+from inspect import signature
 from pathlib import Path
 from statistics import fmean
+from types import MappingProxyType
 
 from pydantic import BaseModel
 
 from perfmodel.documents import read_file, require, value_of
 from perfmodel.errors import FactsError, WeightsError, listed
 from perfmodel.facts import KEYS, DeviceFacts, with_assumed_facts
-from perfmodel.facts.rates import RATES, known_rate
 from perfmodel.fitting.conformal import Conformal
 from perfmodel.fitting.selection import Scatter
 from perfmodel.fitting.types import STRICT
 from perfmodel.fitting.weights_file import FittedWeight
 from perfmodel.models import families
 from perfmodel.predicting.model import FittedModel, facts_beside
+
+SECTOR = 32  # smallest number of bytes that the second-level cache moves
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A time [s] that follows from facts."""
+
+    label: str  #: what takes this time
+    formula: Callable[..., float]  #: from facts to the time; its arguments have the keys of the facts
+    otherwise: str = ""  #: the rate that is used where a device lacks a fact; "" if there is none
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of the facts that the rate needs."""
+        return tuple(signature(self.formula).parameters)
+
+    def lacking(self, facts: DeviceFacts) -> tuple[str, ...]:
+        """Return the keys of needed facts that a device lacks, or that are zero."""
+        return tuple(key for key in self.keys if key not in facts or not facts.value(key))
+
+    def seconds(self, facts: DeviceFacts) -> float:
+        """Return the time [s] on a device. Raise a FactsError if the device lacks a fact."""
+        return float(self.formula(**{key: float(facts.value(key)) for key in self.keys}))
+
+
+#: Times of which a weight can be a multiple (:attr:`perfmodel.models.model.Weight.scale`), by name.
+RATES: Mapping[str, Rate] = MappingProxyType(
+    {
+        "same": Rate("what takes as long on every device", lambda: 1.0),
+        "launch": Rate("a launch", lambda launch_s: launch_s, "same"),
+        # of a compute unit
+        "cycle": Rate("a cycle of a unit, in which local memory serves one wavefront", lambda clock_hz: 1 / clock_hz),
+        "issue": Rate("an instruction of a sub-group on a unit",
+                      lambda subgroup_size, lanes_per_unit, clock_hz: subgroup_size / (lanes_per_unit * clock_hz)),
+        "single": Rate("a float32 multiply-add of a sub-group on a unit",
+                       lambda subgroup_size, compute_units, peak_flops_float32:
+                       2 * subgroup_size * compute_units / peak_flops_float32),
+        "double": Rate("a float64 multiply-add of a sub-group on a unit",
+                       lambda subgroup_size, compute_units, peak_flops_float64:
+                       2 * subgroup_size * compute_units / peak_flops_float64),
+        "l2": Rate(f"{SECTOR} bytes from the second-level cache to a unit",
+                   lambda compute_units, l2_bandwidth_bytes_per_s: SECTOR * compute_units / l2_bandwidth_bytes_per_s,
+                   "cycle"),
+        "memory": Rate("a byte of global memory for a unit",
+                       lambda compute_units, memory_bandwidth_bytes_per_s:
+                       compute_units / memory_bandwidth_bytes_per_s),
+        "l1_latency": Rate("waiting for the first-level cache", lambda l1_load_s: l1_load_s, "cycle"),
+        "l2_latency": Rate("waiting for the second-level cache", lambda l2_latency_s: l2_latency_s, "cycle"),
+        "memory_latency": Rate("waiting for global memory", lambda memory_latency_s: memory_latency_s, "cycle"),
+        # of the device
+        "unit_cycle": Rate("a cycle of a unit, where all units work",
+                           lambda compute_units, clock_hz: 1 / (compute_units * clock_hz)),
+        "lane_cycle": Rate("an operation of a work-item, where all lanes work",
+                           lambda compute_units, lanes_per_unit, clock_hz:
+                           1 / (compute_units * lanes_per_unit * clock_hz)),
+        "single_operation": Rate("a float32 operation", lambda peak_flops_float32: 1 / peak_flops_float32),
+        "double_operation": Rate("a float64 operation", lambda peak_flops_float64: 1 / peak_flops_float64),
+        "memory_byte": Rate("a byte of global memory",
+                            lambda memory_bandwidth_bytes_per_s: 1 / memory_bandwidth_bytes_per_s),
+    }
+)  # fmt: skip
+
+
+def known_rate(name: str, *devices: DeviceFacts) -> str:
+    """Return the name of a rate. If a device lacks a fact for this rate, return the name of the replacement."""
+    other = RATES[name].otherwise
+    return other if other and any(RATES[name].lacking(device) for device in devices) else name
+
 
 ERRORS_FILE = Path(__file__).with_name("transfers.json")
 TYPE, LANES = "device_type", "subgroup_size"

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from perfmodel.facts.rates import RATES
 from perfmodel.models import find_family
 from perfmodel.models.model import RunTime
+from perfmodel.predicting.transfer import RATES
 from perfmodel.quantities.bottleneck import QUANTITIES
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS

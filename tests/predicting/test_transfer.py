@@ -9,7 +9,6 @@ import pytest
 import perfmodel as pm
 from perfmodel.errors import FactsError, WeightsError
 from perfmodel.facts import KEYS, DeviceFacts, Fact
-from perfmodel.facts.rates import RATES
 from perfmodel.fitting import FitOptions
 from perfmodel.fitting.conformal import Conformal
 from perfmodel.fitting.weights_file import FittedWeight, FittedWeights, Residuals
@@ -17,9 +16,9 @@ from perfmodel.models import Family, families
 from perfmodel.models.model import BANDWIDTH
 from perfmodel.predicting import transfer
 from perfmodel.predicting.model import FittedModel
-from perfmodel.predicting.transfer import TransferErrors, transferred
-from tests.facts.test_rates import DEVICE
+from perfmodel.predicting.transfer import RATES, TransferErrors, transferred
 from tests.fitting.test_weights_file import KERNELS
+from tests.predicting.test_rates import DEVICE
 from tests.quantities.test_multithreaded import unit_of_each_cell as of_each_cell
 
 #: Two weights and a pure number: 3 cycles for each work-group of a unit, and 2 times the bytes at the full bandwidth.

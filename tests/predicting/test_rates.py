@@ -3,7 +3,7 @@
 import pytest
 
 from perfmodel.facts import KEYS, DeviceFacts, Fact
-from perfmodel.facts.rates import RATES, known_rate
+from perfmodel.predicting.transfer import RATES, known_rate
 
 NUMBERS = {
     "subgroup_size": 32, "compute_units": 10, "lanes_per_unit": 64, "clock_hz": 1e9, "launch_s": 5e-6,
