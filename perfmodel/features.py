@@ -90,13 +90,11 @@ def unit(name: str) -> str:
 HOST_LAUNCH = "host_launch"
 """The term of a prediction by which the host's clock exceeds the device's time; it is not a feature."""
 
-RATES_OF_FEATURES: Mapping[str, str] = MappingProxyType(
-    {
-        "op_*_special": "lane_cycle", "op_float32_*": "single_operation", "op_float64_*": "double_operation",
-        "op_*": "lane_cycle", "global_*": "memory_byte", "local_*": "lane_cycle", "barrier_*": "lane_cycle",
-        "work_groups": "unit_cycle", "launches": "launch",
-    }
-)  # fmt: skip
+RATES_OF_FEATURES: Mapping[str, str] = MappingProxyType({
+    "op_*_special": "lane_cycle", "op_float32_*": "single_operation", "op_float64_*": "double_operation",
+    "op_*": "lane_cycle", "global_*": "memory_byte", "local_*": "lane_cycle", "barrier_*": "lane_cycle",
+    "work_groups": "unit_cycle", "launches": "launch",
+})  # fmt: skip
 """The rate (``predicting.transfer.RATES``) by which a feature's cost differs between devices; the first matching
 pattern counts."""
 

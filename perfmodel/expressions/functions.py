@@ -115,46 +115,35 @@ def _chosen(first: Any, second: Any) -> tuple[Callable[..., Any], ...]:
 _sqrt, _exp = _guarded(math.sqrt, 0.0), _guarded(math.exp, math.nan)
 _log = _guarded(math.log, -math.inf)
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {
-        "max": Function(
-            2, max, np.maximum, _chosen(">=", "<"),
-            lambda a, b: (max(a[0], b[0]), max(a[1], b[1])), more=True,
+FUNCTIONS: Mapping[str, Function] = MappingProxyType({
+    "max": Function(2, max, np.maximum, _chosen(">=", "<"), lambda a, b: (max(a[0], b[0]), max(a[1], b[1])), more=True),
+    "min": Function(2, min, np.minimum, _chosen("<=", ">"), lambda a, b: (min(a[0], b[0]), min(a[1], b[1])), more=True),
+    "smooth_max": Function(
+        3, _smooth_max_of_floats, smooth_max,
+        (
+            lambda a, b, s: call("smooth_max_by_value", a, b, s),
+            lambda a, b, s: call("smooth_max_by_value", b, a, s),
+            lambda a, b, s: call("smooth_max_by_sharpness", a, b, s),
         ),
-        "min": Function(
-            2, min, np.minimum, _chosen("<=", ">"),
-            lambda a, b: (min(a[0], b[0]), min(a[1], b[1])), more=True,
-        ),
-        "smooth_max": Function(
-            3, _smooth_max_of_floats, smooth_max,
-            (
-                lambda a, b, s: call("smooth_max_by_value", a, b, s),
-                lambda a, b, s: call("smooth_max_by_value", b, a, s),
-                lambda a, b, s: call("smooth_max_by_sharpness", a, b, s),
-            ),
-            lambda a, b, s: (0.0, math.inf),
-        ),
-        "sqrt": Function(1, _sqrt, np.sqrt, (lambda x: Quotient(0.5, call("sqrt", x)),), _increasing(_sqrt, 0.0)),
-        "exp": Function(1, _exp, np.exp, (lambda x: call("exp", x),), _increasing(_exp, -math.inf)),
-        "log": Function(1, _log, np.log, (lambda x: Quotient(1, x),), _increasing(_log, 0.0)),
-        "tanh": Function(
-            1, math.tanh, np.tanh,
-            (lambda x: Sum((1, Product((-1, Power(call("tanh", x), 2))))),),
-            _increasing(math.tanh, -math.inf),
-        ),
-        "abs": Function(1, abs, np.abs, (lambda x: If(Comparison(x, ">=", 0), 1, -1),), _abs_interval),
-        "floor": Function(1, np.floor, np.floor, None, _rounded(math.floor)),
-        "ceil": Function(1, np.ceil, np.ceil, None, _rounded(math.ceil)),
-    }
-)  # fmt: skip
+        lambda a, b, s: (0.0, math.inf),
+    ),
+    "sqrt": Function(1, _sqrt, np.sqrt, (lambda x: Quotient(0.5, call("sqrt", x)),), _increasing(_sqrt, 0.0)),
+    "exp": Function(1, _exp, np.exp, (lambda x: call("exp", x),), _increasing(_exp, -math.inf)),
+    "log": Function(1, _log, np.log, (lambda x: Quotient(1, x),), _increasing(_log, 0.0)),
+    "tanh": Function(
+        1, math.tanh, np.tanh, (lambda x: Sum((1, Product((-1, Power(call("tanh", x), 2))))),),
+        _increasing(math.tanh, -math.inf),
+    ),
+    "abs": Function(1, abs, np.abs, (lambda x: If(Comparison(x, ">=", 0), 1, -1),), _abs_interval),
+    "floor": Function(1, np.floor, np.floor, None, _rounded(math.floor)),
+    "ceil": Function(1, np.ceil, np.ceil, None, _rounded(math.ceil)),
+})  # fmt: skip
 
-ARRAY_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {
-        **{name: function.array for name, function in FUNCTIONS.items()}, "smooth_max_by_value": _by_value,
-        "smooth_max_by_sharpness": _by_sharpness, "power": np.power, "divided": np.divide, "chosen": np.where,
-        "both": np.logical_and, "either": np.logical_or, "opposite": np.logical_not,
-    }
-)  # fmt: skip
+ARRAY_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType({
+    **{name: function.array for name, function in FUNCTIONS.items()}, "smooth_max_by_value": _by_value,
+    "smooth_max_by_sharpness": _by_sharpness, "power": np.power, "divided": np.divide, "chosen": np.where,
+    "both": np.logical_and, "either": np.logical_or, "opposite": np.logical_not,
+})  # fmt: skip
 
 
 def _power(base: float, exponent: float) -> float:
@@ -186,14 +175,12 @@ def _by_sharpness_of_floats(a: float, b: float, sharpness: float) -> float:
     return _smooth_max_of_floats(a, b, sharpness) * slope
 
 
-SCALAR_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {
-        **{name: function.scalar for name, function in FUNCTIONS.items()}, "smooth_max_by_value": _by_value_of_floats,
-        "smooth_max_by_sharpness": _by_sharpness_of_floats, "power": _power, "divided": _divided,
-        "chosen": lambda condition, a, b: a if condition else b, "both": lambda *parts: all(parts),
-        "either": lambda *parts: any(parts), "opposite": lambda part: not part,
-    }
-)  # fmt: skip
+SCALAR_NAMES: Mapping[str, Callable[..., Any]] = MappingProxyType({
+    **{name: function.scalar for name, function in FUNCTIONS.items()}, "smooth_max_by_value": _by_value_of_floats,
+    "smooth_max_by_sharpness": _by_sharpness_of_floats, "power": _power, "divided": _divided,
+    "chosen": lambda condition, a, b: a if condition else b, "both": lambda *parts: all(parts),
+    "either": lambda *parts: any(parts), "opposite": lambda part: not part,
+})  # fmt: skip
 
 
 def _product(a: float, b: float) -> float:

@@ -70,41 +70,39 @@ class Rate:
 
 
 #: Times of which a weight can be a multiple (:attr:`perfmodel.models.model.Weight.scale`), by name.
-RATES: Mapping[str, Rate] = MappingProxyType(
-    {
-        "same": Rate("what takes as long on every device", lambda: 1.0),
-        "launch": Rate("a launch", lambda launch_s: launch_s, "same"),
-        # of a compute unit
-        "cycle": Rate("a cycle of a unit, in which local memory serves one wavefront", lambda clock_hz: 1 / clock_hz),
-        "issue": Rate("an instruction of a sub-group on a unit",
-                      lambda subgroup_size, lanes_per_unit, clock_hz: subgroup_size / (lanes_per_unit * clock_hz)),
-        "single": Rate("a float32 multiply-add of a sub-group on a unit",
-                       lambda subgroup_size, compute_units, peak_flops_float32:
-                       2 * subgroup_size * compute_units / peak_flops_float32),
-        "double": Rate("a float64 multiply-add of a sub-group on a unit",
-                       lambda subgroup_size, compute_units, peak_flops_float64:
-                       2 * subgroup_size * compute_units / peak_flops_float64),
-        "l2": Rate(f"{SECTOR} bytes from the second-level cache to a unit",
-                   lambda compute_units, l2_bandwidth_bytes_per_s: SECTOR * compute_units / l2_bandwidth_bytes_per_s,
-                   "cycle"),
-        "memory": Rate("a byte of global memory for a unit",
-                       lambda compute_units, memory_bandwidth_bytes_per_s:
-                       compute_units / memory_bandwidth_bytes_per_s),
-        "l1_latency": Rate("waiting for the first-level cache", lambda l1_load_s: l1_load_s, "cycle"),
-        "l2_latency": Rate("waiting for the second-level cache", lambda l2_latency_s: l2_latency_s, "cycle"),
-        "memory_latency": Rate("waiting for global memory", lambda memory_latency_s: memory_latency_s, "cycle"),
-        # of the device
-        "unit_cycle": Rate("a cycle of a unit, where all units work",
-                           lambda compute_units, clock_hz: 1 / (compute_units * clock_hz)),
-        "lane_cycle": Rate("an operation of a work-item, where all lanes work",
-                           lambda compute_units, lanes_per_unit, clock_hz:
-                           1 / (compute_units * lanes_per_unit * clock_hz)),
-        "single_operation": Rate("a float32 operation", lambda peak_flops_float32: 1 / peak_flops_float32),
-        "double_operation": Rate("a float64 operation", lambda peak_flops_float64: 1 / peak_flops_float64),
-        "memory_byte": Rate("a byte of global memory",
-                            lambda memory_bandwidth_bytes_per_s: 1 / memory_bandwidth_bytes_per_s),
-    }
-)  # fmt: skip
+RATES: Mapping[str, Rate] = MappingProxyType({
+    "same": Rate("what takes as long on every device", lambda: 1.0),
+    "launch": Rate("a launch", lambda launch_s: launch_s, "same"),
+    # of a compute unit
+    "cycle": Rate("a cycle of a unit, in which local memory serves one wavefront", lambda clock_hz: 1 / clock_hz),
+    "issue": Rate("an instruction of a sub-group on a unit",
+                  lambda subgroup_size, lanes_per_unit, clock_hz: subgroup_size / (lanes_per_unit * clock_hz)),
+    "single": Rate("a float32 multiply-add of a sub-group on a unit",
+                   lambda subgroup_size, compute_units, peak_flops_float32:
+                   2 * subgroup_size * compute_units / peak_flops_float32),
+    "double": Rate("a float64 multiply-add of a sub-group on a unit",
+                   lambda subgroup_size, compute_units, peak_flops_float64:
+                   2 * subgroup_size * compute_units / peak_flops_float64),
+    "l2": Rate(f"{SECTOR} bytes from the second-level cache to a unit",
+               lambda compute_units, l2_bandwidth_bytes_per_s: SECTOR * compute_units / l2_bandwidth_bytes_per_s,
+               "cycle"),
+    "memory": Rate("a byte of global memory for a unit",
+                   lambda compute_units, memory_bandwidth_bytes_per_s:
+                   compute_units / memory_bandwidth_bytes_per_s),
+    "l1_latency": Rate("waiting for the first-level cache", lambda l1_load_s: l1_load_s, "cycle"),
+    "l2_latency": Rate("waiting for the second-level cache", lambda l2_latency_s: l2_latency_s, "cycle"),
+    "memory_latency": Rate("waiting for global memory", lambda memory_latency_s: memory_latency_s, "cycle"),
+    # of the device
+    "unit_cycle": Rate("a cycle of a unit, where all units work",
+                       lambda compute_units, clock_hz: 1 / (compute_units * clock_hz)),
+    "lane_cycle": Rate("an operation of a work-item, where all lanes work",
+                       lambda compute_units, lanes_per_unit, clock_hz:
+                       1 / (compute_units * lanes_per_unit * clock_hz)),
+    "single_operation": Rate("a float32 operation", lambda peak_flops_float32: 1 / peak_flops_float32),
+    "double_operation": Rate("a float64 operation", lambda peak_flops_float64: 1 / peak_flops_float64),
+    "memory_byte": Rate("a byte of global memory",
+                        lambda memory_bandwidth_bytes_per_s: 1 / memory_bandwidth_bytes_per_s),
+})  # fmt: skip
 
 
 def known_rate(name: str, *devices: DeviceFacts) -> str:
