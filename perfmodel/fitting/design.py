@@ -16,20 +16,13 @@ from threadpoolctl import ThreadpoolController
 from perfmodel.counts import KernelCounts
 from perfmodel.errors import FamilyError, PerfModelWarning, StoreError
 from perfmodel.expressions import Expression
+from perfmodel.fitting import weights_file
 from perfmodel.fitting.cautions import Measured
 from perfmodel.fitting.least_squares import Fit, NonlinearFit, fit_linear, fit_nonlinear, refuse_bad_times, too_few_rows
 from perfmodel.fitting.resources import ResourceFit, ResourceModel, fit_resources
 from perfmodel.fitting.selection import weighted_median
 from perfmodel.fitting.types import Floats, Rows
-from perfmodel.fitting.weights_file import (
-    FitOptions,
-    FittedWeight,
-    FittedWeights,
-    Mark,
-    Residuals,
-    geometric_mean_error,
-    relative_errors,
-)
+from perfmodel.fitting.weights_file import FitOptions, FittedWeights, geometric_mean_error, relative_errors
 from perfmodel.models.model import Family, bind, known_weights, quantity_of, weight_name
 from perfmodel.quantities.case import Case
 from perfmodel.store import Measurement, Measurements
@@ -187,7 +180,7 @@ def counts_of(measurements: Measurements, row: Measurement) -> KernelCounts:
     return counts
 
 
-_GIVEN: tuple[Mark, ...] = ("given",)
+_GIVEN: tuple[weights_file.Mark, ...] = ("given",)
 SHARPNESS = "w_sharpness"
 DEFAULT_SHARPNESS = 3.0  # of the maximum of resources, if neither a fact nor cross-validation gives it
 
@@ -203,7 +196,7 @@ class DesignFit:
     names: tuple[str, ...]
     coefficients: Floats
     errors: Floats
-    marks: tuple[tuple[Mark, ...], ...]
+    marks: tuple[tuple[weights_file.Mark, ...], ...]
     confounded: tuple[tuple[str, ...], ...]
     fit: Fit
     launch_s: float = 0.0
@@ -312,7 +305,7 @@ def fitted_weights(measurements: Measurements, family: Family, options: FitOptio
         condition=fitted.fit.condition, degrees_of_freedom=fitted.fit.degrees_of_freedom,
         converged=fitted.fit.converged, launch_s=table.launch_s, notes=(*measurements.notes, *_notes(fitted)),
         features=tuple(sorted(fitted.names)), weights=_weights(fitted, family),
-        residuals=Residuals(
+        residuals=weights_file.Residuals(
             geometric_mean=geometric_mean_error(errors), median=float(np.median(errors)), largest=float(errors.max())
         ),
     )  # fmt: skip
@@ -324,10 +317,10 @@ def rows_hash(measurements: Measurements) -> str:
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
-def _weights(fit: DesignFit, family: Family) -> dict[str, FittedWeight]:
+def _weights(fit: DesignFit, family: Family) -> dict[str, weights_file.FittedWeight]:
     rows = zip(fit.names, fit.coefficients, fit.errors, fit.marks, strict=True)
     return {
-        name: FittedWeight(
+        name: weights_file.FittedWeight(
             value=float(value), unit=family.weight_unit(name),
             standard_error=float(error) if math.isfinite(error) else None, marks=marks,
         )

@@ -14,20 +14,12 @@ from typing import Any, NamedTuple
 
 import loopy as lp
 import numpy as np
+from loopy import symbolic
 from loopy.kernel.array import ArrayBase
 from loopy.kernel.data import AddressSpace, GroupInameTag
 from loopy.schedule import EnterLoop, generate_loop_schedules
 from loopy.schedule.tools import AccessMapDescriptor, WriteRaceChecker
-from loopy.symbolic import (
-    CoefficientCollector,
-    SubstitutionRuleExpander,
-    WalkMapper,
-    condition_to_set,
-    dim_type,
-    get_dependencies,
-    get_reduction_inames,
-    pw_aff_to_expr,
-)
+from loopy.symbolic import WalkMapper, dim_type, get_dependencies, get_reduction_inames, pw_aff_to_expr
 from pymbolic import evaluate
 from pymbolic.primitives import LogicalNot, Subscript
 
@@ -258,7 +250,7 @@ def _invariants(t_unit: lp.TranslationUnit, names: Sequence[str]) -> Iterator[In
 
 
 def _extracted(kernel: lp.LoopKernel, loops: str) -> Invariants:
-    rules, whole = kernel.substitutions, SubstitutionRuleExpander(kernel.substitutions)
+    rules, whole = kernel.substitutions, symbolic.SubstitutionRuleExpander(kernel.substitutions)
 
     def users(name: str) -> list[Any]:  # rules from inside to outside, then the instruction
         among = chain(rules.values(), kernel.instructions)
@@ -472,7 +464,7 @@ class RaceChecker(WriteRaceChecker):  # type: ignore[misc]  # Loopy's class has 
             points = self.kernel.get_inames_domain(insn.within_inames).to_set()
             found = points.identity().project_out(dim_type.out, 0, points.dim(dim_type.set))
         if not isinstance(found, AccessMapDescriptor):
-            for where in (condition_to_set(found.domain().space, test) for test in insn.predicates):
+            for where in (symbolic.condition_to_set(found.domain().space, test) for test in insn.predicates):
                 found = found if where is None else found.intersect_domain(where)
             for name in {*found.get_var_names(dim_type.param)} & self.kernel.temporary_variables.keys():
                 # iterations have different values of it
@@ -533,7 +525,7 @@ def _access(
     strides: dict[str, float] = {}
     constants: list[str] = []
     affine = True
-    collect = CoefficientCollector(sorted(inames))
+    collect = symbolic.CoefficientCollector(sorted(inames))
     try:
         for subscript, tag in zip(subscripts, array.dim_tags or (), strict=True):
             unit = float(evaluate(getattr(tag, "stride", math.nan), dict(values)))

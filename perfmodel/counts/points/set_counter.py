@@ -12,16 +12,9 @@ from functools import cache, lru_cache, reduce
 
 import islpy as isl
 
-from perfmodel.counts.points import cardinality
+from perfmodel.counts.points import cardinality, factors
 from perfmodel.counts.points.cardinality import NOTHING, Cardinality, IntervalCounter, Unexpanded, floors_of
-from perfmodel.counts.points.factors import (
-    FactoredSet,
-    Factors,
-    alternating,
-    factored,
-    straightened,
-    without_dimensions,
-)
+from perfmodel.counts.points.factors import FactoredSet, Factors, factored, without_dimensions
 from perfmodel.counts.points.polytopes import Polytope, polytope_of
 from perfmodel.counts.points.summation import TooHardError, Values, joined, partial_sums_of, total_of, values_of
 from perfmodel.libraries import installed
@@ -142,8 +135,8 @@ class SetCounter:
         overlap = False
         for union in unions:
             overlap = overlap or len(union) > 1
-            for sign, factors in alternating(union):
-                parts = [None if factor is None else self._by_intervals(factor) for factor in factors]
+            for sign, product in factors.alternating(union):
+                parts = [None if factor is None else self._by_intervals(factor) for factor in product]
                 if None in parts:
                     return None
                 multiplicities[tuple(part for part in parts if part is not None)] += sign
@@ -258,7 +251,7 @@ def _ways_to_write(points: isl.Set) -> Iterator[isl.Set]:
     if len(basics) != 1 or basics[0].dim(DIV):
         return
     polytope, _ = polytope_of(basics[0])
-    simple = straightened(polytope)
+    simple = factors.straightened(polytope)
     if len(simple.variables) < len(polytope.variables):
         parameters = [points.get_dim_name(PARAM, k) for k in range(points.dim(PARAM))]
         yield isl.Set(f"[{', '.join(parameters)}] -> {{ [{', '.join(simple.variables)}] : {simple.condition} }}")
