@@ -15,10 +15,9 @@ import numpy as np
 from perfmodel import errors
 from perfmodel.counts import rows
 from perfmodel.counts.counters.banks import bank_conflicts
-from perfmodel.counts.counters.cells import Footprint
 from perfmodel.counts.counters.executions import Cardinalities, active_work_items
 from perfmodel.counts.counters.groups import GroupWork, group_works
-from perfmodel.counts.counters.lines import UNITS, Lines
+from perfmodel.counts.counters.lines import UNITS, Footprint, Lines
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.issues import IssuedNest
 from perfmodel.counts.nests.nest import Nest, NestedKernel

@@ -9,8 +9,8 @@ from itertools import count as numbers
 
 import islpy as isl
 
-from perfmodel.counts.counters.cells import Footprint, Site
 from perfmodel.counts.counters.executions import Cardinalities
+from perfmodel.counts.counters.lines import Footprint, Site
 from perfmodel.counts.kernel import KernelCounts
 from perfmodel.counts.program.program import (
     UNLISTED,

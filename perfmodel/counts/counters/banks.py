@@ -14,8 +14,8 @@ from math import prod
 
 import islpy as isl
 
-from perfmodel.counts.counters.cells import Site, doubts
 from perfmodel.counts.counters.executions import Cardinalities, boxes_of_sub_groups, completed
+from perfmodel.counts.counters.lines import Site, doubts
 from perfmodel.counts.points.factors import without_dimensions
 from perfmodel.counts.points.set_counter import BudgetSpentError, limited
 from perfmodel.counts.program.program import Access, Domain, Launch
