@@ -28,9 +28,9 @@ from perfmodel.fitting.throughput import save_roofs
 from perfmodel.io import write_whole
 from perfmodel.kernels import KernelClass
 from perfmodel.measuring.campaign import BRIEF_CHECK, CHECK, DEFAULT, FULL, QUICK, QUICK_CHECK, Campaign
-from perfmodel.measuring.making import AllMade, expected_making_s, make_kernels
 from perfmodel.measuring.probes.campaign import measure_probes
 from perfmodel.measuring.probes.probe import BRIEF, THOROUGH
+from perfmodel.measuring.run import AllMade, expected_making_s, make_kernels
 from perfmodel.models import Family, families
 from perfmodel.opencl import Device
 from perfmodel.predicting.model import FittedModel, fit, fitted_model

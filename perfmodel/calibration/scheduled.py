@@ -12,7 +12,7 @@ from perfmodel.errors import BrokenDeviceError, SchedulerError, UnknownNameError
 from perfmodel.io import replace_file
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import pin_threads
-from perfmodel.measuring.making import packed
+from perfmodel.measuring.run import packed
 from perfmodel.opencl import Device, find
 from perfmodel.progress import Progress, Silent, task
 from perfmodel.store.lines import opened

@@ -10,7 +10,7 @@ from perfmodel.calibration.kernel_choice import shipped_samples
 from perfmodel.counts import count
 from perfmodel.kernels.samples import KeptKernel, sample_class
 from perfmodel.measuring.bench import Bench, Timekeeper
-from perfmodel.measuring.making import packed
+from perfmodel.measuring.run import packed
 from perfmodel.measuring.subject import GeneratedCode, Subject, array_arguments, scalar_arguments
 from scripts.lab.samples.archive import kept_document
 from tests.campaigns import SCALE, TINY, build

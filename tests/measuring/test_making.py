@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.measuring import making, measure
+from perfmodel.measuring import measure, run
 from perfmodel.measuring.campaign import Campaign, teams
-from perfmodel.measuring.making import make_kernels, name_of
+from perfmodel.measuring.run import make_kernels, name_of
 from perfmodel.measuring.subject import GeneratedCode
 from tests.campaigns import SCALE, TINY
 from tests.machine import device
@@ -25,8 +25,8 @@ def dies(**variant):
 
 @pytest.fixture
 def two_processes(monkeypatch):
-    monkeypatch.setattr(making, "FEWEST", 1)
-    monkeypatch.setattr(making, "MOST", 2)
+    monkeypatch.setattr(run, "FEWEST", 1)
+    monkeypatch.setattr(run, "MOST", 2)
 
 
 @pytest.mark.device
