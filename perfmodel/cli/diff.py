@@ -113,9 +113,7 @@ def only(variants: Sequence[str] | None, *found: versions.sides.Side) -> tuple[v
         if not any(name in side.kernels or name in side.errors for side in found):
             known = dict.fromkeys(name for side in found for name in side.kernels)
             raise UnknownNameError(f"no side has a kernel '{clipped(name, 80)}'", f"choose among {listed(known)}")
-    return tuple(
-        replace(
-            side, kernels={name: each for name, each in side.kernels.items() if name in variants},
-            errors={name: each for name, each in side.errors.items() if name in variants},
-        ) for side in found
-    )  # fmt: skip
+    return tuple(replace(
+        side, kernels={name: each for name, each in side.kernels.items() if name in variants},
+        errors={name: each for name, each in side.errors.items() if name in variants},
+    ) for side in found)  # fmt: skip

@@ -116,13 +116,10 @@ class _Request(FrozenValue):
         model = {**output.model_document(self.asked.kernel, self.model), "verdict": self.verdict}
         if made is not None:
             parts |= output.withheld_document(made.errors)
-            parts["anchors"] = [
-                {
-                    "variant": anchor.kernel, "sizes": dict(anchor.sizes), "measured": anchor.measured,
-                    "predicted": anchor.predicted, "factor": anchor.factor, "flags": list(anchor.flags),
-                }
-                for anchor in made.anchors.values()
-            ]  # fmt: skip
+            parts["anchors"] = [{
+                "variant": anchor.kernel, "sizes": dict(anchor.sizes), "measured": anchor.measured,
+                "predicted": anchor.predicted, "factor": anchor.factor, "flags": list(anchor.flags),
+            } for anchor in made.anchors.values()]  # fmt: skip
         return {"schema": schema, **model, **at, **parts}
 
 

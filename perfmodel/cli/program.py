@@ -238,10 +238,7 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
 
 def _parameters(group: Any) -> list[inspect.Parameter]:
     hints, kind = get_type_hints(group, include_extras=True), inspect.Parameter.KEYWORD_ONLY
-    return [
-        inspect.Parameter(
-            field.name, kind, annotation=hints[field.name],
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-        )
-        for field in fields(group)
-    ]  # fmt: skip
+    return [inspect.Parameter(
+        field.name, kind, annotation=hints[field.name],
+        default=inspect.Parameter.empty if field.default is MISSING else field.default,
+    ) for field in fields(group)]  # fmt: skip

@@ -155,11 +155,9 @@ class KernelCounts(FrozenValue):
         if not self.gathered:
             return self
         span = IndexSpan(Fraction(indices), (0,))
-        statements = tuple(
-            replace(statement, accesses=tuple(
-                replace(access, span=span) if _is_of_unknown_span(access) else access for access in statement.accesses
-            )) for statement in self.program.statements
-        )
+        statements = tuple(replace(statement, accesses=tuple(
+            replace(access, span=span) if _is_of_unknown_span(access) else access for access in statement.accesses
+        )) for statement in self.program.statements)  # fmt: skip
         copy = replace(self, source=replace(self.program, statements=statements))
         vars(copy)["flow"] = replace(copy.flow, same_schedule=self.flow)  # a walk takes seconds for a large kernel
         return copy

@@ -100,14 +100,11 @@ def _rows_of_array(sites: list[Site], cardinalities: Cardinalities) -> list[Acce
             parts[key].append(executions)
             strides.setdefault(key, stride)
     footprint = once(lambda: Footprint(sites, cardinalities))
-    return [
-        AccessCount.deferred(
-            partial(_cells, footprint, sample, strides[key]),
-            space=sample.space, direction=sample.direction, array=sample.array, dtype=key[1], bits=key[2],
-            indirect=strides[key] is None, stride=_distance(strides[key]), count=total(parts[key]),
-        )
-        for key in sorted(parts)
-    ]
+    return [AccessCount.deferred(
+        partial(_cells, footprint, sample, strides[key]),
+        space=sample.space, direction=sample.direction, array=sample.array, dtype=key[1], bits=key[2],
+        indirect=strides[key] is None, stride=_distance(strides[key]), count=total(parts[key]),
+    ) for key in sorted(parts)]  # fmt: skip
 
 
 def _executions(domain: Domain, access: Access, cardinalities: Cardinalities) -> list[tuple[LaneStride | None, Count]]:

@@ -319,13 +319,10 @@ def rows_hash(measurements: Measurements) -> str:
 
 def _weights(fit: DesignFit, family: Family) -> dict[str, weights_file.FittedWeight]:
     rows = zip(fit.names, fit.coefficients, fit.errors, fit.marks, strict=True)
-    return {
-        name: weights_file.FittedWeight(
-            value=float(value), unit=family.weight_unit(name),
-            standard_error=float(error) if math.isfinite(error) else None, marks=marks,
-        )
-        for name, value, error, marks in sorted(rows, key=lambda row: row[0])
-    }
+    return {name: weights_file.FittedWeight(
+        value=float(value), unit=family.weight_unit(name),
+        standard_error=float(error) if math.isfinite(error) else None, marks=marks,
+    ) for name, value, error, marks in sorted(rows, key=lambda row: row[0])}  # fmt: skip
 
 
 def _notes(fit: DesignFit) -> tuple[str, ...]:

@@ -75,13 +75,10 @@ FAMILY = Family(
         "launched": "launch",
     },
     weights=(GIVEN_LAUNCH, *(weight for name in _RATES for weight in _weights(name))),
-    parts={
-        name: " + ".join(
-            f"max({PER_OPERATION[name]}*{name}_amount_{k}/w_{name}_rate, w_{name}_latency*{name}_waits_{k})"
-            for k in _CLASSES
-        )
-        for name in _RATES
-    },
+    parts={name: " + ".join(
+        f"max({PER_OPERATION[name]}*{name}_amount_{k}/w_{name}_rate, w_{name}_latency*{name}_waits_{k})"
+        for k in _CLASSES
+    ) for name in _RATES},
     expression=f"w_launch*launched + {' + '.join(_RATES)}",
     labels={
         "memory": "accesses to global memory", "local": "accesses to local memory",

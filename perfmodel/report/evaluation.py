@@ -115,15 +115,12 @@ ROOFLINE_SCHEMA = "perfmodel.roofline/1"
 
 def roofline_table(points: Iterable[KernelPoint]) -> Table:
     """Return a record for each kernel below the roofs."""
-    records = [
-        {
-            "kernel": point.kernel, "variant": point.form, "sizes": point.sizes, "seconds": point.seconds,
-            "operations": point.operations, "bytes": point.bytes, "bound": point.bound,
-            "operations_per_byte": finite(point.intensity), "attainable": finite(point.attainable),
-            "share": finite(point.share),
-        }
-        for point in points
-    ]  # fmt: skip
+    records = [{
+        "kernel": point.kernel, "variant": point.form, "sizes": point.sizes, "seconds": point.seconds,
+        "operations": point.operations, "bytes": point.bytes, "bound": point.bound,
+        "operations_per_byte": finite(point.intensity), "attainable": finite(point.attainable),
+        "share": finite(point.share),
+    } for point in points]  # fmt: skip
     columns = (
         Column("kernel", "kernel"), Column("variant", "variant"), Column("sizes", "sizes"),
         Column("op/B", "operations_per_byte", "{:.3g}".format),

@@ -204,13 +204,10 @@ def winners_table(points: Sequence[Ranking], kernel_points: KernelPoints = ()) -
 
 def sweep_records(points: Sequence[Ranking], kernel_points: KernelPoints = ()) -> list[dict[str, Any]]:
     """Return the variants at each size for JSON, the fastest first."""
-    return [
-        {
-            "sizes": dict(point.sizes), "broken": list(point.broken),
-            "variants": [variant_document(variant, here.get(variant.name)) for variant in point],
-        }
-        for point, here in zip(points, kernel_points or [{}] * len(points), strict=True)
-    ]  # fmt: skip
+    return [{
+        "sizes": dict(point.sizes), "broken": list(point.broken),
+        "variants": [variant_document(variant, here.get(variant.name)) for variant in point],
+    } for point, here in zip(points, kernel_points or [{}] * len(points), strict=True)]  # fmt: skip
 
 
 def variant_document(variant: RankedVariant, point: KernelPoint | None = None) -> dict[str, Any]:

@@ -140,14 +140,11 @@ class Tuned(FrozenValue):
     def records(self) -> list[dict[str, Any]]:
         """Return a dict of :data:`COLUMNS` for each variant in the order of the runs."""
         tied = {variant.name for variant in self.tied}
-        return [
-            {
-                "variant": variant.name, "status": variant.status, "seconds": variant.seconds,
-                "predicted_s": variant.predicted, "expected_s": variant.expected, "best": variant == self.best,
-                "tied": variant.name in tied, "cost_s": variant.cost_s, "message": variant.message,
-            }
-            for variant in (*self.tried, *self.skipped)
-        ]  # fmt: skip
+        return [{
+            "variant": variant.name, "status": variant.status, "seconds": variant.seconds,
+            "predicted_s": variant.predicted, "expected_s": variant.expected, "best": variant == self.best,
+            "tied": variant.name in tied, "cost_s": variant.cost_s, "message": variant.message,
+        } for variant in (*self.tried, *self.skipped)]  # fmt: skip
 
     @property
     def _good(self) -> list[TunedVariant]:

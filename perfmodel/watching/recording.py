@@ -275,16 +275,13 @@ class _Part:
     def process(self, devices: Sequence[DeviceFacts], named: Mapping[str, Unit]) -> Process:
         timeline = _timeline(self.folder)
         beside = _beside(timeline)
-        rows = tuple(
-            Row(
-                unit.name if (unit := self._unit_of(row, named)) else row.name, devices.index(self.devices[row.device]),
-                row.calls, NS * row.total_ns, NS * row.first_ns, NS * row.least_ns,
-                tuple(NS * time for time in row.times_ns), unit, row.sizes,
-                tuple(Launch(kernel, calls, NS * total) for kernel, calls, total in row.launches), row.transfer,
-                NS * statistics.median(row.alone_ns) if row.alone_ns else None, beside.get(row.number, 0.0),
-            )
-            for row in self.rows
-        )  # fmt: skip
+        rows = tuple(Row(
+            unit.name if (unit := self._unit_of(row, named)) else row.name, devices.index(self.devices[row.device]),
+            row.calls, NS * row.total_ns, NS * row.first_ns, NS * row.least_ns,
+            tuple(NS * time for time in row.times_ns), unit, row.sizes,
+            tuple(Launch(kernel, calls, NS * total) for kernel, calls, total in row.launches), row.transfer,
+            NS * statistics.median(row.alone_ns) if row.alone_ns else None, beside.get(row.number, 0.0),
+        ) for row in self.rows)  # fmt: skip
         return Process(self.folder, self.about, rows, timeline)
 
     def _unit_of(self, row: _Row, named: Mapping[str, Unit]) -> Unit | None:
@@ -342,19 +339,16 @@ def _merged(rows: Iterable[Row]) -> tuple[Row, ...]:
     for row in rows:
         content = row.unit and row.unit.content
         alike.setdefault((row.name, row.transfer, content, row.device, tuple(row.sizes.items())), []).append(row)
-    joined = [
-        replace(
-            same[0], calls=sum(row.calls for row in same), total_s=sum(row.total_s for row in same),
-            fastest_s=min(row.fastest_s for row in same), times_s=tuple(time for row in same for time in row.times_s),
-            launches=tuple(
-                Launch(parts[0].kernel, sum(part.calls for part in parts), sum(part.total_s for part in parts))
-                for parts in zip(*(row.launches for row in same), strict=False)
-            ),
-            alone_s=min((row.alone_s for row in same if row.alone_s is not None), default=None),
-            beside=min(row.beside for row in same),
-        )
-        for same in alike.values()
-    ]  # fmt: skip
+    joined = [replace(
+        same[0], calls=sum(row.calls for row in same), total_s=sum(row.total_s for row in same),
+        fastest_s=min(row.fastest_s for row in same), times_s=tuple(time for row in same for time in row.times_s),
+        launches=tuple(
+            Launch(parts[0].kernel, sum(part.calls for part in parts), sum(part.total_s for part in parts))
+            for parts in zip(*(row.launches for row in same), strict=False)
+        ),
+        alone_s=min((row.alone_s for row in same if row.alone_s is not None), default=None),
+        beside=min(row.beside for row in same),
+    ) for same in alike.values()]  # fmt: skip
     return tuple(sorted((row for row in joined if row.calls), key=lambda row: -row.total_s))
 
 

@@ -239,13 +239,11 @@ def factored(points: isl.Set) -> FactoredSet | None:
     free = set(whole.variables)
     forms = (*whole.equalities, *whole.inequalities)
     groups = merged(({name} for name in whole.variables), (form.terms.keys() & free for form in forms))
-    factors = tuple(
-        Polytope(
-            tuple(name for name in whole.variables if name in group),
-            tuple(form for form in whole.equalities if not group.isdisjoint(form.terms)),
-            tuple(form for form in whole.inequalities if not group.isdisjoint(form.terms)),
-        ) for group in groups
-    )
+    factors = tuple(Polytope(
+        tuple(name for name in whole.variables if name in group),
+        tuple(form for form in whole.equalities if not group.isdisjoint(form.terms)),
+        tuple(form for form in whole.inequalities if not group.isdisjoint(form.terms)),
+    ) for group in groups)  # fmt: skip
     conditions = [form for form in whole.inequalities if free.isdisjoint(form.terms)]
     for form in whole.equalities:
         if free.isdisjoint(form.terms):

@@ -57,12 +57,10 @@ class _Writer:
         return _joined([*shown, str(form.constant)] if form.constant else shown)
 
     def condition(self, guard: Guard) -> str:
-        alternatives = [
-            " and ".join([
-                *(self.test(form, "=") for form in conditions.equalities),
-                *(self.test(form, ">=") for form in conditions.inequalities),
-            ]) for conditions in guard
-        ]
+        alternatives = [" and ".join([
+            *(self.test(form, "=") for form in conditions.equalities),
+            *(self.test(form, ">=") for form in conditions.inequalities),
+        ]) for conditions in guard]  # fmt: skip
         return "" if "" in alternatives else " or ".join(alternatives)
 
     def test(self, form: AffineForm, relation: str) -> str:

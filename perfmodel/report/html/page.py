@@ -121,14 +121,11 @@ def kernel_card(
     """Return the texts on a kernel at one size, with the length of each term's bar in per cent."""
     shown = _shown(kernel)
     largest = max((abs(share.share) for share in shown), default=1.0)
-    bars = tuple(
-        SimpleNamespace(
-            label=keys[share.term].label, share=percent(share.share), seconds=seconds_text(share.seconds),
-            length=100 * abs(share.share) / max(largest, 1.0), colour=keys[share.term].colour,
-            negative=share.seconds < 0,
-        )
-        for share in shown
-    )  # fmt: skip
+    bars = tuple(SimpleNamespace(
+        label=keys[share.term].label, share=percent(share.share), seconds=seconds_text(share.seconds),
+        length=100 * abs(share.share) / max(largest, 1.0), colour=keys[share.term].colour,
+        negative=share.seconds < 0,
+    ) for share in shown)  # fmt: skip
     times = f"predicted {seconds_text(kernel.seconds)}"
     if kernel.measured is not None:
         error = percent(abs(kernel.seconds - kernel.measured) / kernel.measured)

@@ -88,14 +88,11 @@ def fact_tables(facts: Sequence[FactLine]) -> tuple[PageTable, ...]:
     parts: dict[str, list[FactLine]] = {_SOURCES[0][0]: [], GIVEN: [], **{caption: [] for caption, _ in _SOURCES[1:]}}
     for fact in facts:
         parts[next((name for name, starts in _SOURCES if fact.source.startswith(starts)), GIVEN)].append(fact)
-    return tuple(
-        table(
-            caption, ("fact", "value", "source"),
-            [(TableCell(_sentence(fact.meaning or fact.key.replace("_", " ")), code=fact.key), fact.value, fact.source)
-             for fact in known], (1,), "facts",
-        )
-        for caption, known in parts.items() if known
-    )  # fmt: skip
+    return tuple(table(
+        caption, ("fact", "value", "source"),
+        [(TableCell(_sentence(fact.meaning or fact.key.replace("_", " ")), code=fact.key), fact.value, fact.source)
+         for fact in known], (1,), "facts",
+    ) for caption, known in parts.items() if known)  # fmt: skip
 
 
 def weights_table(weights: Sequence[WeightLine], level: float) -> PageTable:
@@ -136,14 +133,11 @@ def ranking_table(ranking: Ranking) -> PageTable:
 
 def roofline_table(points: Sequence[KernelPoint], predicted: bool) -> PageTable:
     """Return the place of each kernel below the roofs."""
-    rows = [
-        (
-            TableCell(point.kernel, small=_join(point.form, point.sizes)),
-            f"{point.intensity:.4g}" if math.isfinite(point.intensity) else "moves no data",
-            rate_text(point.rate, "op/s"), LOWEST[point.bound], percent(point.share),
-        )
-        for point in points
-    ]  # fmt: skip
+    rows = [(
+        TableCell(point.kernel, small=_join(point.form, point.sizes)),
+        f"{point.intensity:.4g}" if math.isfinite(point.intensity) else "moves no data",
+        rate_text(point.rate, "op/s"), LOWEST[point.bound], percent(point.share),
+    ) for point in points]  # fmt: skip
     rate = "rate at the predicted time" if predicted else "measured rate"
     head = ("kernel", "operations for each byte", rate, "lowest roof", "share of it reached")
     return table("kernels below the roofs", head, rows, (1, 2, 4), note=_sentence("; ".join(above_lines(points))))
