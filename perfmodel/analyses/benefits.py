@@ -81,7 +81,6 @@ def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]
 def _quantities(case: Case) -> dict[str, Any]:
     fused = arithmetic(case) - fused_operations(case)
     return {
-        **find_family(FAMILY).quantities(case),
-        "fp_insts": (case.total(*_FP) - fused) / launched(case)[0],
+        **find_family(FAMILY).quantities(case), "fp_insts": (case.total(*_FP) - fused) / launched(case)[0],
         "moved": global_bytes(case),
-    }
+    }  # fmt: skip

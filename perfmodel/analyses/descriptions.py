@@ -144,15 +144,11 @@ class WeightLine:
 
 
 UNUSED: Mapping[str, str] = {
-    "cache_bytes": "cache of global memory, as OpenCL reports it",
-    "clock_mhz": "highest clock of the compute units",
-    "global_memory_bytes": "global memory",
-    "has_float64": "whether it computes in float64",
-    "max_alloc_bytes": "largest single array",
-    "max_work_item_sizes": "largest work-group along each axis",
-    "opencl_version": "version of OpenCL",
-    "profiling_resolution_ns": "resolution of the device's own clock",
-}
+    "cache_bytes": "cache of global memory, as OpenCL reports it", "clock_mhz": "highest clock of the compute units",
+    "global_memory_bytes": "global memory", "has_float64": "whether it computes in float64",
+    "max_alloc_bytes": "largest single array", "max_work_item_sizes": "largest work-group along each axis",
+    "opencl_version": "version of OpenCL", "profiling_resolution_ns": "resolution of the device's own clock",
+}  # fmt: skip
 """Meanings of facts that no model uses."""
 
 

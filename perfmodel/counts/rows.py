@@ -149,13 +149,11 @@ def _whole(value: object) -> bool:
 
 #: For each type of a row's field, by its text: a test whether a value is of this type.
 _OF_TYPE: Mapping[str, Callable[[Any], bool]] = MappingProxyType({
-    "str": lambda value: isinstance(value, str),
-    "bool": lambda value: isinstance(value, bool),
-    "int": _whole,
+    "str": lambda value: isinstance(value, str), "bool": lambda value: isinstance(value, bool), "int": _whole,
     "tuple[int, ...]": lambda value: isinstance(value, tuple) and all(map(_whole, value)),
     "Count": lambda value: isinstance(value, Count),
     "Count | None": lambda value: value is None or isinstance(value, Count),
-})
+})  # fmt: skip
 
 
 @contextmanager

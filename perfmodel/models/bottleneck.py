@@ -48,10 +48,8 @@ FAMILY = Family(
         "resource_sharpness": SHARPNESSES,
     },
     labels={
-        "overhead_time": "launches, work-groups and barriers",
-        "chain_time": "operations that wait for the one before",
-        "special_time": "divisions, roots and functions",
-        "issue_time": "issuing instructions",
+        "overhead_time": "launches, work-groups and barriers", "chain_time": "operations that wait for the one before",
+        "special_time": "divisions, roots and functions", "issue_time": "issuing instructions",
         "near_time": "cache lines that the first-level cache fetches",
         "far_time": "cache lines from the second-level cache on, and from memory",
     },

@@ -75,8 +75,7 @@ FAMILY = Family(
     expression=f"overhead + {overlapping(RESOURCES)}", additive=False, resources=RESOURCES,
     choices={"resource_sharpness": SHARPNESSES}, assumed_facts=assumed_special_units,
     labels={
-        "overhead": "launches and work-groups",
-        "issue": "issuing instructions",
+        "overhead": "launches and work-groups", "issue": "issuing instructions",
         "near": "sectors of global memory, accesses to local memory, or private data in memory",
         "memory": "bytes from and to memory",
         "chain": "the chain of a sub-group: instructions, loads and barriers that wait for each other",

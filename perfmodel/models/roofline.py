@@ -61,10 +61,8 @@ FAMILY = Family(
     expression="overhead + max(compute, memory, local)",
     additive=False,
     labels={
-        "compute": "floating-point operations at the peak rate",
-        "memory": "moving data in global memory",
-        "local": "moving data in local memory",
-        "overhead": "launches",
+        "compute": "floating-point operations at the peak rate", "memory": "moving data in global memory",
+        "local": "moving data in local memory", "overhead": "launches",
     },
     advice={
         "compute": FEWER_INSTRUCTIONS, "memory": FEWER_BYTES, "local": LESS_LOCAL_MEMORY, "overhead": LESS_OVERHEAD,

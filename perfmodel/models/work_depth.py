@@ -43,8 +43,7 @@ FAMILY = Family(
     ),
     quantities=quantities, units={"steps": "operation", "depth": "operation", "moved": "B", "launched": "launch"},
     weights=(
-        Weight("w_operation", "s/operation", start=1e-9, label="an operation of a lane", counted="op",
-               scale="cycle"),
+        Weight("w_operation", "s/operation", start=1e-9, label="an operation of a lane", counted="op", scale="cycle"),
         Weight("w_latency", "s/operation", start=1e-9, label="waiting for data, for each step of the longest chain,",
                scale="memory_latency"),
         Weight("w_byte", "s/B", start=1e-10, label="a byte of global memory", counted="B", scale="memory_byte"),

@@ -123,8 +123,7 @@ def kernel_card(
     largest = max((abs(share.share) for share in shown), default=1.0)
     bars = tuple(SimpleNamespace(
         label=keys[share.term].label, share=percent(share.share), seconds=seconds_text(share.seconds),
-        length=100 * abs(share.share) / max(largest, 1.0), colour=keys[share.term].colour,
-        negative=share.seconds < 0,
+        length=100 * abs(share.share) / max(largest, 1.0), colour=keys[share.term].colour, negative=share.seconds < 0,
     ) for share in shown)  # fmt: skip
     times = f"predicted {seconds_text(kernel.seconds)}"
     if kernel.measured is not None:
