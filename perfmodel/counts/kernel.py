@@ -21,18 +21,8 @@ from perfmodel.counts.counters.lines import UNITS, Footprint, Lines
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.issues import IssuedNest
 from perfmodel.counts.nests.nest import Nest, NestedKernel
-from perfmodel.counts.program.program import (
-    ARITHMETIC,
-    BUILT_IN,
-    DECISIONS,
-    UNLISTED,
-    Access,
-    Domain,
-    IndexSpan,
-    Node,
-    Program,
-    Statistic,
-)
+from perfmodel.counts.program import program
+from perfmodel.counts.program.program import DECISIONS, Access, Domain, Node, Program, Statistic
 from perfmodel.counts.program.serialisation import read_program, write_program
 from perfmodel.counts.quasipoly.arguments import whole
 from perfmodel.counts.quasipoly.count import Count, Ratio, given
@@ -130,15 +120,14 @@ class KernelCounts(FrozenValue):
         """The tests of data that count as always true, because ``statistics`` has no probability of them."""
         if not self.statistic_keys:  # JSON takes long to read
             return ()
-        program = self.program
-        domains = (statement.domain for statement in (*program.statements, *program.decisions))
+        domains = (each.domain for each in (*self.program.statements, *self.program.decisions))
         return tuple(dict.fromkeys(test for domain in domains for test in domain.unknown_tests))
 
     @cached_property
     def own_functions(self) -> tuple[str, ...]:
         """The functions that the user defines in C. Their work is not counted."""
         kinds = {row.kind for row in self.operation_table}
-        return tuple(sorted(kinds - ARITHMETIC - BUILT_IN - {*DECISIONS}))
+        return tuple(sorted(kinds - program.ARITHMETIC - program.BUILT_IN - {*DECISIONS}))
 
     @property
     def most_local(self) -> KernelCounts:
@@ -154,7 +143,7 @@ class KernelCounts(FrozenValue):
     def _spanning(self, indices: int) -> KernelCounts:
         if not self.gathered:
             return self
-        span = IndexSpan(Fraction(indices), (0,))
+        span = program.IndexSpan(Fraction(indices), (0,))
         statements = tuple(replace(statement, accesses=tuple(
             replace(access, span=span) if _is_of_unknown_span(access) else access for access in statement.accesses
         )) for statement in self.program.statements)  # fmt: skip
@@ -208,7 +197,7 @@ class KernelCounts(FrozenValue):
         """The comparisons and selects by sub-groups, in all nests. Each is an instruction."""
         count, statements = self._cardinalities.count, self.program.decisions
         made = (each.amount * count(s.domain, "subgroup") for s in statements for each in s.operations
-                if each.kind not in UNLISTED)  # fmt: skip
+                if each.kind not in program.UNLISTED)  # fmt: skip
         return total(made, "subgroup")
 
     @cached_property
