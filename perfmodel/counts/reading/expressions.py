@@ -251,6 +251,8 @@ class Walk(Mapper):  # type: ignore[misc]
         per_lane: bool = True, lanes: int = 1,
     ) -> None:
         """Record one operation for each component, unless it is index arithmetic that the user did not ask for."""
+        if kind in ("min", "max"):
+            kind, operands = "minmax", (*operands, kind)
         if dtype.kind == "V":
             amount, dtype = amount * values.components(dtype), values.component(dtype)
         if scope.in_index and dtype.kind in "iub" and not self.options.include_index_arithmetic:
@@ -377,7 +379,7 @@ class Walk(Mapper):  # type: ignore[misc]
         return dtype
 
     def map_min(self, expr: p.Min | p.Max, scope: Scope) -> Type[Any]:
-        return self.fold("minmax", expr.children, scope)
+        return self.fold("min" if isinstance(expr, p.Min) else "max", expr.children, scope)
 
     map_max = map_min
 
@@ -418,12 +420,16 @@ class Walk(Mapper):  # type: ignore[misc]
 
     def map_comparison(self, expr: p.Comparison, scope: Scope) -> Type[Any]:
         inner = scope._replace(literal=values.real_part(self.loopy_type(expr.left - expr.right)))
-        self.decide("compare", values.promote(self.rec(expr.left, inner), self.rec(expr.right, inner)), expr, scope)
+        left, above = self.rec(expr.left, inner), self.operand
+        right = self.rec(expr.right, inner)
+        self.decide("compare", values.promote(left, right), expr, scope, (above, self.operand, expr.operator))
         return INT
 
-    def decide(self, kind: str, dtype: Type[Any], expr: Any, scope: Scope) -> Type[Any]:
+    def decide(
+        self, kind: str, dtype: Type[Any], expr: Any, scope: Scope, operands: tuple[Operand, ...] = ()
+    ) -> Type[Any]:
         """Record a comparison or a select. Complex values need two, one for each part."""
-        self.note(values.real_part(dtype), kind, scope, (), 2 if dtype in COMPLEX else 1)
+        self.note(values.real_part(dtype), kind, scope, operands, 2 if dtype in COMPLEX else 1)
         self.operand = values.text_of(expr)
         return dtype
 
@@ -439,9 +445,9 @@ class Walk(Mapper):  # type: ignore[misc]
 
     def map_if(self, expr: p.If, scope: Scope) -> Type[Any]:
         self.test(expr.condition, scope)
-        then = self.rec(expr.then, scope.under((expr.condition, True)))
+        then, first = self.rec(expr.then, scope.under((expr.condition, True))), self.operand
         otherwise = self.rec(expr.else_, scope.under((expr.condition, False)))
-        return self.decide("select", values.promote(then, otherwise), expr, scope)
+        return self.decide("select", values.promote(then, otherwise), expr, scope, (first, self.operand))
 
     def map_call(self, expr: p.Call, scope: Scope) -> Type[Any]:
         name = self.function_name(expr)
@@ -463,7 +469,7 @@ class Walk(Mapper):  # type: ignore[misc]
         if name in MINMAX:
             total, self.operand = arguments[0], operands[0]
             for dtype, operand in zip(arguments[1:], operands[1:], strict=True):
-                total = self.combine("minmax", total, dtype, scope, (self.operand, operand))
+                total = self.combine(name.removeprefix("f"), total, dtype, scope, (self.operand, operand))
             return total
         result = types.get(-1, arguments[0] if arguments else scope.literal)
         makes_vector = name.startswith("make_") and name[-1].isdigit()  # make_float4 executes no operation

@@ -190,7 +190,7 @@ class Statements:
             domain = where(self.launch, around, (*conditions, *operation.conditions))
             executed = self._executed(domain)
             self.operations[executed][operation.dtype, operation.kind] += operation.amount
-            if not self.options.group_multiply_add and operation.kind not in program.DECISIONS:
+            if not self.options.group_multiply_add and operation.kind not in program.UNLISTED:
                 made_of = operation.dtype, operation.kind, operation.lanes, operation.operands
                 self.computed[executed].append(program.Computed(number, *made_of))
         for access in walk.accesses:
@@ -214,8 +214,8 @@ class Statements:
 
 def _of_kinds(statement: program.Statement, decide: bool) -> program.Statement:
     operations = tuple(each for each in statement.operations if (each.kind in program.DECISIONS) == decide)
-    others = ((), ()) if decide else (statement.accesses, statement.computed)
-    return replace(statement, operations=operations, accesses=others[0], computed=others[1])
+    computed = tuple(each for each in statement.computed if (each.kind in program.DECISIONS) == decide)
+    return replace(statement, operations=operations, accesses=() if decide else statement.accesses, computed=computed)
 
 
 def _row(access: program.Access) -> Hashable:

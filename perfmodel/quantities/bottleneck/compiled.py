@@ -22,6 +22,7 @@ from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
 from perfmodel.counts.nests.nest import FIRST_LANES, Nest, NestAccess
 from perfmodel.counts.program.program import DECISIONS, SHARED, UNLISTED, OpKind
 from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
+from perfmodel.quantities.bottleneck.pairs import packs_pairs, tests_for_nan
 from perfmodel.quantities.instructions import is_call
 from perfmodel.values import cached_method
 
@@ -112,6 +113,8 @@ class CompiledNest(Generic[Amount]):
     guarded_row: bool  # whether a test or a varying bound may leave out work-items along the first axis of the group
     guarded: bool  # whether one may leave out work-items along any axis
     guarded_cells: bool  # whether one may leave out cells of a work-item
+    packs_pairs: tuple[bool, bool]  # whether a compiler packs pairs of operations, without and with AVX-512
+    nan_tests: float  # instructions of a minimum, in the mean, that test an operand for NaN in vectors
     kept_values: Amount  # loads and stores of private values that are live across barriers
     operations: tuple[CompiledOperation[Amount], ...]
     accesses: tuple[CompiledAccess[Amount], ...]
@@ -133,19 +136,18 @@ class CompiledLaunch(Generic[Amount]):
     nests: tuple[CompiledNest[Amount], ...]
     unrolled: tuple[CompiledNest[Amount], ...]  # the nests as Intel's compiler sees them, which unrolls more loops
 
-    @property
-    def packs_items(self) -> bool:
-        """Whether a compiler that loops over the work-items of a group packs neighbours into vectors.
+    def packs_items(self, wide: bool) -> bool:
+        """Return whether a compiler that loops over the work-items of a group packs neighbours into vectors.
 
-        Without barriers the compiler packs them unless one of these holds:
+        ``wide`` is whether the device has AVX-512. Without barriers the compiler packs them unless one of these holds:
 
-        - The loop over work-items contains a loop or a call.
+        - The loop over work-items contains a loop, a call, or pairs of operations (:mod:`.pairs`).
         - The loop is unrolled (:data:`FEWEST_ITEMS`).
         - The loop has too many addresses (:data:`MOST_ADDRESSES`, :data:`CELL_ADDRESSES`).
         - The compiler assumes that a parameter is 1.
         """
         one_loop = not self.loops and not self.barriers and self.row_items >= FEWEST_ITEMS
-        no_calls = not any(nest.calls for nest in self.nests)
+        no_calls = not any(nest.calls or nest.packs_pairs[wide] for nest in self.nests)
         assumed = any(access.assumed_lanes for nest in self.nests for access in nest.accesses)
         few_addresses = self.separate_addresses <= MOST_ADDRESSES and self.cell_addresses < CELL_ADDRESSES
         return one_loop and no_calls and not assumed and few_addresses
@@ -238,7 +240,8 @@ def _nest(
             _is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)) for row in operations
         )),
         guarded_row=FIRST_LANES in nest.guarded_axes, guarded=bool(nest.guarded_axes),
-        guarded_cells=nest.guarded_cells, kept_values=nest.kept,
+        guarded_cells=nest.guarded_cells, packs_pairs=packs_pairs(written, any(map(_stores_pairs, accesses))),
+        nan_tests=tests_for_nan(written), kept_values=nest.kept,
         operations=tuple(
             CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row.dtype), row.count, unmasked.count)
             for row, unmasked in zip(operations, (*nest.unmasked_operations, *nest.decided(unmasked=True)), strict=True)

@@ -160,7 +160,8 @@ def _orders(launches: Sequence[CompiledLaunch[Count]], device: DeviceUnits) -> t
     if device.order == "lockstep":
         return ("vectors",) if any(launch.row_items >= device.lanes for launch in launches) else ("serial",)
     # a compiler joins several vectors: the outer levels fetch at most as many lines as in either order
-    return ("serial", "lockstep") if all(launch.packs_items for launch in launches) else ("serial",)
+    in_vectors = all(launch.packs_items(device.masks_gathers) for launch in launches)
+    return ("serial", "lockstep") if in_vectors else ("serial",)
 
 
 def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:

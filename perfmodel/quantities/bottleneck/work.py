@@ -97,7 +97,7 @@ class LaunchWork:
         for nest in self.launch.unrolled if self.device.reorders_sums else self.launch.nests:
             if nest.iterations > 0:
                 NestWork(self, nest, quantities).add()
-        if not (self.lockstep or self.launch.barriers or self.launch.packs_items):
+        if not (self.lockstep or self.launch.barriers or self.launch.packs_items(self.device.masks_gathers)):
             idle = self.items - max((nest.items for nest in self.launch.nests), default=self.items)
             quantities["iterations"] += max(idle, 0.0) * self.imbalance
             quantities["instructions"] += max(idle, 0.0) * self.imbalance * IDLE_CODE
@@ -127,9 +127,11 @@ class NestWork:
             return self.launch.row_items >= self.device.lanes and not self._loses_neighbours
         if self.launch.row_items < 2 or self.nest.calls:
             return False
+        wide = self.device.masks_gathers
         if self.launch.barriers:  # a test around a loop stays a branch; other tests become masks
-            return not (self.nest.guarded and self.nest.loops)
-        return self.launch.packs_items and not execution.writes_rows_out(self.launch) and not self._gathers_by_branches
+            return not (self.nest.packs_pairs[wide] or (self.nest.guarded and self.nest.loops))
+        written_out = execution.writes_rows_out(self.launch)
+        return self.launch.packs_items(wide) and not written_out and not self._gathers_by_branches
 
     @cached_property
     def _loses_neighbours(self) -> bool:
@@ -228,7 +230,8 @@ class NestWork:
             simple += sum([amount for kind, amount in kinds.items() if kind in UNFUSED])
             simple += (0 if self.lockstep else FLOOR_CODE) * (kinds["floor"] + kinds["ceil"])
             self._add("minmax", kinds["minmax"] / lanes)
-            instructions += (simple + kinds["minmax"]) / lanes
+            tests = 0.0 if self.lockstep or lanes == 1 else self.nest.nan_tests
+            instructions += (simple + kinds["minmax"] * (1 + tests)) / lanes
             for kind, amount in kinds.items():
                 if kind not in SIMPLE:
                     instructions += amount / lanes
@@ -365,7 +368,8 @@ class NestWork:
         self._add("chain_add", factor * execution.integer_latency(operations, self.item_lanes > 1))
         for kind, amount in operations.items():
             if kind in CHAIN_NAMES:
-                steps = PACKED_MINMAX if kind == "minmax" and self.packed > 1 else 1.0
+                tested = self.packed > 1 or (self.in_vectors and not self.lockstep and self.nest.nan_tests > 0)
+                steps = PACKED_MINMAX if kind == "minmax" and tested else 1.0
                 self._add(CHAIN_NAMES[kind], factor * amount * steps)
 
 

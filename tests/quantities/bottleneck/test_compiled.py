@@ -39,7 +39,7 @@ def test_pocl_packs_work_items_unless_it_packs_the_addresses_of_their_cells(
                 assumes=f"n >= 1 and n mod {64 * cells} = 0")  # fmt: skip
     unit = lp.split_iname(unit, "i", 64 * cells, outer_tag="g.0")
     unit = lp.split_iname(unit, "i_inner", 64, inner_tag="l.0", outer_tag="unr")
-    assert vectors == compiled_kernel(count(unit, 16)).tree.launches[0].packs_items
+    assert vectors == compiled_kernel(count(unit, 16)).tree.launches[0].packs_items(wide=True)
 
 
 @pytest.mark.parametrize(("right", "pitch", "cells", "between", "vectors"), [
@@ -59,7 +59,7 @@ def test_pocl_packs_the_addresses_of_cells_with_work_items_between_them(
     unit = lp.split_iname(unit, "r", 4 * cells, outer_tag="g.1")
     outer, inner = ("unr", "l.1") if between else ("l.1", "unr")
     unit = lp.split_iname(unit, "r_inner", 4 if between else cells, outer_tag=outer, inner_tag=inner)
-    assert vectors == compiled_kernel(count(unit, 16)).tree.launches[0].packs_items
+    assert vectors == compiled_kernel(count(unit, 16)).tree.launches[0].packs_items(wide=True)
 
 
 @pytest.mark.parametrize(("right", "filled"), [

@@ -1,0 +1,95 @@
+"""Pairs of operations that PoCL's compiler packs, against the remarks of PoCL 3.1 (LLVM 15, AVX-512).
+
+``packs`` is whether POCL_VECTORIZER_REMARKS=1 tells "SLP vectorized" and no "vectorized loop" for a group of 256.
+"""
+
+import loopy as lp
+import numpy as np
+import pytest
+
+from perfmodel import count
+from perfmodel.quantities.bottleneck.compiled import compiled_kernel
+from tests.corpus.kernel import make
+from tests.quantities.bottleneck.by_hand import kernel, quantities
+
+F4, F8 = np.float32, np.float64
+TWO_ROOTS = "<> x = sqrt(a[i])\n<> y = sqrt(b[i])\n"
+TWO_MINIMA = "<> x = fmin(a[i], b[i])\n<> y = fmin(c[i], d[i])\n"
+
+
+def packs(code: str, dtype: type = F4) -> tuple[bool, bool]:
+    """Return what :mod:`perfmodel.quantities.bottleneck.pairs` says of a kernel, without and with AVX-512."""
+    shapes = "; ".join(f"{name}: n + 8" for name in ("a", "b", "c", "d", "out", "low"))
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", code, shapes, dtype)
+    return compiled_kernel(counts).tree.launches[0].nests[0].packs_pairs
+
+
+@pytest.mark.parametrize(("code", "dtype", "expected"), [
+    ("out[i] = fmin(sqrt(a[i]), sqrt(b[i]))", F4, True),
+    ("out[i] = sqrt(a[i])*sqrt(b[i])", F4, False),  # no comparison
+    ("out[i] = fmin(a[i] - b[i], c[i] - d[i])", F4, False),
+    ("out[i] = fmin(a[i]/b[i], c[i]/d[i])", F4, False),
+    ("out[i] = fmin(a[i]/b[i], c[i]/d[i])", F8, True),
+    ("out[i] = fmin(1/a[i], 1/b[i])", F4, True),
+    ("out[i] = fmin(fabs(a[i]), fabs(b[i]))", F4, False),
+    ("out[i] = a[i] if fabs(a[i]) > fabs(b[i]) else b[i]", F4, True),  # the values are used elsewhere
+    ("out[i] = fabs(a[i]) if fabs(a[i]) > fabs(b[i]) else fabs(b[i])", F4, False),
+    ("out[i] = fmin(fmin(a[i], b[i]), fmin(c[i], d[i]))", F4, True),
+    ("out[i] = fmin(fmin(a[i], b[i]), fmax(c[i], d[i]))", F4, False),
+    ("out[i] = fmin(fmin(a[i], b[i]), fmin(c[i], b[i]))", F4, False),  # one test for NaN
+    (TWO_MINIMA + "out[i] = (x + 1)*(y + 2)", F4, False),
+    (TWO_MINIMA + "out[i] = fmin(x*x, y*y)", F4, True),
+    (TWO_MINIMA + "out[i] = fmax(a[i], x - y)", F8, True),
+    ("<> x = fmin(a[i], b[i])\n<> y = fmax(a[i], b[i])\nout[i] = fmin(x*x*x, y*y*y)", F4, False),
+    ("<> x = fmin(a[i], 2)\n<> y = fmin(c[i], 2)\nout[i] = fmin(x, y)", F4, False),
+    ("<> x = fmin(a[i], 2)\n<> y = fmin(c[i], 2)\nout[i] = fmin(x*x*x, y*y*y)", F4, True),
+    (TWO_ROOTS + "<> z = x + y {inames=i}\nout[i] = a[i] if c[i]*a[i] > z + d[i] else b[i]", F4, True),
+    (TWO_ROOTS + "<> z = x*y {inames=i}\nout[i] = fmin(y, z)", F4, True),
+    (TWO_ROOTS + "out[i] = fmin(x, c[i])\nlow[i] = fmin(y, c[i])", F4, True),  # two comparisons of one kind
+    (TWO_ROOTS + "out[i] = fmin(x, c[i])\nlow[i] = fmax(y, c[i])", F4, False),
+    (TWO_ROOTS + "out[i] = x\nlow[i] = y", F4, False),
+    ("<> x = 1/a[i]\n<> y = 1/b[i]\nout[i] = fmin(x, c[i])\nlow[i] = fmin(y, c[i])", F4, False),
+    ("out[i] = sqrt(a[i])*sqrt(b[i]) if c[i] > 0 else 0", F4, True),  # the end of a branch
+    ("out[i] = sqrt(a[i])*sqrt(b[i]) + a[i]/b[i] if c[i] > 0 else b[i]", F4, False),  # the product is fused
+    ("<> m = sqrt(a[i]*a[i] + b[i]*b[i])\nout[i] = fmin(a[i]/m, 1)\nlow[i] = fmin(b[i]/m, 1)", F8, False),
+    ("<> x = sqrt(a[i]/b[i])\n<> y = sqrt(b[i]/a[i])\nout[i] = fmin(x - b[i], y - a[i])*x", F8, True),
+])  # fmt: skip
+def test_pairs_are_those_of_the_compilers_remarks(code: str, dtype: type, expected: bool) -> None:
+    assert expected == packs(code, dtype)[True]
+
+
+def test_divisions_save_more_without_avx_512() -> None:
+    """By LLVM's tables a division of float32 costs 7 on Haswell and 3 on Skylake's servers, of float64 14 and 4."""
+    assert (True, False) == packs("out[i] = fmin(a[i]/b[i], c[i]/d[i])", F4)
+
+
+@pytest.mark.parametrize(("code", "cells", "expected"), [
+    ("<> x = sqrt(a[i])\nout[i] = x if x > 1 else 0", 2, True),
+    ("<> x = sqrt(a[i])\nout[i] = x if x > 1 else 0", 1, False),
+    ("<> x = fabs(a[i] - b[i])\nout[i] = x if x > 1 else 0", 4, True), ("out[i] = fmin(a[i], b[i])", 4, False),
+    ("out[i] = fmin(fmin(a[i], b[i]), c[i])", 2, False), ("out[i] = fmax(a[i], 0)", 4, False),
+])  # fmt: skip
+def test_cells_of_a_work_item_are_pairs(code: str, cells: int, expected: bool) -> None:
+    assumptions = f"n >= 1 and n mod {64 * cells} = 0"
+    unit = make("[n] -> { [i]: 0 <= i < n }", code, "a: n; b: n; c: n; out: n", assumes=assumptions)
+    unit = lp.split_iname(unit, "i", 64 * cells, outer_tag="g.0")
+    unit = lp.split_iname(unit, "i_inner", 64, inner_tag="l.0", outer_tag="unr")
+    assert expected == compiled_kernel(count(unit, 16)).tree.launches[0].nests[0].packs_pairs[True]
+
+
+def test_a_pair_makes_the_code_of_work_items_scalar() -> None:
+    texts = "out[i] = fmin(a[i], sqrt(b[i]))", "out[i] = fmin(sqrt(a[i]), sqrt(b[i]))"
+    one, two = (kernel("[n] -> { [i]: 0 <= i < n }", text, "a: n; b: n; out: n") for text in texts)
+    assert quantities(one, "serial", n=4096)["root_32"] == 4096 / 8
+    assert quantities(two, "serial", n=4096)["root_32"] == 2 * 4096
+    assert quantities(two, "lockstep", n=4096)["root_32"] == 2 * 4096 / 8
+
+
+@pytest.mark.parametrize(("code", "tests"), [
+    ("out[i] = fmin(a[i], b[i])", 2), ("out[i] = fmin(a[i], 2)", 0),
+    ("<> x = fmin(a[i], b[i])\nout[i] = fmax(x, b[i])", 1.5),  # one comparison of b[i] with itself, and two unions
+])  # fmt: skip
+def test_minima_of_vectors_test_for_nan(code: str, tests: float) -> None:
+    """PoCL's machine code: ``fmin`` of two vectors is two comparisons, the union of two masks and a masked move."""
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", code, "a: n; b: n; out: n")
+    assert tests == compiled_kernel(counts).tree.launches[0].nests[0].nan_tests
