@@ -9,7 +9,7 @@ saves more than it costs::
     cost:   two operands that are no pair of operations are joined      1, but 0 if both are constants
             the second value of a pair is also used elsewhere           1
 
-The costs are those of the tables of LLVM 15, and agree with the compiler's remarks.
+The costs are from LLVM 15, and agree with the compiler's remarks.
 """
 
 from collections import Counter, defaultdict
@@ -129,7 +129,7 @@ class _Values:
         return found
 
     def starts(self) -> Iterator[tuple[tuple[int, int], ...]]:
-        """Yield the pairs with which LLVM starts: one, or those of the operands of two like comparisons.
+        """Yield the pairs with which LLVM starts: one, or each pair of operands of two like comparisons.
 
         A value and itself are a pair for copies of an unrolled loop.
         """

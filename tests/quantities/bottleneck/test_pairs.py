@@ -1,6 +1,6 @@
 """Pairs of operations that PoCL's compiler packs, against the remarks of PoCL 3.1 (LLVM 15, AVX-512).
 
-``packs`` is whether POCL_VECTORIZER_REMARKS=1 tells "SLP vectorized" and no "vectorized loop" for a group of 256.
+``packs`` is whether POCL_VECTORIZER_REMARKS=1 reports "SLP vectorized" and no "vectorized loop" for a group of 256.
 """
 
 import loopy as lp
