@@ -15,7 +15,7 @@ import numpy as np
 
 from perfmodel.counts import KernelCounts
 from perfmodel.quantities.bottleneck.compiled import CompiledKernel, compiled_kernel
-from perfmodel.quantities.bottleneck.device import GATHERED_LINES, DeviceUnits, device_of, gathered_share, moved_lines
+from perfmodel.quantities.bottleneck.device import DeviceUnits, device_of, gathered_share, moved_lines
 from perfmodel.quantities.bottleneck.execution import MOST_GROUPS
 from perfmodel.quantities.bottleneck.work import LaunchWork
 from perfmodel.quantities.case import Case
@@ -106,8 +106,8 @@ MEMORY_LINES = ("memory_streams", "memory_jumps", "memory_stores")
 """Lines of memory: they are multiplied by the load imbalance, at most by ``DeviceUnits.memory_units``."""
 IMBALANCE = "imbalance"
 """Key, among the quantities of work, of the load imbalance of all launches: busiest unit over mean."""
-GATHERED = "gathered"
-"""Key, among the quantities of work, of the share of accesses that vectors gather (:func:`.gathered_share`)."""
+GATHERED, GATHERED_JUMPS = "gathered", "gathered_jumps"
+"""Keys, among the quantities of work, of the results of :func:`.gathered_share`."""
 MOST_KEPT = 4096
 """Most sizes of one kernel whose quantities are cached."""
 
@@ -152,8 +152,8 @@ def _at_sizes(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Va
     slower |= dict.fromkeys(MEMORY_LINES, min(work[IMBALANCE], device.memory_units))
     added = {name: amount * slower[name] for name, amount in lines.items()}
     for streams, jumps in (("second_level_streams", "second_level_jumps"), ("memory_streams", "memory_jumps")):
-        gathered = work[GATHERED] * added[streams]
-        added[streams], added[jumps] = added[streams] - gathered, added[jumps] + GATHERED_LINES * gathered
+        added[jumps] += work.get(GATHERED_JUMPS, 0.0) * added[streams]
+        added[streams] *= 1 - work.get(GATHERED, 0.0)
     return {name: max(work.get(name, 0.0) + added.get(name, 0.0), 0.0) for name in QUANTITIES}
 
 
@@ -168,5 +168,6 @@ def _work(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Values
         works[-1].add_to(quantities)
     items = sum(work.items for work in works)
     quantities[IMBALANCE] = sum(work.imbalance * work.items for work in works) / items if items else 1.0
-    quantities[GATHERED] = gathered_share(kernel.launches, device) if device.loses_neighbours else 0.0
+    if device.loses_neighbours:
+        quantities[GATHERED], quantities[GATHERED_JUMPS] = gathered_share(kernel.launches, device)
     return quantities

@@ -113,6 +113,7 @@ class CompiledNest(Generic[Amount]):
     guarded_row: bool  # whether a test or a varying bound may leave out work-items along the first axis of the group
     guarded: bool  # whether one may leave out work-items along any axis
     guarded_cells: bool  # whether one may leave out cells of a work-item
+    stored_together: int  # neighbouring cells that the statements of a work-item store in a vector
     packs_pairs: tuple[bool, bool]  # whether a compiler packs pairs of operations, without and with AVX-512
     nan_tests: float  # instructions of a minimum, in the mean, that test an operand for NaN in vectors
     kept_values: Amount  # loads and stores of private values that are live across barriers
@@ -147,7 +148,7 @@ class CompiledLaunch(Generic[Amount]):
         - The compiler assumes that a parameter is 1.
         """
         one_loop = not self.loops and not self.barriers and self.row_items >= FEWEST_ITEMS
-        no_calls = not any(nest.calls or nest.packs_pairs[wide] for nest in self.nests)
+        no_calls = not any(nest.calls or nest.packs_pairs[wide] or nest.stored_together > 1 for nest in self.nests)
         assumed = any(access.assumed_lanes for nest in self.nests for access in nest.accesses)
         few_addresses = self.separate_addresses <= MOST_ADDRESSES and self.cell_addresses < CELL_ADDRESSES
         return one_loop and no_calls and not assumed and few_addresses
@@ -240,7 +241,8 @@ def _nest(
             _is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)) for row in operations
         )),
         guarded_row=FIRST_LANES in nest.guarded_axes, guarded=bool(nest.guarded_axes),
-        guarded_cells=nest.guarded_cells, packs_pairs=packs_pairs(written, any(map(_stores_pairs, accesses))),
+        guarded_cells=nest.guarded_cells, stored_together=_stored_together(written),
+        packs_pairs=packs_pairs(written, any(map(_stores_pairs, accesses))),
         nan_tests=tests_for_nan(written), kept_values=nest.kept,
         operations=tuple(
             CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row.dtype), row.count, unmasked.count)
@@ -386,6 +388,28 @@ def _stores_pairs(access: NestAccess) -> bool:
     if access.direction == "load" or access.space != "global" or access.address is None:
         return False
     return any(_is_cell(access.address.step(copies), access) for copies in access.copies)
+
+
+def _stored_together(nest: Nest) -> int:
+    """Return how many neighbouring cells the statements of a work-item store as a vector: 4, 2 or 1.
+
+    The compiler must know that the index of the first cell is a multiple of this number. It knows this for ``x[i, 0]``
+    and ``x[i, 1]`` in rows of two, but not in rows of three. A copy of two cells saves nothing.
+    """
+    found = {1}
+    for number in (2, 4):
+        cells: dict[tuple[object, ...], set[Fraction]] = defaultdict(set)
+        for access in nest.accesses:
+            address = access.address if access.direction == "store" and access.space == "global" else None
+            if address is not None and not address.chosen:
+                start, *steps = (constant_of(each) for each in (address.start, *address.steps.values()))
+                size = Fraction(access.bits, 8)
+                if start is not None and all(step is not None and step % (number * size) == 0 for step in steps):
+                    cells[access.array, size, address.base, _text(address.steps)].add(start / size)
+        firsts = ((first, starts) for starts in cells.values() for first in starts if first % number == 0)
+        if any(starts >= {first + k for k in range(number)} for first, starts in firsts):
+            found.add(number)
+    return max(found if nest.operations else found - {2})
 
 
 def _has_odd_pitch(access: NestAccess, loops: Collection[str]) -> bool:

@@ -44,6 +44,8 @@ two cores, PoCL and Intel's runtime copy, add and sum arrays of 64 MiB at 19 to 
 GB/s on both. The number for more cores is assumed.
 """
 GATHERED_LINES = 4.0  # jumps that a line counts as if vectors gather neighbours: fewer lines are in flight
+STRIDED_LINES = 1.0  # the same if the neighbours are at a stride, or are complex numbers of two float64
+WIDEST_NUMBER = 64  # bits that vectors load together; wider complex numbers are gathered
 POCL = "Portable Computing Language"
 STEPS = 30  # of Newton's method
 
@@ -177,18 +179,31 @@ def _near(touched: MovedLines, fetched: MovedLines) -> dict[str, float]:
     }  # fmt: skip
 
 
-def gathered_share(launches: Sequence[CompiledLaunch[float]], device: DeviceUnits) -> float:
-    """Return the share of gathers: widened accesses, and cells of rows if vectors run along a lone work-item's loop.
+def gathered_share(launches: Sequence[CompiledLaunch[float]], device: DeviceUnits) -> tuple[float, float]:
+    """Return the share of accesses that gather or scatter, and the jumps that their lines count as.
 
-    Their lines count as :data:`GATHERED_LINES` jumps, because a processor prefetches for loads of one address.
+    Widened accesses, and cells of rows if vectors run along a lone work-item's loop, count :data:`GATHERED_LINES`.
+    Cells at a stride count :data:`STRIDED_LINES`. A processor prefetches for loads of one address, and the instructions
+    of a gather fill its window.
     """
-    cells = [
-        (access.executions, access.load and not (access.contiguous or nest.calls) and nest.loops > 0
-         and all(each.load or each.contiguous for each in nest.accesses)  # a loop that would scatter stays scalar
-         if launch.group_items == 1 else access.widened and launch.row_items >= device.lanes)
-        for launch in launches for nest in launch.unrolled for access in nest.accesses if not access.invariant
-    ]  # fmt: skip
-    return sum(amount for amount, gathered in cells if gathered) / max(sum(amount for amount, _ in cells), 1.0)
+    share = jumps = total = 0.0
+    for launch in launches:
+        accesses = [(nest, access) for nest in launch.unrolled for access in nest.accesses if not access.invariant]
+        for nest, access in accesses:
+            total += access.executions
+            if launch.group_items == 1:
+                gathered = access.load and not (access.contiguous or nest.calls) and nest.loops > 0
+                # a loop that would scatter stays scalar
+                lines = GATHERED_LINES * (gathered and all(each.load or each.contiguous for each in nest.accesses))
+            elif launch.row_items < device.lanes:
+                lines = 0.0
+            else:
+                wide = access.bits > WIDEST_NUMBER and len(nest.operations) > 0
+                far = max(map(abs, access.lane_strides), default=0.0) > 1 or wide
+                lines = GATHERED_LINES if access.widened else STRIDED_LINES * far
+            share += access.executions * (lines > 0)
+            jumps += access.executions * lines
+    return share / max(total, 1.0), jumps / max(total, 1.0)
 
 
 def _far(name: str, traffic: list[TrafficAt], level: Cache, units: int, touched: MovedLines) -> dict[str, float]:

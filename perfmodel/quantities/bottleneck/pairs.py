@@ -14,7 +14,7 @@ The costs are from LLVM 15, and agree with the compiler's remarks.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from perfmodel.counts.nests.folded import COMMUTATIVE, covers, literal_of
@@ -34,6 +34,7 @@ SAVED: Mapping[tuple[str, int], tuple[int, int]] = {
 """What a pair of operations saves, by kind and bits: without and with AVX-512."""
 MINMAX_WITHOUT_TEST = 2  # what a pair of minima saves that has no two tests for NaN
 FABS_OF_LOADS = 2  # what a pair of absolute values saves if they are loaded as integers
+COMPLEX64 = 64  # bits
 DEEPEST = 12  # most operations between a comparison and the operation whose operands are a pair
 
 
@@ -231,8 +232,13 @@ def tests_for_nan(nest: Nest) -> float:
 def packs_pairs(nest: Nest, near: bool) -> tuple[bool, bool]:
     """Return whether a compiler packs pairs of operations of a work-item, without and with AVX-512.
 
-    If a work-item stores to neighbouring cells (``near``), copies of a loop become vectors in another way.
+    If a work-item stores to neighbouring cells (``near``), copies of a loop become vectors in another way. PyOpenCL's
+    functions of complex64 return a vector of two float32, and its division compares two absolute values.
     """
+    complex_bits = {access.bits for access in nest.accesses if access.is_complex}
+    divides = any(each.kind == "div" and each.lanes == 3 for each in chain(*(s.computed for s in nest.statements)))
+    if complex_bits and (divides or (COMPLEX64 in complex_bits and any(s.operations for s in nest.statements))):
+        return True, True
     values = _Values(nest, near)
     starts = [*values.starts()]
     without, wide = (any(_Tree(values, wide).cost(start) < 0 for start in starts) for wide in (False, True))

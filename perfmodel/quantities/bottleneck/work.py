@@ -129,7 +129,8 @@ class NestWork:
             return False
         wide = self.device.masks_gathers
         if self.launch.barriers:  # a test around a loop stays a branch; other tests become masks
-            return not (self.nest.packs_pairs[wide] or (self.nest.guarded and self.nest.loops))
+            packs = self.nest.packs_pairs[wide] or self.nest.stored_together > 1
+            return not (packs or (self.nest.guarded and self.nest.loops))
         written_out = execution.writes_rows_out(self.launch)
         return self.launch.packs_items(wide) and not written_out and not self._gathers_by_branches
 
@@ -184,7 +185,8 @@ class NestWork:
         if self.in_vectors or self.along_loop or self.lockstep or self.nest.guarded_cells:
             return 1.0  # a compiler packs no values behind tests
         cells = max((chain.cells for chain in self.nest.chains), default=1)
-        return float(cells) if cells >= (PAIRED if self.launch.stores_pairs else PACKED) else 1.0
+        together = float(self.nest.stored_together)
+        return max(together, float(cells)) if cells >= (PAIRED if self.launch.stores_pairs else PACKED) else together
 
     def lanes(self, bits: int) -> float:
         """Return how many values of ``bits`` bits one instruction handles."""
@@ -304,6 +306,8 @@ class NestWork:
             amount *= self._share_loaded_inside(access)
         contiguous, element = ("loads", "gathers") if access.load else ("stores", "scatters")
         if not self.in_vectors and (access.invariant or not self.along_loop):
+            if access.fills_stride and not self.lockstep:
+                amount /= min(self.nest.stored_together, self.device.lanes_of(access.bits))
             jumps = not access.load and self.nest.loops and not (access.contiguous or access.invariant)
             self._add(element if jumps else contiguous, amount)
             return amount
@@ -326,7 +330,7 @@ class NestWork:
             return access.contiguous
         hidden = (access.odd_pitch and not self.device.odd_pitches) or (access.widened and self.device.loses_neighbours)
         # a vector holds real or imaginary parts
-        hidden = hidden or (access.parts > 1 and (self.lockstep or access.guarded))
+        hidden = hidden or (access.parts > 1 and (self.lockstep or access.guarded) and len(self.nest.operations) > 0)
         near = (access.fills_stride and not self.lockstep) or stride <= 1
         return near and not self.serial_region and not hidden
 

@@ -93,3 +93,28 @@ def test_minima_of_vectors_test_for_nan(code: str, tests: float) -> None:
     """PoCL's machine code: ``fmin`` of two vectors is two comparisons, the union of two masks and a masked move."""
     counts = kernel("[n] -> { [i]: 0 <= i < n }", code, "a: n; b: n; out: n")
     assert tests == compiled_kernel(counts).tree.launches[0].nests[0].nan_tests
+
+
+@pytest.mark.parametrize(("code", "columns", "together"), [
+    ("out[i, {0}] = 2*a[i, {0}]", 2, 2), ("out[i, {0}] = a[i, {0}] + 1", 4, 4), ("out[i, {0}] = 2*a[i, {0}]", 3, 1),
+    ("out[i, {0}] = low[{0}, i]", 2, 1), ("out[i, {0}] = low[{0}, i]", 4, 4),  # a copy of two saves nothing
+    ("out[i, {0}] = 2*a[i, {0}]", 6, 2), ("low[{0}, i] = 2*a[i, {0}]", 2, 1),
+])  # fmt: skip
+def test_statements_that_store_neighbours_make_a_vector(code: str, columns: int, together: int) -> None:
+    """PoCL reports "Stores SLP vectorized", and no vectors of work-items, if more than one is stored together."""
+    text = "\n".join(code.format(column) for column in range(columns))
+    shapes = f"a: n, {columns}; out: n, {columns}; low: {columns}, n"
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", text, shapes)
+    assert together == compiled_kernel(counts).tree.launches[0].nests[0].stored_together
+    if columns <= 4:  # wider rows are stored one by one
+        stores = columns * 4096 / (8 if together == 1 else together)
+        assert stores == quantities(counts, "serial", n=4096)["stores"]
+
+
+@pytest.mark.parametrize(("dtype", "code", "scalar"), [
+    (np.complex64, "out[i] = a[i]*b[i]", True), (np.complex64, "out[i] = a[i]", False),
+    (np.complex128, "out[i] = a[i]*b[i] + out[i]", False), (np.complex128, "out[i] = a[i]/b[i]", True),
+])  # fmt: skip
+def test_complex_functions_return_vectors_or_branch(dtype: type, code: str, scalar: bool) -> None:
+    """PoCL vectorises work-items that copy complex64 or add a product of complex128; for the others it reports none."""
+    assert scalar == packs(code, dtype)[True]

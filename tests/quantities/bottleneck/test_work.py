@@ -10,7 +10,7 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.bottleneck import bottleneck_quantities
-from perfmodel.quantities.bottleneck.device import GATHERED_LINES
+from perfmodel.quantities.bottleneck.device import GATHERED_LINES, STRIDED_LINES
 from perfmodel.quantities.bottleneck.work import conflicting_share
 from perfmodel.quantities.case import Case
 from tests.corpus.kernel import make
@@ -635,6 +635,22 @@ def test_a_size_of_64_bits_left_of_the_lane_hides_neighbours(
     loaded, streamed = ("loads", "memory_streams") if vectors else ("gathers", "memory_jumps")
     assert cells / (8 if vectors else 1) == found[loaded]
     assert lines * (1 if vectors else GATHERED_LINES) == pytest.approx(found[streamed])
+
+
+@pytest.mark.parametrize(("dtype", "code", "share"), [
+    (np.float64, "out[i, 0] = 2*a[i, 0]\nout[i, 1] = 2*a[i, 1]", 1.0), (np.complex128, "out[i, 0] = 2*a[i, 0]", 1.0),
+    (np.complex128, "out[i, 0] = a[i, 0]", 0.0), (np.complex64, "out[i, 0] = 2*a[i, 0]", 0.0),
+])  # fmt: skip
+def test_lines_of_neighbours_at_a_stride_come_one_by_one(dtype: type, code: str, share: float) -> None:
+    """Vectors hold real or imaginary parts of float64 at a stride of two cells, but copy a complex number whole."""
+    columns, n = 2 if dtype is np.float64 else 1, 2**25
+    unit = make("[n] -> { [i]: 0 <= i < n }", code, [
+        lp.GlobalArg("a, out", dtype, shape=f"n, {columns}"), lp.ValueArg("n", np.int32),
+    ], assumes="n >= 1 and n mod 64 = 0")  # fmt: skip
+    found = on_avx512(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), "Intel(R) OpenCL", n)
+    lines = 2 * n * columns * np.dtype(dtype).itemsize / 64
+    assert lines * (1 - share) == pytest.approx(found["memory_streams"], rel=0.03)  # a few lines stay
+    assert lines * share * STRIDED_LINES == pytest.approx(found["memory_jumps"], rel=0.03)
 
 
 @pytest.mark.parametrize(("code", "gathers"), [("out[i] = sum(j, a[i, j])", True), ("out[i, j] = 2*a[i, j]", False)])
