@@ -48,6 +48,7 @@ from perfmodel.values import FrozenValue, cached_method
 FIRST_LANES = "l.0"  # the local axis whose work-items are lanes next to each other
 #: By type and kind: how many operations are made at each point of a domain without some of its inames.
 Executions = defaultdict[tuple[str, str], Counter[tuple[Domain, frozenset[str]]]]
+CHEAP = frozenset({"add", "mul", "minmax", "shift", "bitwise", "fabs"})  # kinds of operations
 NestKey = tuple[LoopTable, tuple[str, ...]]  # loops, and the axes of the lanes
 
 
@@ -203,6 +204,19 @@ class Nest(FrozenValue):
                 executions[each.dtype, each.kind][domain, frozenset()] += each.amount
         return counted(executions, self.kernel.cardinalities)
 
+    @cached_property
+    def unexpected(self) -> Count:
+        """The branches that go the rarer way, of those that tests of data decide by their probabilities.
+
+        The two arms of a select are one branch. An arm that has only :data:`CHEAP` operations is computed without one.
+        """
+        branches = {}
+        for domain in dict.fromkeys(statement.domain for statement in self.statements if _needs_branch(statement)):
+            rarer = min(domain.chance, 1 - domain.chance)
+            if rarer > 0:
+                branches[self._without_chance(domain).points, rarer] = self._without_chance(domain)
+        return total(rarer * self.kernel.cardinalities.count(domain) for (_, rarer), domain in branches.items())
+
     def remaining(self, loops: Sequence[str], unmasked: bool = False) -> Executions:
         """Return what remains after compilation, ``unmasked`` or not. All inner loops except ``loops`` are unrolled."""
         executions, changes = Executions(Counter), self.kernel.changes
@@ -246,6 +260,11 @@ class Nest(FrozenValue):
     def carried(self) -> tuple[Recurrence, ...]:
         """The variables that the innermost loop carries from one iteration to the next."""
         return tuple(each for each in self.kernel.flow.recurrences if each.loop in self.loops.inner[-1:])
+
+
+def _needs_branch(statement: Statement) -> bool:
+    far = any(access.space in program.SHARED for access in statement.accesses)
+    return far or any(each.kind not in CHEAP for each in statement.operations)
 
 
 class NestedKernel:

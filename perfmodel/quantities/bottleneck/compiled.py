@@ -116,6 +116,7 @@ class CompiledNest(Generic[Amount]):
     stored_together: int  # neighbouring cells that the statements of a work-item store in a vector
     packs_pairs: tuple[bool, bool]  # whether a compiler packs pairs of operations, without and with AVX-512
     nan_tests: float  # instructions of a minimum, in the mean, that test an operand for NaN in vectors
+    unexpected: Amount  # branches on data that go the rarer way
     kept_values: Amount  # loads and stores of private values that are live across barriers
     operations: tuple[CompiledOperation[Amount], ...]
     accesses: tuple[CompiledAccess[Amount], ...]
@@ -243,7 +244,7 @@ def _nest(
         guarded_row=FIRST_LANES in nest.guarded_axes, guarded=bool(nest.guarded_axes),
         guarded_cells=nest.guarded_cells, stored_together=_stored_together(written),
         packs_pairs=packs_pairs(written, any(map(_stores_pairs, accesses))),
-        nan_tests=tests_for_nan(written), kept_values=nest.kept,
+        nan_tests=tests_for_nan(written), unexpected=nest.unexpected, kept_values=nest.kept,
         operations=tuple(
             CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row.dtype), row.count, unmasked.count)
             for row, unmasked in zip(operations, (*nest.unmasked_operations, *nest.decided(unmasked=True)), strict=True)

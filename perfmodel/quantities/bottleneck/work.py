@@ -48,6 +48,7 @@ OpenCL's fmin and fmax ignore NaN. The machine code of PoCL 3.1 has a maximum an
 comparisons to masks, their union and a masked move for a vector.
 """
 VECTOR_PRODUCT = 2  # instructions of a vector product of 32-bit integers: vpmulld is two of an x86 core
+WRONG_BRANCH = 10.0  # additions of float32 on a chain that take as long as a branch that a core predicted wrongly
 IDLE_CODE = 8
 """Instructions of a work-item that a test leaves out, where a compiler loops over the work-items, as PoCL 3.1 has them.
 
@@ -352,6 +353,8 @@ class NestWork:
     def _add_chains(self, instructions: float) -> None:
         """Add the longest chain of the nest, without the part of its latency that other work-items hide."""
         nest = self.nest
+        if not (self.in_vectors or self.along_loop):  # otherwise masks
+            self._add("chain_add", nest.unexpected * WRONG_BRANCH)
         if not self.launch.loops:
             runs = self.work.items / self.item_lanes
             share = execution.waiting_share(instructions, runs) / len(self.work.kernel.launches)

@@ -11,7 +11,7 @@ from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.bottleneck import bottleneck_quantities
 from perfmodel.quantities.bottleneck.device import GATHERED_LINES, STRIDED_LINES
-from perfmodel.quantities.bottleneck.work import conflicting_share
+from perfmodel.quantities.bottleneck.work import WRONG_BRANCH, conflicting_share
 from perfmodel.quantities.case import Case
 from tests.corpus.kernel import make
 from tests.quantities.bottleneck.by_hand import LANES, copy, device, kernel, quantities, row_sums
@@ -667,3 +667,21 @@ def test_lines_of_rows_that_vectors_gather_come_one_by_one(code: str, gathers: b
     share = 12 / 13 if gathers else 0.0
     assert lines * (1 - share) == pytest.approx(found["memory_streams"], rel=0.01)  # a few lines stay
     assert lines * share * GATHERED_LINES == pytest.approx(found["memory_jumps"], rel=0.01)
+
+
+@pytest.mark.parametrize(("value", "chance", "rarer"), [
+    ("a[i, j]", 0.25, 0.25), ("a[i, j]", 0.75, 0.25), ("a[i, j]", 1, 0), ("sqrt(b[i])", 0.5, 0.5),
+    ("0.5*j", 0.5, 0),  # a compiler computes it without a branch
+    ("sqrt(b[i]) + a[i, j + 1]", 0.25, 0.25),  # one branch
+])  # fmt: skip
+def test_a_branch_on_data_costs_time_if_it_goes_the_rarer_way(value: str, chance: float, rarer: float) -> None:
+    """A loop of sums is scalar code on PoCL. A vector masks lanes."""
+    unit = make("[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }",
+                f"out[i] = sum(j, {value} if ok[i, j] > 0 else 0.0)", "a: n, k + 1; int32 ok: n, k; b: n; out: n",
+                assumes="n mod 64 = 0 and n >= 1 and k >= 1")  # fmt: skip
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    key, n, k = "ok[i_inner + i_outer*64, j] > 0", 4096, 512
+    counts, certain = (count(unit, statistics={key: each}, cache=False) for each in (chance, 1))
+    for order, wrong in (("serial", rarer), ("lockstep", 0.0)):
+        found, known = (quantities(each, order, n=n, k=k).get("chain_add", 0.0) for each in (counts, certain))
+        assert n * k * wrong * WRONG_BRANCH == pytest.approx(found - known, rel=1e-6)
