@@ -179,7 +179,7 @@ class Values:
         everything = {operation.number: (operation, s.domain) for s in statements for operation in s.computed}
         for number, (operation, domain) in sorted(everything.items()):
             constants, used, needed = [], [], frozenset[str]()
-            for operand in operation.operands:
+            for operand in operation.operands[:2] if operation.kind == "minmax" else operation.operands:
                 if isinstance(operand, str):
                     needed |= names_in(operand)
                     constants.append(literal_of(operand))

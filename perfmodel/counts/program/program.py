@@ -104,7 +104,7 @@ class Read(NamedTuple):  # counts make thousands; a NamedTuple is four times as 
 
 
 #: The number n of another operation of the instruction, ~n for its negative, or a text with all names that the operand
-#: depends on: ``"2.0"``, ``"a[i]"``, ``"x if c else y"``.
+#: depends on: ``"2.0"``, ``"a[i]"``, ``"x if c else y"``. The third operand of a minimum or a comparison is its name.
 Operand = int | str
 
 

@@ -22,7 +22,7 @@ from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
 from perfmodel.counts.nests.nest import FIRST_LANES, Nest, NestAccess
 from perfmodel.counts.program.program import DECISIONS, SHARED, UNLISTED, OpKind
 from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
-from perfmodel.quantities.bottleneck.pairs import packs_pairs, tests_for_nan
+from perfmodel.quantities.bottleneck.pairs import PackedPairs, packed_pairs
 from perfmodel.quantities.instructions import is_call
 from perfmodel.values import cached_method
 
@@ -74,6 +74,7 @@ class CompiledAccess(Generic[Amount]):
     sized: bool = True  # whether a size parameter is in the address, or data are
     widened: bool = False  # whether a 64-bit size is added before the lane
     parts: int = 1  # 2 for a complex number
+    space: str = "global"
 
 
 @dataclass(frozen=True)
@@ -113,9 +114,7 @@ class CompiledNest(Generic[Amount]):
     guarded_row: bool  # whether a test or a varying bound may leave out work-items along the first axis of the group
     guarded: bool  # whether one may leave out work-items along any axis
     guarded_cells: bool  # whether one may leave out cells of a work-item
-    stored_together: int  # neighbouring cells that the statements of a work-item store in a vector
-    packs_pairs: tuple[bool, bool]  # whether a compiler packs pairs of operations, without and with AVX-512
-    nan_tests: float  # instructions of a minimum, in the mean, that test an operand for NaN in vectors
+    pairs: PackedPairs  # as PoCL's compiler packs them
     unexpected: Amount  # branches on data that go the rarer way
     kept_values: Amount  # loads and stores of private values that are live across barriers
     operations: tuple[CompiledOperation[Amount], ...]
@@ -143,16 +142,16 @@ class CompiledLaunch(Generic[Amount]):
 
         ``wide`` is whether the device has AVX-512. Without barriers the compiler packs them unless one of these holds:
 
-        - The loop over work-items contains a loop, a call, or pairs of operations (:mod:`.pairs`).
+        - The loop over work-items contains a loop, a call, or vectors of pairs (:mod:`.pairs`).
         - The loop is unrolled (:data:`FEWEST_ITEMS`).
         - The loop has too many addresses (:data:`MOST_ADDRESSES`, :data:`CELL_ADDRESSES`).
         - The compiler assumes that a parameter is 1.
         """
         one_loop = not self.loops and not self.barriers and self.row_items >= FEWEST_ITEMS
-        no_calls = not any(nest.calls or nest.packs_pairs[wide] or nest.stored_together > 1 for nest in self.nests)
+        hindered = any(nest.calls or nest.pairs.are_packed(wide) for nest in self.nests)
         assumed = any(access.assumed_lanes for nest in self.nests for access in nest.accesses)
         few_addresses = self.separate_addresses <= MOST_ADDRESSES and self.cell_addresses < CELL_ADDRESSES
-        return one_loop and no_calls and not assumed and few_addresses
+        return one_loop and not (hindered or assumed) and few_addresses
 
     @property
     def group_items(self) -> int:
@@ -231,6 +230,7 @@ def _nest(
     filling = _filling(accesses)
     new = {*{_position_key(access): access for access in reversed(accesses)}.values()}
     operations = *nest.operations, *nest.decided(unmasked=False)
+    pairs = PackedPairs() if stored is not None else packed_pairs(nest, any(map(_stores_pairs, accesses)))
     return CompiledNest(
         loops=len(nest.loops.inner),
         written_out=nest.trips is not None and nest.trips <= WRITTEN_OUT * (4 if alone else 1),  # alone: of vectors
@@ -242,9 +242,7 @@ def _nest(
             _is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)) for row in operations
         )),
         guarded_row=FIRST_LANES in nest.guarded_axes, guarded=bool(nest.guarded_axes),
-        guarded_cells=nest.guarded_cells, stored_together=_stored_together(written),
-        packs_pairs=packs_pairs(written, any(map(_stores_pairs, accesses))),
-        nan_tests=tests_for_nan(written), unexpected=nest.unexpected, kept_values=nest.kept,
+        guarded_cells=nest.guarded_cells, pairs=pairs, unexpected=nest.unexpected, kept_values=nest.kept,
         operations=tuple(
             CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row.dtype), row.count, unmasked.count)
             for row, unmasked in zip(operations, (*nest.unmasked_operations, *nest.decided(unmasked=True)), strict=True)
@@ -360,7 +358,7 @@ def _access(
         new_address=new, fills_stride=fills, start=None if address is None else address.start,
         steps=() if address is None else tuple(address.steps.values()),
         sized=address is None or any(count.parameters for count in (address.start, *address.steps.values())),
-        widened=access.widened, parts=1 + access.is_complex,
+        widened=access.widened, parts=1 + access.is_complex, space=access.space,
     )  # fmt: skip
 
 
@@ -389,28 +387,6 @@ def _stores_pairs(access: NestAccess) -> bool:
     if access.direction == "load" or access.space != "global" or access.address is None:
         return False
     return any(_is_cell(access.address.step(copies), access) for copies in access.copies)
-
-
-def _stored_together(nest: Nest) -> int:
-    """Return how many neighbouring cells the statements of a work-item store as a vector: 4, 2 or 1.
-
-    The compiler must know that the index of the first cell is a multiple of this number. It knows this for ``x[i, 0]``
-    and ``x[i, 1]`` in rows of two, but not in rows of three. A copy of two cells saves nothing.
-    """
-    found = {1}
-    for number in (2, 4):
-        cells: dict[tuple[object, ...], set[Fraction]] = defaultdict(set)
-        for access in nest.accesses:
-            address = access.address if access.direction == "store" and access.space == "global" else None
-            if address is not None and not address.chosen:
-                start, *steps = (constant_of(each) for each in (address.start, *address.steps.values()))
-                size = Fraction(access.bits, 8)
-                if start is not None and all(step is not None and step % (number * size) == 0 for step in steps):
-                    cells[access.array, size, address.base, _text(address.steps)].add(start / size)
-        firsts = ((first, starts) for starts in cells.values() for first in starts if first % number == 0)
-        if any(starts >= {first + k for k in range(number)} for first, starts in firsts):
-            found.add(number)
-    return max(found if nest.operations else found - {2})
 
 
 def _has_odd_pitch(access: NestAccess, loops: Collection[str]) -> bool:

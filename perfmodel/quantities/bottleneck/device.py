@@ -188,8 +188,8 @@ def gathered_share(launches: Sequence[CompiledLaunch[float]], device: DeviceUnit
     """
     share = jumps = total = 0.0
     for launch in launches:
-        accesses = [(nest, access) for nest in launch.unrolled for access in nest.accesses if not access.invariant]
-        for nest, access in accesses:
+        accesses = ((nest, access) for nest in launch.unrolled for access in nest.accesses)
+        for nest, access in (each for each in accesses if each[1].space != "local" and not each[1].invariant):
             total += access.executions
             if launch.group_items == 1:
                 gathered = access.load and not (access.contiguous or nest.calls) and nest.loops > 0
@@ -198,7 +198,7 @@ def gathered_share(launches: Sequence[CompiledLaunch[float]], device: DeviceUnit
             elif launch.row_items < device.lanes:
                 lines = 0.0
             else:
-                wide = access.bits > WIDEST_NUMBER and len(nest.operations) > 0
+                wide = access.parts > 1 and access.bits > WIDEST_NUMBER and len(nest.operations) > 0
                 far = max(map(abs, access.lane_strides), default=0.0) > 1 or wide
                 lines = GATHERED_LINES if access.widened else STRIDED_LINES * far
             share += access.executions * (lines > 0)

@@ -2,24 +2,29 @@
 
 ``fmin(sqrt(a[i]), sqrt(b[i]))`` becomes one square root of two values. The loop over work-items is compiled later, and
 a loop that has vectors already is not vectorised (docs/lab/guards.md). LLVM looks for pairs above comparisons, which
-``fmin`` and ``fmax`` have too, and above the ends of branches. It packs a pair, and the pairs of its operands, if this
-saves more than it costs::
+``fmin`` and ``fmax`` have too, above the ends of branches, and above stores to neighbouring cells. It packs a pair, and
+the pairs of its operands, if this saves more than it costs::
 
     saved:  a vector operation for two operations                       SAVED
-    cost:   two operands that are no pair of operations are joined      1, but 0 if both are constants
+            a vector for a pair of neighbouring loads, or of stores     1
+    cost:   two operands that are no such pair are joined               1, but 0 if both are constants
             the second value of a pair is also used elsewhere           1
 
 The costs are from LLVM 15, and agree with the compiler's remarks.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, groupby
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
 from typing import NamedTuple
 
-from perfmodel.counts.nests.folded import COMMUTATIVE, covers, literal_of
+from perfmodel.counts.nests.addresses import constant_of
+from perfmodel.counts.nests.folded import COMMUTATIVE, covers, literal_of, names_in
 from perfmodel.counts.nests.loops import copies_of
-from perfmodel.counts.nests.nest import Nest
+from perfmodel.counts.nests.nest import Nest, NestAccess
 from perfmodel.counts.program.program import Computed, Domain, Operand
 
 FUSED = "madd"  # an addition and a product of the same instruction
@@ -35,7 +40,24 @@ SAVED: Mapping[tuple[str, int], tuple[int, int]] = {
 MINMAX_WITHOUT_TEST = 2  # what a pair of minima saves that has no two tests for NaN
 FABS_OF_LOADS = 2  # what a pair of absolute values saves if they are loaded as integers
 COMPLEX64 = 64  # bits
-DEEPEST = 12  # most operations between a comparison and the operation whose operands are a pair
+COMPLEX_DIVISION = 3  # divisions of real numbers in a division of complex numbers (COMPLEX_OPERATIONS)
+WIDEST = 64  # bits of a number that is not a vector
+DEEPEST = 12  # most operations from a comparison to a pair with which LLVM starts, and from there
+CELL = re.compile(r"(\w+)(\[.*\W)(\d+)\]")  # "a[i, 1]": array, other indices, last index
+Start = tuple[tuple[int, int], ...]  # pairs of values
+
+
+@dataclass(frozen=True)
+class PackedPairs:
+    """What PoCL's compiler packs in the code of one work-item."""
+
+    packs: tuple[bool, bool] = (False, False)  # whether it packs pairs of operations, without and with AVX-512
+    stored: int = 1  # neighbouring cells that statements store together
+    nan_tests: float = 0.0  # mean number of instructions for each minimum that test an operand for NaN, in vectors
+
+    def are_packed(self, wide: bool) -> bool:
+        """Return whether there are vectors, on a device with AVX-512 (``wide``) or without."""
+        return self.packs[wide] or self.stored > 1
 
 
 class _Value(NamedTuple):
@@ -52,28 +74,44 @@ class _Value(NamedTuple):
 class _Values:
     """The values that the statements of a nest compute."""
 
-    def __init__(self, nest: Nest, near: bool = False) -> None:
+    def __init__(self, nest: Nest, near: bool) -> None:
         self.values: list[_Value] = []
         self.sources: list[int] = []  # of each value: a bit for each value that it needs, and for itself
         self.users: dict[int, Counter[object]] = defaultdict(Counter)
         self.tested: dict[int, set[int]] = defaultdict(set)  # the minima that test a value for NaN: their second one
+        self.stored: dict[str, int] = {}  # by instruction
+        odd = {access.array for access in nest.accesses if not _is_whole(access, 2)}
+        self.even = {access.array for access in nest.accesses} - odd  # arrays whose first cells have an even index
         self._numbers: dict[_Value, list[int]] = defaultdict(list)  # of values without their domains
         self._results: dict[str, int] = {}  # of private variables
+        self._writes = Counter[str]()  # earlier writes to each variable
+        statements = sorted((*nest.statements, *nest.decisions), key=lambda each: each.place)
         #: whether an unrolled loop copies the operations of a domain
-        self.copied = {domain: not near and max(copies_of(domain, nest.loops.names).values(), default=1) > 1
-                       for domain in nest.domains}  # fmt: skip
-        runs, steps = nest.kernel.changes.runs, nest.kernel.flow.dataflow.by_name
-        statements = sorted((*nest.statements, *nest.decisions), key=lambda each: runs.get(each.instruction, (-1,))[0])
-        for instruction, group in groupby(statements, key=lambda each: each.instruction):
-            local: dict[int, int] = {}
-            parts = [(each, statement.domain) for statement in group for each in statement.computed]
-            for each, domain in sorted(parts, key=lambda part: part[0].number):
-                local[each.number] = self._computed(each, domain, local)
-            result = local[max(local)] if local else self._other(object())
-            self.users[result][instruction] += 1
-            for writing in steps[instruction].writes if instruction in steps else ():
+        self.copied = {each.domain: not near and max(copies_of(each.domain, nest.loops.names).values(), default=1) > 1
+                       for each in statements}  # fmt: skip
+        steps = nest.kernel.flow.dataflow.by_name
+        #: variables that are only copied, and the variables of their values
+        self._copies = {step.writes[0].variable: step.reads[0].variable for step in steps.values()
+                        if not step.operations and [len(step.writes), len(step.reads)] == [1, 1]}  # fmt: skip
+        for (_, instruction), group in groupby(statements, key=lambda each: (each.place, each.instruction)):
+            result = self._result([(each, statement.domain) for statement in group for each in statement.computed])
+            if instruction not in steps:
+                continue
+            result = self._other(object()) if result is None else result
+            self.stored[instruction] = result
+            for writing in steps[instruction].writes:
+                self._writes[writing.variable] += 1
                 if writing.space == "private" and not writing.cell:
                     self._results[writing.variable] = result
+                else:
+                    self.users[result][instruction] += 1
+
+    def _result(self, parts: Sequence[tuple[Computed, Domain]]) -> int | None:
+        """Add the operations of an instruction, and return its last value; None without operations."""
+        local: dict[int, int] = {}
+        for each, domain in sorted(parts, key=lambda part: part[0].number):
+            local[each.number] = self._computed(each, domain, local)
+        return local[max(local)] if local else None
 
     def _number(self, value: _Value) -> int:
         known, number = self._numbers[value._replace(domain=None)], len(self.values)
@@ -100,7 +138,13 @@ class _Values:
             return local.get(max(operand, ~operand), -1), operand < 0
         text = operand.removeprefix("(-1)*")
         text = text[2:-1] if text.startswith("-(") else text
-        return self._results[text] if text in self._results else self._other(text), text != operand
+        negative = text != operand
+        while text in self._copies and text not in self._results:
+            text = self._copies[text]
+        if text in self._results:
+            return self._results[text], negative
+        writes = sum(self._writes[name] for name in names_in(text))
+        return self._other(f"{text}@{writes}" if writes else text), negative
 
     def _computed(self, each: Computed, domain: Domain, local: Mapping[int, int]) -> int:
         kind, texts, name = each.kind, each.operands, object()
@@ -110,13 +154,18 @@ class _Values:
             texts, name = texts[:2], texts[2]
         parts = [self._operand(operand, local) for operand in texts]
         operands, signs = tuple(number for number, _ in parts), tuple(negative for _, negative in parts)
-        if -1 in operands or not each.dtype.startswith("float") or each.lanes > 1:
+        known = -1 not in operands and (kind not in (*BINARY, *COMPARED) or len(operands) == 2)
+        if not known or not each.dtype.startswith("float") or each.lanes > 1:
             return self._other(object())
         if kind == "fabs" and self.values[operands[0]].kind == kind:
             return operands[0]
         for position, number in enumerate(operands):
             if kind == "add" and self.values[number].kind == "mul" and number in local.values():
+                if not self.users[number]:
+                    for operand in self.values[number].operands:
+                        self.users[operand].pop(number, None)
                 kind, operands = FUSED, (*self.values[number].operands, operands[1 - position])
+                signs = signs if position == 0 else signs[::-1]
                 break
         return self._number(_Value(kind, int(each.dtype[5:]), domain, name, signs, operands))
 
@@ -129,33 +178,35 @@ class _Values:
             level = {operand for each in level for operand in self.values[each].operands}
         return found
 
-    def starts(self) -> Iterator[tuple[tuple[int, int], ...]]:
-        """Yield the pairs with which LLVM starts: one, or each pair of operands of two like comparisons.
+    def starts(self) -> Iterator[tuple[Start, bool]]:
+        """Yield the pairs with which LLVM starts, and whether they are copies: a value and itself in an unrolled loop.
 
-        A value and itself are a pair for copies of an unrolled loop.
+        These are the operands of an operation that leads to a comparison or to the end of a branch, of which one may
+        be skipped if nothing else uses it; and the operands of two like comparisons.
         """
         roots, before = set[int](), dict[object, int]()
         for number, value in enumerate(self.values):
             if value.kind in COMPARED:
-                roots |= {number}.union(*(self.below(each) for each in value.operands
-                                          if self.values[each].domain == value.domain))  # fmt: skip
-                if self.copied.get(value.domain):  # type: ignore[arg-type]
-                    yield tuple((each, each) for each in value.operands)
-                alike = value[1:-1], tuple(self.values[each].kind for each in value.operands)
+                leading = (each for each in value.operands if self.values[each].domain == value.domain)
+                roots |= {number}.union(*map(self.below, leading))
+                if value.domain is not None and self.copied.get(value.domain):
+                    yield tuple((each, each) for each in value.operands), True
+                kinds = tuple(self.values[each].kind for each in value.operands)
+                alike = value.text, value.bits, value.domain, value.signs, kinds
                 if alike in before and not self.sources[number] >> before[alike] & 1:
-                    yield tuple(zip(self.values[before[alike]].operands, value.operands, strict=True))
+                    yield tuple(zip(self.values[before[alike]].operands, value.operands, strict=True)), False
                 before[alike] = number
             elif value.kind == "select":
                 arms = (each for each in value.operands if self.values[each].domain not in (None, value.domain))
                 roots = roots.union(*map(self.below, arms))
         for value in (self.values[root] for root in roots):
-            if value.kind in (*BINARY, *COMPARED):
+            if value.kind in (*BINARY, *COMPARED) and value.operands[0] != value.operands[1]:
                 first, second = value.operands
-                yield ((first, second),)
+                yield ((first, second),), False
                 for one, other in ((first, second), (second, first)):
                     if self.users[other].total() == 1 and {self.values[one].kind, self.values[other].kind} <= {*BINARY}:
                         skipped = (each for each in self.values[other].operands if self.values[each].kind in BINARY)
-                        yield from (((one, each),) for each in skipped)
+                        yield from ((((one, each),), False) for each in skipped)
 
     def is_constant(self, number: int) -> bool:
         value = self.values[number]
@@ -164,11 +215,18 @@ class _Values:
     def is_uniform(self, number: int) -> bool:
         """Return whether a value is a literal or a scalar argument."""
         value = self.values[number]
-        return not value.kind and isinstance(value.text, str) and "[" not in value.text
+        return not value.kind and isinstance(value.text, str) and not {"[", "@"}.intersection(value.text)
 
-    def is_loaded_for(self, number: int) -> bool:
-        """Return whether only one operation uses a loaded value."""
+    def is_for_one(self, number: int) -> bool:
+        """Return whether a value has no operation, and one user."""
         return not self.values[number].kind and self.users[number].total() == 1
+
+    def are_neighbours(self, pair: tuple[int, int]) -> bool:
+        """Return whether two values are loaded together, as ``a[i, 0]`` and ``a[i, 1]`` in rows of two."""
+        one, other = (str(self.values[number].text).partition("@")[0] for number in pair)
+        cell = CELL.fullmatch(one)
+        even = cell is not None and cell[1] in self.even and int(cell[3]) % 2 == 0
+        return even and cell is not None and other == f"{cell[1]}{cell[2]}{int(cell[3]) + 1}]"
 
     def likeness(self, left: Sequence[int], right: Sequence[int]) -> int:
         return sum(self.values[one].kind == self.values[other].kind for one, other in zip(left, right, strict=True))
@@ -183,27 +241,32 @@ class _Tree:
         self.joined: set[tuple[int, int]] = set()
         self.members: set[int] = set()
 
-    def cost(self, start: tuple[tuple[int, int], ...]) -> int:
-        """Return the cost less what is saved. Two comparisons save 1, and both results are used elsewhere."""
-        self.copies = all(first == second for first, second in start)
-        total = sum(self._add(*pair) for pair in start) + len(start) - 1
+    def cost(self, start: Start, copies: bool = False, stores: Sequence[str] = ()) -> int:
+        """Return the cost less what is saved.
+
+        A vector of n ``stores`` saves n - 1. Two comparisons save 1, but both results are used elsewhere.
+        """
+        self.copies = copies
+        total = sum(self._add(pair, 0) for pair in start) + (1 - len(stores) if stores else len(start) - 1)
+        inside = {*self.members, *stores}
         for pair in self.pairs:
-            total += (pair,) == start or bool(self.values.users[pair[1]].keys() - self.members)
+            total += ((pair,) == start and not stores) or bool(self.values.users[pair[1]].keys() - inside)
         for value in (self.values.values[number] for number in self.members):
             if value.kind == "minmax" and not self.values.is_constant(value.operands[1]):
                 total += bool(self.values.tested[value.operands[1]] - self.members)
         return total
 
-    def _add(self, first: int, second: int) -> int:
+    def _add(self, pair: tuple[int, int], depth: int) -> int:
         """Add a pair and the pairs of its operands. Return the cost of joined values less what is saved."""
-        pair, values = (first, second), self.values
+        (first, second), values = pair, self.values
         if pair in self.pairs or pair in self.joined:
             return 0
         one, other = values.values[first], values.values[second]
         needed = not self.copies and (values.sources[second] >> first | values.sources[first] >> second) & 1
-        if one[:-1] != other[:-1] or (one.kind, one.bits) not in SAVED or needed or {*pair} & self.members:
+        apart = needed or depth == DEEPEST or not self.members.isdisjoint(pair)
+        if one[:-1] != other[:-1] or (one.kind, one.bits) not in SAVED or apart:
             self.joined.add(pair)
-            return int(not (values.is_constant(first) and values.is_constant(second)))
+            return -1 if values.are_neighbours(pair) else int(not all(map(values.is_constant, pair)))
         self.pairs.add(pair)
         self.members.update(pair)
         saved, right = SAVED[one.kind, one.bits][self.wide], other.operands
@@ -211,35 +274,67 @@ class _Tree:
             (not self.copies and one.operands[1] == right[1]) or any(map(values.is_constant, (*one.operands, *right)))
         ):
             saved = MINMAX_WITHOUT_TEST
-        elif one.kind == "fabs" and any(map(values.is_loaded_for, (*one.operands, *right))):
+        elif one.kind == "fabs" and any(map(values.is_for_one, (*one.operands, *right))):
             saved = FABS_OF_LOADS
         if one.kind in (*COMMUTATIVE, FUSED) and len({*one.signs}) == 1:
             right = max(right, (right[1], right[0], *right[2:]), key=lambda each: values.likeness(one.operands, each))
-        return sum(self._add(*each) for each in zip(one.operands, right, strict=True)) - saved
+        return sum(self._add(each, depth + 1) for each in zip(one.operands, right, strict=True)) - saved
 
 
-def tests_for_nan(nest: Nest) -> float:
-    """Return how many instructions a minimum has in the mean that test its second operand for NaN, in vectors.
+def packed_pairs(nest: Nest, near: bool) -> PackedPairs:
+    """Return what a compiler packs in the code of a work-item.
 
-    A test is a comparison for each value, and joins the result of the minimum's comparison.
+    If copies of a loop store to neighbouring cells (``near``), they become vectors in another way. PyOpenCL's functions
+    of complex64 return a vector of two float32, and its division compares two absolute values.
+
+    In vectors a minimum tests its second operand for NaN: one instruction for each value, and one that joins the result
+    with the comparison's.
     """
-    values = _Values(nest)
+    values = _Values(nest, near)
     minima = [value.operands[1] for value in values.values if value.kind == "minmax"]
     tested = [number for number in minima if not values.is_uniform(number)]
-    return (len(tested) + len({*tested})) / max(len(minima), 1)
-
-
-def packs_pairs(nest: Nest, near: bool) -> tuple[bool, bool]:
-    """Return whether a compiler packs pairs of operations of a work-item, without and with AVX-512.
-
-    If a work-item stores to neighbouring cells (``near``), copies of a loop become vectors in another way. PyOpenCL's
-    functions of complex64 return a vector of two float32, and its division compares two absolute values.
-    """
+    tests = (len(tested) + len({*tested})) / max(len(minima), 1)
     complex_bits = {access.bits for access in nest.accesses if access.is_complex}
-    divides = any(each.kind == "div" and each.lanes == 3 for each in chain(*(s.computed for s in nest.statements)))
-    if complex_bits and (divides or (COMPLEX64 in complex_bits and any(s.operations for s in nest.statements))):
-        return True, True
-    values = _Values(nest, near)
+    computed = [each for statement in nest.statements for each in statement.computed]
+    divides = any(each.kind == "div" and each.lanes == COMPLEX_DIVISION for each in computed)
+    if complex_bits and (divides or (COMPLEX64 in complex_bits and nest.operations)):
+        return PackedPairs((True, True), nan_tests=tests)
     starts = [*values.starts()]
-    without, wide = (any(_Tree(values, wide).cost(start) < 0 for start in starts) for wide in (False, True))
-    return without, wide
+    without, wide = (any(_Tree(values, wide).cost(*start) < 0 for start in starts) for wide in (False, True))
+    return PackedPairs((without, wide), _stored_together(nest, values), tests)
+
+
+def _stored_together(nest: Nest, values: _Values) -> int:
+    """Return how many neighbouring cells the statements of a work-item store as a vector: 4, 2 or 1.
+
+    The compiler must know that the index of the first cell is a multiple of this number. It knows this for ``x[i, 0]``
+    and ``x[i, 1]`` in rows of two, but not in rows of three. It joins four values only if all are alike.
+    """
+    accesses = zip(((each, access) for each in nest.statements for access in each.accesses), nest.accesses, strict=True)
+    stores = [(statement, access) for (statement, _), access in accesses
+              if (access.space, access.direction) == ("global", "store") and access.bits <= WIDEST]  # fmt: skip
+    for number in (4, 2):
+        rows: dict[object, dict[Fraction, str]] = defaultdict(dict)
+        for statement, access in stores:
+            if _is_whole(access, number) and access.address is not None:
+                start, size = constant_of(access.address.start), Fraction(access.bits, 8)
+                steps = tuple(sorted((name, str(step.polynomial)) for name, step in access.address.steps.items()))
+                key = access.array, access.address.base, steps, statement.domain
+                if start is not None and statement.instruction in values.stored:
+                    rows[key][start / size] = statement.instruction
+        for row in rows.values():
+            for first in (cell for cell in row if cell % number == 0 and all(cell + k in row for k in range(number))):
+                names = [row[first + k] for k in range(number)]
+                stored = [values.stored[name] for name in names]
+                alike = len({values.values[each].kind for each in stored}) == 1
+                pairs = tuple(zip(stored[::2], stored[1::2], strict=True))
+                if (alike or number == 2) and _Tree(values, wide=True).cost(pairs, stores=names) < 0:
+                    return number
+    return 1
+
+
+def _is_whole(access: NestAccess, number: int) -> bool:
+    """Return whether all inames move an access by multiples of a number of cells."""
+    steps = None if access.address is None or access.address.chosen else map(constant_of, access.address.steps.values())
+    size = Fraction(access.bits, 8) * number
+    return steps is not None and all(step is not None and step % size == 0 for step in steps)

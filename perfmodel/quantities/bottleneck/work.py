@@ -130,8 +130,7 @@ class NestWork:
             return False
         wide = self.device.masks_gathers
         if self.launch.barriers:  # a test around a loop stays a branch; other tests become masks
-            packs = self.nest.packs_pairs[wide] or self.nest.stored_together > 1
-            return not (packs or (self.nest.guarded and self.nest.loops))
+            return not (self.nest.pairs.are_packed(wide) or (self.nest.guarded and self.nest.loops))
         written_out = execution.writes_rows_out(self.launch)
         return self.launch.packs_items(wide) and not written_out and not self._gathers_by_branches
 
@@ -186,7 +185,7 @@ class NestWork:
         if self.in_vectors or self.along_loop or self.lockstep or self.nest.guarded_cells:
             return 1.0  # a compiler packs no values behind tests
         cells = max((chain.cells for chain in self.nest.chains), default=1)
-        together = float(self.nest.stored_together)
+        together = float(self.nest.pairs.stored)
         return max(together, float(cells)) if cells >= (PAIRED if self.launch.stores_pairs else PACKED) else together
 
     def lanes(self, bits: int) -> float:
@@ -233,7 +232,7 @@ class NestWork:
             simple += sum([amount for kind, amount in kinds.items() if kind in UNFUSED])
             simple += (0 if self.lockstep else FLOOR_CODE) * (kinds["floor"] + kinds["ceil"])
             self._add("minmax", kinds["minmax"] / lanes)
-            tests = 0.0 if self.lockstep or lanes == 1 else self.nest.nan_tests
+            tests = 0.0 if self.lockstep or lanes == 1 else self.nest.pairs.nan_tests
             instructions += (simple + kinds["minmax"] * (1 + tests)) / lanes
             for kind, amount in kinds.items():
                 if kind not in SIMPLE:
@@ -307,8 +306,8 @@ class NestWork:
             amount *= self._share_loaded_inside(access)
         contiguous, element = ("loads", "gathers") if access.load else ("stores", "scatters")
         if not self.in_vectors and (access.invariant or not self.along_loop):
-            if access.fills_stride and not self.lockstep:
-                amount /= min(self.nest.stored_together, self.device.lanes_of(access.bits))
+            if access.fills_stride and not (self.lockstep or self.nest.guarded_cells):
+                amount /= min(self.nest.pairs.stored, self.device.lanes_of(access.bits))
             jumps = not access.load and self.nest.loops and not (access.contiguous or access.invariant)
             self._add(element if jumps else contiguous, amount)
             return amount
@@ -375,7 +374,7 @@ class NestWork:
         self._add("chain_add", factor * execution.integer_latency(operations, self.item_lanes > 1))
         for kind, amount in operations.items():
             if kind in CHAIN_NAMES:
-                tested = self.packed > 1 or (self.in_vectors and not self.lockstep and self.nest.nan_tests > 0)
+                tested = self.packed > 1 or (self.in_vectors and not self.lockstep and self.nest.pairs.nan_tests > 0)
                 steps = PACKED_MINMAX if kind == "minmax" and tested else 1.0
                 self._add(CHAIN_NAMES[kind], factor * amount * steps)
 

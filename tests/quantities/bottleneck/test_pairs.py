@@ -9,6 +9,8 @@ import pytest
 
 from perfmodel import count
 from perfmodel.quantities.bottleneck.compiled import compiled_kernel
+from perfmodel.quantities.bottleneck.pairs import PackedPairs
+from tests.corpus import reductions
 from tests.corpus.kernel import make
 from tests.quantities.bottleneck.by_hand import kernel, quantities
 
@@ -21,7 +23,7 @@ def packs(code: str, dtype: type = F4) -> tuple[bool, bool]:
     """Return what :mod:`perfmodel.quantities.bottleneck.pairs` says of a kernel, without and with AVX-512."""
     shapes = "; ".join(f"{name}: n + 8" for name in ("a", "b", "c", "d", "out", "low"))
     counts = kernel("[n] -> { [i]: 0 <= i < n }", code, shapes, dtype)
-    return compiled_kernel(counts).tree.launches[0].nests[0].packs_pairs
+    return compiled_kernel(counts).tree.launches[0].nests[0].pairs.packs
 
 
 @pytest.mark.parametrize(("code", "dtype", "expected"), [
@@ -48,6 +50,11 @@ def packs(code: str, dtype: type = F4) -> tuple[bool, bool]:
     (TWO_ROOTS + "out[i] = fmin(x, c[i])\nlow[i] = fmin(y, c[i])", F4, True),  # two comparisons of one kind
     (TWO_ROOTS + "out[i] = fmin(x, c[i])\nlow[i] = fmax(y, c[i])", F4, False),
     (TWO_ROOTS + "out[i] = x\nlow[i] = y", F4, False),
+    ("<> x = sqrt(a[i])\nout[i] = fmin(x*x, c[i])", F4, False),  # one root
+    ("out[i] = fmin(a[i]/b[i]*2 + 3, c[i]/d[i]*5 + 7)", F4, True),
+    ("out[i] = fmin(sqrt(a[i])*2 + 3, sqrt(c[i])*5 + 7)", F4, True),
+    ("<> x = sqrt(a[i])\n<> z = x {inames=i}\nout[i] = fmin(z, sqrt(b[i]))", F4, True),
+    ("<> x = a[i]/b[i]\n<> y = c[i]/d[i]\nout[i] = 1 {if=x > y}", F8, True),
     ("<> x = 1/a[i]\n<> y = 1/b[i]\nout[i] = fmin(x, c[i])\nlow[i] = fmin(y, c[i])", F4, False),
     ("out[i] = sqrt(a[i])*sqrt(b[i]) if c[i] > 0 else 0", F4, True),  # the end of a branch
     ("out[i] = sqrt(a[i])*sqrt(b[i]) + a[i]/b[i] if c[i] > 0 else b[i]", F4, False),  # the product is fused
@@ -74,7 +81,7 @@ def test_cells_of_a_work_item_are_pairs(code: str, cells: int, expected: bool) -
     unit = make("[n] -> { [i]: 0 <= i < n }", code, "a: n; b: n; c: n; out: n", assumes=assumptions)
     unit = lp.split_iname(unit, "i", 64 * cells, outer_tag="g.0")
     unit = lp.split_iname(unit, "i_inner", 64, inner_tag="l.0", outer_tag="unr")
-    assert expected == compiled_kernel(count(unit, 16)).tree.launches[0].nests[0].packs_pairs[True]
+    assert expected == compiled_kernel(count(unit, 16)).tree.launches[0].nests[0].pairs.packs[True]
 
 
 def test_a_pair_makes_the_code_of_work_items_scalar() -> None:
@@ -92,20 +99,21 @@ def test_a_pair_makes_the_code_of_work_items_scalar() -> None:
 def test_minima_of_vectors_test_for_nan(code: str, tests: float) -> None:
     """PoCL's machine code: ``fmin`` of two vectors is two comparisons, the union of two masks and a masked move."""
     counts = kernel("[n] -> { [i]: 0 <= i < n }", code, "a: n; b: n; out: n")
-    assert tests == compiled_kernel(counts).tree.launches[0].nests[0].nan_tests
+    assert tests == compiled_kernel(counts).tree.launches[0].nests[0].pairs.nan_tests
 
 
 @pytest.mark.parametrize(("code", "columns", "together"), [
     ("out[i, {0}] = 2*a[i, {0}]", 2, 2), ("out[i, {0}] = a[i, {0}] + 1", 4, 4), ("out[i, {0}] = 2*a[i, {0}]", 3, 1),
     ("out[i, {0}] = low[{0}, i]", 2, 1), ("out[i, {0}] = low[{0}, i]", 4, 4),  # a copy of two saves nothing
-    ("out[i, {0}] = 2*a[i, {0}]", 6, 2), ("low[{0}, i] = 2*a[i, {0}]", 2, 1),
+    ("out[i, {0}] = 2*a[i, {0}]", 6, 2), ("out[i, {0}] = sqrt(a[i, 0])*a[i, {0}] + {0}", 2, 2),
+    ("low[{0}, i] = 2*a[i, {0}]", 2, 1),
 ])  # fmt: skip
 def test_statements_that_store_neighbours_make_a_vector(code: str, columns: int, together: int) -> None:
     """PoCL reports "Stores SLP vectorized", and no vectors of work-items, if more than one is stored together."""
     text = "\n".join(code.format(column) for column in range(columns))
     shapes = f"a: n, {columns}; out: n, {columns}; low: {columns}, n"
     counts = kernel("[n] -> { [i]: 0 <= i < n }", text, shapes)
-    assert together == compiled_kernel(counts).tree.launches[0].nests[0].stored_together
+    assert together == compiled_kernel(counts).tree.launches[0].nests[0].pairs.stored
     if columns <= 4:  # wider rows are stored one by one
         stores = columns * 4096 / (8 if together == 1 else together)
         assert stores == quantities(counts, "serial", n=4096)["stores"]
@@ -118,3 +126,28 @@ def test_statements_that_store_neighbours_make_a_vector(code: str, columns: int,
 def test_complex_functions_return_vectors_or_branch(dtype: type, code: str, scalar: bool) -> None:
     """PoCL vectorises work-items that copy complex64 or add a product of complex128; for the others it reports none."""
     assert scalar == packs(code, dtype)[True]
+
+
+@pytest.mark.parametrize("code", [
+    "out[i, 0] = sqrt(a[i, 0])\nout[i, 1] = a[i, 1]*b[i]", "out[i, 0] = a[i, 0] + b[i]\nout[i, 1] = a[i, 1]*b[i]",
+    "out[i, 0] = 2*a[i, 0]\nif a[i, 0] > 0\nout[i, 1] = 2*a[i, 1]\nend", "out[i, 0] = a[i, 0]*b[i]\nout[i, 1] = 0",
+])  # fmt: skip
+def test_neighbours_of_other_kinds_or_behind_a_test_are_stored_alone(code: str) -> None:
+    """PoCL reports vectors of eight work-items for each."""
+    counts = kernel("[n] -> { [i]: 0 <= i < n }", code, "a: n, 2; b: n; out: n, 2")
+    assert PackedPairs() == compiled_kernel(counts).tree.launches[0].nests[0].pairs
+
+
+def test_long_chains_have_pairs_too() -> None:
+    steps = (f"<> x{k + 1} = x{k}*b[i] + 1 {{inames=i}}" for k in range(700))
+    code = "\n".join(["<> x0 = sqrt(a[i])", *steps, "out[i] = fmin(x700, b[i])"])
+    unit = make("[n] -> { [i]: 0 <= i < n }", code, "a: n; b: n; out: n", assumes="n mod 128 = 0 and n >= 1")
+    unit = lp.split_iname(unit, "i", 128, outer_tag="g.0")
+    counts = count(lp.split_iname(unit, "i_inner", 64, inner_tag="l.0", outer_tag="unr"), 16)
+    assert compiled_kernel(counts).tree.launches[0].nests[0].pairs.packs[True]
+
+
+@pytest.mark.filterwarnings("ignore")  # Loopy's, of this reduction
+def test_comparisons_without_operands_have_no_pairs() -> None:
+    counts = count({kernel.name: kernel for kernel in reductions.KERNELS}["index_of_maximum"].builder(), 16)
+    assert {PackedPairs()} == {nest.pairs for nest in compiled_kernel(counts).tree.launches[0].nests}

@@ -671,7 +671,7 @@ def test_lines_of_rows_that_vectors_gather_come_one_by_one(code: str, gathers: b
 
 @pytest.mark.parametrize(("value", "chance", "rarer"), [
     ("a[i, j]", 0.25, 0.25), ("a[i, j]", 0.75, 0.25), ("a[i, j]", 1, 0), ("sqrt(b[i])", 0.5, 0.5),
-    ("0.5*j", 0.5, 0),  # a compiler computes it without a branch
+    ("0.5 + j", 0.5, 0),  # a compiler computes it without a branch
     ("sqrt(b[i]) + a[i, j + 1]", 0.25, 0.25),  # one branch
 ])  # fmt: skip
 def test_a_branch_on_data_costs_time_if_it_goes_the_rarer_way(value: str, chance: float, rarer: float) -> None:
@@ -685,3 +685,12 @@ def test_a_branch_on_data_costs_time_if_it_goes_the_rarer_way(value: str, chance
     for order, wrong in (("serial", rarer), ("lockstep", 0.0)):
         found, known = (quantities(each, order, n=n, k=k).get("chain_add", 0.0) for each in (counts, certain))
         assert n * k * wrong * WRONG_BRANCH == pytest.approx(found - known, rel=1e-6)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_strides_in_local_memory_do_not_make_jumps_of_streams(stride: int) -> None:
+    unit = make("[n] -> { [g, l]: 0 <= g < n and 0 <= l < 64 }",
+                f"t[{stride}*l] = a[64*g + l] {{id=load}}\nout[64*g + l] = 2*t[{stride}*l] {{dep=load}}",
+                f"a: 64*n; out: 64*n; local t: {64 * stride}", assumes="n >= 1")  # fmt: skip
+    found = on_avx512(lp.tag_inames(unit, {"g": "g.0", "l": "l.0"}), "Intel(R) OpenCL", 2**20)
+    assert found["memory_jumps"] == 0 < found["memory_streams"]
