@@ -222,8 +222,7 @@ def _class(row: AccessCount) -> str | None:
 def _unclassified(
     counts: KernelCounts, row: AccessCount, classes: Classes, position: DistinctCounts
 ) -> UnclassifiedAccess:
-    together = classes.utilization == "array"
-    footprint, filled = counts.cells_together(row) if together else (row.footprint, row.filled)
+    footprint, filled = counts.cells_together(row) if classes.utilization == "array" else (row.footprint, row.filled)
     if footprint is None or filled is None:
         footprint = filled = row.count  # an unknown utilisation counts as full
     return UnclassifiedAccess(

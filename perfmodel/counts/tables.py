@@ -117,8 +117,7 @@ def _executions(domain: Domain, access: Access, cardinalities: Cardinalities) ->
         part = replace(domain, points=domain.points.intersect(stride.within).coalesce())
         others.append((stride, cardinalities.count(part)))
     # the first stride gets the remaining executions, so that no set is counted for it
-    left = sum((-1 * executions for _, executions in others), whole)
-    return [(access.lane_stride[0], left), *others]
+    return [(access.lane_stride[0], sum((-1 * executions for _, executions in others), whole)), *others]
 
 
 def _distance(stride: LaneStride | None) -> Count:

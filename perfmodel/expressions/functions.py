@@ -39,8 +39,7 @@ def call(name: str, *arguments: Any) -> Any:
 def smooth_max(a: Any, b: Any, sharpness: Any) -> Any:
     """Return :math:`(a^s + b^s)^{1/s}`: the sum at s = 1, the maximum for large s > 0. Negative a, b count as 0."""
     high, ratio = _sorted(a, b)
-    value = high * (1 + ratio**sharpness) ** (1 / sharpness)
-    return np.where(high > 0, value, 0.0)
+    return np.where(high > 0, high * (1 + ratio**sharpness) ** (1 / sharpness), 0.0)
 
 
 def _sorted(a: Any, b: Any) -> tuple[Any, Any]:

@@ -29,8 +29,7 @@ _LANGUAGE = f"use + - * / ** and {_CALLABLE}"
 
 def expression_error(text: str, start: int, end: int, problem: str, advice: str) -> FamilyError:
     """Return the error that underlines the characters of an expression from `start` to `end`."""
-    shown = f"{problem}\n{underlined(text, start, end)}\n{advice}"
-    return FamilyError(shown, text=text, start=start, end=end)
+    return FamilyError(f"{problem}\n{underlined(text, start, end)}\n{advice}", text=text, start=start, end=end)
 
 
 @dataclass(frozen=True)

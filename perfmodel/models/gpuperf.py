@@ -52,8 +52,7 @@ def quantities(case: Case) -> dict[str, Any]:
     special = special_functions(case) / items
     insts = np.maximum(instructions(case) / items - special, 1)
     moves = (amounts * subgroup_transactions(case, strides, sizes)).sum(0) / np.where(mem > 0, mem, 1)
-    transactions = mem / items * all_warps * np.maximum(moves, 1)
-    near, far = miss_ratios(case, transactions)
+    near, far = miss_ratios(case, mem / items * all_warps * np.maximum(moves, 1))
     share = FERMI_SPECIAL_SHARE
     if case.knows("special_units_per_unit", "lanes_per_unit"):
         share = case.fact("special_units_per_unit") / case.fact("lanes_per_unit")

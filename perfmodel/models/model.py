@@ -154,8 +154,7 @@ class Family(FrozenValue):
         Quantities of launches after the first are named by :func:`in_launch`.
         """
         first, *others = by_launch(case.counts) if self.of_one_launch else (case.counts,)
-        alone = replace(case, counts=first) if others else case
-        quantities = computed(self.quantities, self.units, alone)
+        quantities = computed(self.quantities, self.units, replace(case, counts=first) if others else case)
         for number, counts in enumerate(others, 2):
             found = computed(self.quantities, self.units, replace(case, counts=counts))
             quantities = {**quantities, **{in_launch(name, number): value for name, value in found.items()}}

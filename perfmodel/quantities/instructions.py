@@ -72,15 +72,13 @@ def fast_work(case: Case) -> Any:
 
 def work(case: Case) -> Any:
     """Return W, the operations and loads of all work-items (Kim et al. 2012, figure 2.3)."""
-    rows = case.counts.access_table
-    loads = (row.count for row in rows if row.direction == "load" and row.space != "private")
+    loads = (row.count for row in case.counts.access_table if row.direction == "load" and row.space != "private")
     return case.sum(*(row.count for row in arithmetic_rows(case)), *loads)
 
 
 def critical_path(case: Case) -> Any:
     """Return D, the operations and loads on the longest chain of dependences (Kim et al. 2012, section 2.2)."""
-    rows = case.counts.flow.depth.rows
-    return case.sum(*(row.count for row in rows if row.is_operation or row.kind == "load"))
+    return case.sum(*(row.count for row in case.counts.flow.depth.rows if row.is_operation or row.kind == "load"))
 
 
 def fast_critical_path(case: Case) -> Any:

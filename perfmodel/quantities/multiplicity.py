@@ -50,8 +50,7 @@ def classes_of(case: Case) -> dict[str, list[Operations]]:
     """Return the classes of each operation, launch by launch."""
     classes: dict[str, list[Operations]] = {name: [] for name in PER_OPERATION}
     for counts in by_launch(case.counts):
-        own = case if counts is case.counts else replace(case, counts=counts)
-        for name, of_launch in _of_launch(own).items():
+        for name, of_launch in _of_launch(case if counts is case.counts else replace(case, counts=counts)).items():
             classes[name] += of_launch
     return classes
 
@@ -114,8 +113,7 @@ def oversubscription(case: Case) -> Any:
         limits.append(case.known("registers_per_unit", np.inf) / (registers * items))
     rounds = np.maximum(np.ceil(groups_per_launch(case) / float(case.fact("compute_units"))), 1)
     held = np.minimum(rounds, max(min(map(float, limits)), 1.0))
-    lanes = float(case.known("lanes_per_unit", case.counts.subgroup_size))
-    return np.maximum(held * items / lanes, 1.0)
+    return np.maximum(held * items / float(case.known("lanes_per_unit", case.counts.subgroup_size)), 1.0)
 
 
 def global_words(case: Case) -> tuple[Any, Any]:

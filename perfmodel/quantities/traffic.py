@@ -179,8 +179,7 @@ def miss_ratios(case: Case, requests: Any) -> tuple[Any, Any]:
     memory: Any = 1.0
     if case.knows("l1_bytes"):
         _, groups, _ = active_units(case)
-        near = np.maximum(case.fact("l1_bytes") / groups, line)
-        first = np.minimum(moved_lines(case, near).fetched / requests, 1)
+        first = np.minimum(moved_lines(case, np.maximum(case.fact("l1_bytes") / groups, line)).fetched / requests, 1)
     last = next(filter(case.knows, (*LAST_LEVEL, "l2_bytes")), None)
     if last is not None:
         capacity = float(case.fact(last))

@@ -88,8 +88,7 @@ class Cardinalities:
 
     def executions(self, domain: Domain, parts: list[isl.Set]) -> Count:
         """Return how often sub-groups execute the points of sets that have only the domain's group axes."""
-        number = self._sum(parts).times(self._groups(domain.launch, domain.axes))
-        return self.wrap(number, granularity="subgroup")
+        return self.wrap(self._sum(parts).times(self._groups(domain.launch, domain.axes)), granularity="subgroup")
 
     def _sum(self, parts: list[isl.Set]) -> Cardinality:
         return self.total(parts) if len(parts) <= SUMMED else self.size(side_by_side(parts))
@@ -172,8 +171,7 @@ def active_work_items(cardinalities: Cardinalities) -> Count:
             reasons += domain.doubts if domain.chance != 1 or not domain.exact else ()
             active[domain.launch] = points if known is None else known.union(points).coalesce()
     sizes = map(cardinalities.size, active.values())
-    counts = (cardinalities.wrap(size, exact=not reasons, reasons=reasons) for size in sizes)
-    return sum(counts, Count.constant(0))
+    return sum((cardinalities.wrap(size, exact=not reasons, reasons=reasons) for size in sizes), Count.constant(0))
 
 
 def _work_items(domain: Domain, launch: Launch) -> isl.Set:
@@ -243,8 +241,7 @@ def sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[tuple[int,
 
 def boxes_of_sub_groups(launch: Launch, size: int) -> Iterator[list[Box]]:
     for first in range(0, launch.group_size, size):
-        last = min(first + size, launch.group_size) - 1
-        yield _boxes(first, last, launch.group_shape)
+        yield _boxes(first, min(first + size, launch.group_size) - 1, launch.group_shape)
 
 
 def _boxes(first: int, last: int, shape: tuple[int, ...]) -> list[Box]:

@@ -44,8 +44,7 @@ class GroupWork(FrozenValue):
         indices = dict(zip(names, np.indices(moving[::-1]).reshape(len(moving), -1)[::-1], strict=True))
         number = prod(moving)
         columns = [indices[name] if name in indices else np.full(number, sizes[name]) for name in function.parameters]
-        amounts = evaluated(function, columns, number).reshape(moving[::-1])
-        return np.broadcast_to(amounts, extents[::-1]).ravel()
+        return np.broadcast_to(evaluated(function, columns, number).reshape(moving[::-1]), extents[::-1]).ravel()
 
     def _extents(self, sizes: Mapping[str, int]) -> list[int]:
         functions = [extent.function for extent in self.grid]

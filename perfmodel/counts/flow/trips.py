@@ -186,8 +186,7 @@ def _longest(points: isl.Set, dims: int) -> isl.PwQPolynomial:
     number = isl.PwQPolynomial("{ 1 }")
     for k in range(dims):
         lines = _lines(points, dims, k)
-        length = lines.dim_max(0).sub(lines.dim_min(0))
-        most = isl.Map.from_pw_aff(length).range().dim_max(0)
+        most = isl.Map.from_pw_aff(lines.dim_max(0).sub(lines.dim_min(0))).range().dim_max(0)
         number = product(number, isl.PwQPolynomial.from_pw_aff(most.add_constant_val(isl.Val(1))))
     return number
 

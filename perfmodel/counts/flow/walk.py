@@ -261,8 +261,7 @@ def _cache_key(state: State, body: Body) -> tuple[Hashable, list[Path]]:
         tuple([(cell, number(v.path), *v.sources.items()) for cell, v in state.cells.get(name, {}).items()])
         for name in body.touched
     ]
-    longest = [(name, number(path)) for name, path in state.paths.items()]
-    return (*cells, *longest), paths
+    return (*cells, *((name, number(path)) for name, path in state.paths.items())), paths
 
 
 def _with_prefixes(state: State, body: Body, paths: Sequence[Path]) -> tuple[State, Choices]:

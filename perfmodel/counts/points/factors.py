@@ -279,8 +279,7 @@ def _with_multiples(basic: isl.BasicSet) -> tuple[Polytope, tuple[Multiple, ...]
         if congruence is None:
             variables.append(floor)
             with suppress(isl.Error):  # an existential variable has no definition
-                definition = basic.get_local_space().get_div(position)
-                inequalities += floor_rows(floor, *fraction_of(definition, columns))
+                inequalities += floor_rows(floor, *fraction_of(basic.get_local_space().get_div(position), columns))
             continue
         multiple, by_floor = congruence
         by_parameter = AffineForm({multiple.name: multiple.divisor}, multiple.remainder)

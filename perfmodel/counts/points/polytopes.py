@@ -207,8 +207,7 @@ class Polynomial:
         terms: dict[int, dict[Monomial, Fraction]] = {}
         for monomial, c in self.terms.items():
             exponent = next((e for atom, e in monomial if atom == name), 0)
-            rest = frozenset((atom, e) for atom, e in monomial if atom != name)
-            terms.setdefault(exponent, {})[rest] = c
+            terms.setdefault(exponent, {})[frozenset((atom, e) for atom, e in monomial if atom != name)] = c
         return {exponent: Polynomial(coefficient) for exponent, coefficient in terms.items()}
 
     def period(self, name: str) -> int:
@@ -359,8 +358,7 @@ def _constrained(polytope: Polytope, basic: isl.BasicSet, names: list[str]) -> P
     """Return the polytope with isl's constraints. ``names`` are the parameters, dimensions and floors."""
     equalities, inequalities = [*polytope.equalities], [*polytope.inequalities]
     for constraint in basic.get_constraints():
-        form = _form_of(constraint.get_aff(), names)
-        (equalities if constraint.is_equality() else inequalities).append(form)
+        (equalities if constraint.is_equality() else inequalities).append(_form_of(constraint.get_aff(), names))
     return Polytope(polytope.variables, tuple(equalities), tuple(inequalities))
 
 

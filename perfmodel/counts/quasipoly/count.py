@@ -138,16 +138,14 @@ class Count:
             return NotImplemented
         if factor == 1:
             return self
-        exactly = Fraction(int(factor.numerator), int(factor.denominator))
-        return replace(self, number=self.number.scaled(exactly))
+        return replace(self, number=self.number.scaled(Fraction(int(factor.numerator), int(factor.denominator))))
 
     __rmul__ = __mul__
 
     def times(self, other: Count) -> Count:
         """Return the product of the functions, with the granularity of this count."""
         number, reasons = self.number.times(other.number), self.reasons + other.reasons
-        signed = self.signed | other.signed
-        return Count(number, self._common_assumptions(other), self.granularity, reasons, signed)
+        return Count(number, self._common_assumptions(other), self.granularity, reasons, self.signed | other.signed)
 
     def labelled(self, granularity: str, exact: bool | None = None, reasons: Iterable[str] = ()) -> Count:
         """Return the same function with another granularity and more ``reasons``. ``exact`` is replaced if given."""
@@ -171,8 +169,7 @@ class Count:
                 f"{self} and {other} have no formulas within the budget, so == cannot compare them at all sizes",
                 "compare their values at given sizes, or pass a larger budget= to count()",
             )
-        assumptions = self._common_assumptions(other)
-        difference = self.polynomial.sub(other.polynomial).intersect_params(assumptions)
+        difference = self.polynomial.sub(other.polynomial).intersect_params(self._common_assumptions(other))
         return bool(difference.is_zero()) or vanishes(printing.quasi_polynomial_of(difference))
 
     @cached_property

@@ -52,8 +52,7 @@ class DistinctCounts:
         self.positions: dict[str, tuple[int, Count]] = {}
 
     def __call__(self, count: Count) -> int:
-        key = json.dumps(count.to_json(), sort_keys=True)
-        return self.positions.setdefault(key, (len(self.positions), count))[0]
+        return self.positions.setdefault(json.dumps(count.to_json(), sort_keys=True), (len(self.positions), count))[0]
 
     def joint(self) -> JointCounts:
         return JointCounts(count for _, count in self.positions.values())

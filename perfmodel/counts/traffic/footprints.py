@@ -237,8 +237,7 @@ class Footprints(FrozenValue):
     def most_lines(self) -> float:
         """The lines of all arrays, which bound any footprint. An array of unknown shape has infinitely many."""
         spans = {reference.array: reference.span for reference in self.references}
-        lines = (inf if span is None else -(-int(span) // self.line) for span in spans.values())
-        return ROUNDING * sum(lines)
+        return ROUNDING * sum(inf if span is None else -(-int(span) // self.line) for span in spans.values())
 
     @cached_method
     def jump_share(self, k: int, depth: int) -> float:

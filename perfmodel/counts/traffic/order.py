@@ -48,8 +48,7 @@ def paths(
     walk = _DeviceOrder(around, () if serial else axes[-1:], unrolled, serial)
     if has_barrier(device):
         return dict(walk.between_barriers(device.body, (), groups))
-    nodes = enumerate(device.body)
-    positions = (each for k, node in nodes for each in ((2 * k - 1,), *_positions(node, (2 * k,))))
+    positions = (each for k, node in enumerate(device.body) for each in ((2 * k - 1,), *_positions(node, (2 * k,))))
     return dict(walk.region(positions, groups))
 
 

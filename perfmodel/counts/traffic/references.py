@@ -195,8 +195,7 @@ def references_of(
     Private arrays are left out, since they are in registers. ``spans`` has the size [B] of each array of known shape.
     """
     program = cardinalities.program
-    device = list(device_kernels(program.schedule))[launch]
-    around = paths(device, program.launches[launch], unrolled, order, lanes)
+    around = paths(list(device_kernels(program.schedule))[launch], program.launches[launch], unrolled, order, lanes)
     frames = _Frames(cardinalities, launch)
     alike: dict[tuple[object, ...], list[_Box]] = defaultdict(list)
     for statement in program.statements:

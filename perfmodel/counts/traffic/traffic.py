@@ -284,8 +284,7 @@ class LayerConditions:
             if kept:
                 yield Fetch(kept, depth, (share - least) * self._executions(kept, depth))
             if len(kept) < len(references):
-                lost = tuple(k for k in references if shares[k] < share)
-                yield from self._of_iterations(loop, lost, least, share)
+                yield from self._of_iterations(loop, tuple(k for k in references if shares[k] < share), least, share)
             least = share
 
     def _of_iterations(self, loop: int, references: tuple[int, ...], least: float, most: float) -> Iterator[Fetch]:
