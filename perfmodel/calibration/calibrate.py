@@ -167,8 +167,7 @@ def fit_device(
     notes += doubts_of(measured.facts, folder)
     sampled = compare(models[chosen], samples) if chosen and samples else ()
     fitted = FittedDevice(target, measured.device, models, problems, possible, chosen, rows, rivals, notes, sampled)
-    verdict = fitted.verdict.text if chosen else ""
-    Recommended(family=chosen, candidates=possible, verdict=verdict).save(target)
+    Recommended(family=chosen, candidates=possible, verdict=fitted.verdict.text if chosen else "").save(target)
     write_whole(target / VERDICT_FILE, fitted.text.encode())
     return fitted
 

@@ -126,8 +126,7 @@ def device_parts() -> Iterator[Part]:
             yield Part(name, what, OK, f"{health.message} in {health.seconds:.2f} s")
             yield from fact_parts(device.index)
         else:
-            status = NOTE if any_works else WRONG
-            yield Part(name, what, status, health.message, _repair_of(device.slug))
+            yield Part(name, what, NOTE if any_works else WRONG, health.message, _repair_of(device.slug))
 
 
 def fact_parts(index: int) -> Iterator[Part]:

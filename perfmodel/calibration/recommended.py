@@ -370,8 +370,7 @@ def model_in_use(
         return read_model(weights.path, family)
     model = read_model(path, family)
     if differ := foreign(model, device):
-        problem = f"the weights are not of the device in use: {'; '.join(differ)}"
-        warn(problem, errors.PerfModelWarning, stacklevel=2)
+        warn(f"the weights are not of the device in use: {'; '.join(differ)}", errors.PerfModelWarning, stacklevel=2)
     return model
 
 

@@ -136,8 +136,7 @@ def contender_of(fits: FamilyFits) -> Contender:
             evaluations = evaluate_fits(fits, None, COMPARED)
     except PerfModelError as error:
         return Contender(name, device, problem=" ".join(str(error).split()))
-    withheld = summarise(evaluations[0].rows).withheld
-    return Contender(name, device, weights, fit_s, predict_s, evaluations, withheld)
+    return Contender(name, device, weights, fit_s, predict_s, evaluations, summarise(evaluations[0].rows).withheld)
 
 
 def timed(fits: FamilyFits, cases: Measurements) -> tuple[int, float, float]:

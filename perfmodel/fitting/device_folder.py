@@ -64,8 +64,7 @@ def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
     Simulated devices, and devices whose times others recorded, are left out unless `wanted` names them.
     """
     folders = {path.parent.name: path.parent for path in sorted(root.glob(f"*/{TESTS_FILE}"))}
-    recorded = recorded_folders(root) if wanted else []
-    folders |= {path.name: path for path in recorded}
+    folders |= {path.name: path for path in (recorded_folders(root) if wanted else [])}
     for name in wanted or ("",):
         if not any(name.lower() in slug for slug in folders):
             known = ", ".join(folders) or "none"

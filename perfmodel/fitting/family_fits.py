@@ -237,8 +237,7 @@ class FamilyFits(FrozenValue):
     def groups(self) -> tuple[str, ...]:
         """The group of each row. Samples form as many groups as all other rows."""
         others = [row.group for row in (*self.measured, *(self.tests or ()))]
-        kernels = [row.kernel for row in self.samples or ()]
-        folds = dealt(kernels, max(2, len(set(others))))
+        folds = dealt([row.kernel for row in self.samples or ()], max(2, len(set(others))))
         return (*others, *(f"{SAMPLES} {fold}" for fold in folds))
 
     @cached_property

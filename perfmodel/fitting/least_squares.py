@@ -88,8 +88,7 @@ def _refined(matrix: Floats, rhs: Floats, q: Floats, r: Floats, x: Floats) -> Fl
     last = np.inf
     for _ in range(REFINEMENTS):
         gap = (long_rhs - residual - long_matrix @ best).astype(np.float64)
-        slope = -(long_matrix.T @ residual).astype(np.float64)
-        inner = q.T @ gap - solve_triangular(r, slope, trans="T")
+        inner = q.T @ gap - solve_triangular(r, -(long_matrix.T @ residual).astype(np.float64), trans="T")
         step = solve_triangular(r, inner)
         size = float(np.max(np.abs(step)))
         if not size < last / 2:
@@ -398,8 +397,7 @@ def fit_nonlinear(
         raise OptionError(f"{starts} starting points were asked for", "give 1 or more")
     features = dict(zip(model.features, matrix.T, strict=True))
     lower, upper = np.array([bounds.get(name, (0.0, np.inf)) for name in model.weights], dtype=np.float64).T
-    roots = np.sqrt(row_weights / row_weights.mean())
-    problem = Problem(model, features, times, roots, WeightBounds(lower, upper))
+    problem = Problem(model, features, times, np.sqrt(row_weights / row_weights.mean()), WeightBounds(lower, upper))
     given = np.array([start.get(name, np.nan) for name in model.weights], dtype=np.float64)
     points = start_points(problem.slopes, given, problem.bounds, starts, np.random.default_rng(seed))
     runs = [run for point in points if (run := problem.solve(point, SEARCH)) is not None]

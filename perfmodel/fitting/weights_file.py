@@ -186,8 +186,7 @@ def read_weights(path: str | Path, family: Family | None = None) -> FittedWeight
     if problem := _bad_names(fitted):
         raise _bad_file(path, problem)
     if fitted.family_file:
-        file = os.path.normpath(folder_of(path) / fitted.family_file)
-        fitted = fitted.model_copy(update={"definition": file})
+        fitted = fitted.model_copy(update={"definition": os.path.normpath(folder_of(path) / fitted.family_file)})
     if family is None:
         family = family_of(fitted, path)
     elif problem := _other_family(fitted, family):

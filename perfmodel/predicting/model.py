@@ -64,8 +64,7 @@ class FittedModel(FrozenValue):
     def _repr_html_(self) -> str:
         rows = [(name, f"{w.value:.4g}", "-" if w.standard_error is None else f"{w.standard_error:.1e}", w.unit,
                  ", ".join(w.marks)) for name, w in self.fitted.weights.items()]  # fmt: skip
-        head = ("weight", "value", "std. error", "unit", "marks")
-        return html_table([head, *rows], self._title, self.notes)
+        return html_table([("weight", "value", "std. error", "unit", "marks"), *rows], self._title, self.notes)
 
     def to_frame(self) -> DataFrame:
         """Return a pandas table with a row for each weight: value, standard error, unit and marks."""

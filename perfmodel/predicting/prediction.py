@@ -237,8 +237,7 @@ class Anchor:
     @property
     def cautions(self) -> tuple[str, ...]:
         """Reasons not to trust the anchor."""
-        text = f"the anchor's run is suspicious ({', '.join(self.flags)}): repeat it"
-        return (text,) if self.flags else ()
+        return (f"the anchor's run is suspicious ({', '.join(self.flags)}): repeat it",) if self.flags else ()
 
     def applied(self, plain: Prediction) -> Prediction:
         """Scale a prediction of :meth:`FittedModel.to_be_anchored`. At the anchor's sizes return the measured time."""

@@ -283,8 +283,7 @@ def scatter_of(model: FittedModel, predictions: Iterable[Prediction] = (), ancho
         scatter = model.fitted.scatter
     if scatter is None:
         return None
-    every = [np.ravel(model.local_scale(prediction)) for prediction in predictions]
-    scales = np.concatenate([np.ones(0), *every])
+    scales = np.concatenate([np.ones(0), *(np.ravel(model.local_scale(prediction)) for prediction in predictions)])
     scales = scales[np.isfinite(scales) & (scales > 0)]
     growth = float(np.exp(np.log(scales).mean())) if len(scales) else 1.0
     return scatter.model_copy(update={"deviation": min(scatter.deviation * max(growth, 1.0), WIDEST)})

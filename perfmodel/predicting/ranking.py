@@ -175,8 +175,7 @@ def rankings(predictions: Predictions) -> tuple[Ranking, ...]:
     for sizes, *here in zip(predictions.points, *columns, strict=True):
         variants = [variant for variant in here if isinstance(variant, RankedVariant)]
         tied = with_ties(sorted(variants, key=attrgetter("seconds")), predictions.scatter, predictions.level)
-        broken = (name for name in here if isinstance(name, str))
-        ranked.append(Ranking(tied, predictions.errors, sizes, broken))
+        ranked.append(Ranking(tied, predictions.errors, sizes, (name for name in here if isinstance(name, str))))
     return tuple(ranked)
 
 

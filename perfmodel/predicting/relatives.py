@@ -75,8 +75,7 @@ def groups_of(name: str) -> tuple[tuple[str, ...], ...]:
 def relatives_of(name: str, group: tuple[str, ...], among: Iterable[str]) -> list[str]:
     """Return the names in ``among`` that are relatives of a name in a group, in the order of the group's patterns."""
     others = [other for other in among if other != name]
-    found = (other for pattern in group for other in others if matches((pattern,), other))
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(other for pattern in group for other in others if matches((pattern,), other)))
 
 
 def known_weights(weights: Mapping[str, FittedWeight]) -> dict[str, float]:

@@ -101,8 +101,7 @@ def roofline(
     reach = [*(point.intensity for point in drawn), *ridges] or [1.0]
     low, high = min(reach) / 4, max(reach) * 4
     series = [_roof(key, roofs[key], (low, high), peak, roofs) for key in ROOFS if key in roofs]
-    names = dict.fromkeys(point.kernel for point in points) if by_kernel else BOUNDS
-    for index, name in enumerate(names):
+    for index, name in enumerate(dict.fromkeys(point.kernel for point in points) if by_kernel else BOUNDS):
         shown = [point for point in points if name == (point.kernel if by_kernel else point.bound)]
         colour, marker = drawing.style(index) if by_kernel else BOUNDS[name]
         drawable = [point for point in shown if point.drawable]
@@ -208,8 +207,7 @@ def families_figure(devices: Sequence[Sequence[Contender]]) -> Figure:
     judged = [[family for family in contenders if family.evaluations] for contenders in devices]
     common = all(set(COMPARED) <= set(contenders[0].protocols) for contenders in judged)
     protocols = COMPARED if common else judged[0][0].protocols[:1]
-    height = 1.4 + 0.3 * max(map(len, judged))
-    figure = drawing.empty_figure(1.8 + 5.6 * len(judged), len(protocols) * height)
+    figure = drawing.empty_figure(1.8 + 5.6 * len(judged), len(protocols) * (1.4 + 0.3 * max(map(len, judged))))
     grid: Any = figure.subplots(len(protocols), len(judged), squeeze=False, sharey="col")
     for row, protocol in zip(grid, protocols, strict=True):
         for axes, contenders in zip(row, judged, strict=True):

@@ -116,8 +116,7 @@ def _texts(one: Series) -> dict[str, Any]:
     if not one.texts:
         return {}
     texts = ["<br>".join(plotly_text(line) for line in text.split("\n")) for text in one.texts]
-    groups = one.groups or [""] * len(texts)
-    data = [[text, group] for text, group in zip(texts, groups, strict=True)]
+    data = [[text, group] for text, group in zip(texts, one.groups or [""] * len(texts), strict=True)]
     return {"customdata": data, "hovertemplate": "%{customdata[0]}<extra></extra>", "hoverinfo": "all"}
 
 
