@@ -25,8 +25,7 @@ def settle_caches() -> None:
 
     Raise an OutputError if no temporary folder can be used either.
     """
-    base = cache_folder()
-    if usable(base):
+    if usable(cache_folder()):
         return
     import atexit
     from tempfile import mkdtemp

@@ -146,8 +146,7 @@ def _row(cells: Sequence[str], tag: str, left: int) -> str:
 
 def data_frame(records: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> DataFrame:
     """Return records as a pandas ``DataFrame``, with these columns even without a record."""
-    pd = optional("pandas", "pandas")
-    return pd.DataFrame(list(records), columns=None if columns is None else list(columns))
+    return optional("pandas", "pandas").DataFrame(list(records), columns=None if columns is None else list(columns))
 
 
 def columns_text(rows: Sequence[Sequence[str]], left: int = 1, width: int | None = None) -> str:

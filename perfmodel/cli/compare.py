@@ -122,8 +122,7 @@ def _protocols(names: list[str] | None) -> tuple[str, ...] | None:
 def _show_roofline(source: list[Path] | None, picture: Path | None, csv: bool) -> None:
     if len(source or ()) > 1:
         raise OptionError("--roofline was given with several folders", "give one --from")
-    folder = source[0] if source else options.weights_in_use().folder
-    _, tests = fitting.device_folder.measured_folder(folder)
+    _, tests = fitting.device_folder.measured_folder(source[0] if source else options.weights_in_use().folder)
     facts, points = tests.known_facts, analyses.roofline.roofline_points(tests)
     if picture is not None:
         title = f"{facts.slug}: roofs and test kernels"

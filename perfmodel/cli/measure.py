@@ -132,8 +132,7 @@ def _fit_again(need: _Need, document: dict[str, Any]) -> list[str]:
     before = predicting.load(need.store / f"{need.used}.json")
     began = monotonic()
     output.message(f"fitting again: {', '.join(need.lacking)}")
-    models = calibration.kernel_choice.refitted(need.store, need.lacking)
-    model = models.get(need.used, before)
+    model = calibration.kernel_choice.refitted(need.store, need.lacking).get(need.used, before)
     made = [
         predicting.Predicting(each, skipped=PerfModelError).predicted(need.counted, need.sizes)
         for each in (before, model)

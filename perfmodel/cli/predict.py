@@ -358,8 +358,7 @@ def _show_leads(request: _Request, parameter: str, low: int, high: int) -> None:
             {"variant": lead.name, "low": lead.low, "high": lead.high, "tied": [tied[lead.low], tied[lead.high]]}
             for lead in leads
         ]
-        withheld_rows = output.withheld_document(withheld)
-        return request.document(RANKING_SCHEMA, parameter=parameter, leads=rows, **withheld_rows)
+        return request.document(RANKING_SCHEMA, parameter=parameter, leads=rows, **output.withheld_document(withheld))
 
     def text() -> str:
         lines = report.sweeps.leads_lines(leads, parameter, tied)

@@ -74,8 +74,7 @@ def watch_command(
             raise typer.Exit(status)
     recording = watching.recording.read_recording(folder)
     if trace is not None:
-        events = watching.page.trace_events(recording)
-        write_whole(trace, json_text({"traceEvents": events}).encode())
+        write_whole(trace, json_text({"traceEvents": watching.page.trace_events(recording)}).encode())
     explained, tables = explanations(recording, models), watching.tables
     output.show(
         lambda: {"schema": SCHEMA, **tables.document(*explained)},

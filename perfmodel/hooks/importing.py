@@ -90,8 +90,7 @@ def kernel_source(kernel: Source, results: TunerResults) -> KernelSource:
             return kernel_source(known, results)
         return _of_file(path, defined, results)
     if isinstance(kernel, KernelClass):
-        signature = parameters_of(kernel.build)
-        return KernelSource(kernel.name, kernel.group, kernel.build, *signature, kernel.tags)
+        return KernelSource(kernel.name, kernel.group, kernel.build, *parameters_of(kernel.build), kernel.tags)
     name = results.kernel or str(getattr(kernel, "__name__", "kernel"))
     return KernelSource(name, name, kernel, *parameters_of(kernel))
 

@@ -87,8 +87,7 @@ def built(name: str, variant: Any) -> TranslationUnit | KernelCounts:
         return variant
     unit = variant()
     if not isinstance(unit, TranslationUnit | KernelCounts):
-        kind = type(unit).__name__
-        raise failed(name, "compile", f"its function returns {kind}, not a loopy.TranslationUnit")
+        raise failed(name, "compile", f"its function returns {type(unit).__name__}, not a loopy.TranslationUnit")
     return unit
 
 

@@ -66,8 +66,7 @@ class KeptKernel(FrozenValue):
 def code_hash(generated: Any) -> str:
     """Return the SHA-256 of OpenCL code and host function, and after a dash the hash of the compiler's options."""
     parts = [generated.text, *generated.host_function], [*generated.kernel.options.build_options]
-    digests = [hashlib.sha256(json.dumps(part).encode()).hexdigest() for part in parts if part]
-    return "-".join(digests)
+    return "-".join(hashlib.sha256(json.dumps(part).encode()).hexdigest() for part in parts if part)
 
 
 def sample_class(document: Mapping[str, Any]) -> KernelClass:

@@ -87,8 +87,7 @@ def pin_threads() -> None:
     Without these variables two threads on one core double the times of short runs. If the process may not use all
     cores, the function does nothing.
     """
-    cores = os.cpu_count() or 1
-    if hasattr(os, "sched_getaffinity") and os.sched_getaffinity(0) >= set(range(cores)):
+    if hasattr(os, "sched_getaffinity") and os.sched_getaffinity(0) >= set(range(os.cpu_count() or 1)):
         for name, value in PINNED.items():
             os.environ.setdefault(name, value)
 

@@ -344,8 +344,7 @@ def plan_configurations(
     for subject in (subject for team in waiting for subject in team):
         if (known := made.get(name_of(subject))) is not None:
             known.give(subject, session.timekeeper)
-    path = sizes.plan_path(session.path)
-    plans = sizes.read_plans(path)
+    plans = sizes.read_plans(sizes.plan_path(session.path))
     configurations: list[Configuration] = []
     with task(session.progress, "choosing sizes", len(waiting)):
         while waiting and not enough(configurations):

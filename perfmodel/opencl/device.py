@@ -75,8 +75,7 @@ class Device:
         if self.index >= len(handles):
             raise no_device(f"the OpenCL device {self.index} ('{self.name}') is no longer listed")
         context = cl.Context([handles[self.index]])
-        queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
-        return context, queue
+        return context, cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
 
 
 def no_device(problem: str = "no OpenCL device was found") -> NoDeviceError:

@@ -217,8 +217,7 @@ class Processes:
         from loky import ProcessPoolExecutor, cpu_count
 
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)  # where loky replaces one
-        threads = str(max(1, cpu_count() // self.count))
-        wanted = {**dict.fromkeys(THREADS, threads), "PYTHONHASHSEED": SEED}
+        wanted = {**dict.fromkeys(THREADS, str(max(1, cpu_count() // self.count))), "PYTHONHASHSEED": SEED}
         environment = {name: os.environ.get(name, value) for name, value in wanted.items()}
         ignore = {"initializer": signal.signal, "initargs": (signal.SIGINT, signal.SIG_IGN)}
         return ProcessPoolExecutor(self.count, env=environment, **ignore)

@@ -189,8 +189,7 @@ class Archive(FrozenValue):
             if mode == "rwc":
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             address = f"{self.path.absolute().as_uri()}?mode={mode}"
-            connection = sqlite3.connect(address, timeout=WAIT_S, isolation_level=None, uri=True)
-            with closing(connection) as database:
+            with closing(sqlite3.connect(address, timeout=WAIT_S, isolation_level=None, uri=True)) as database:
                 if _version(database) > VERSION:
                     advice = "use that perfmodel, or remove the file"
                     raise StoreError(f"the archive '{self.path}' was written by a newer perfmodel", advice)

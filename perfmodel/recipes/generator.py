@@ -302,8 +302,7 @@ def _steps(nest: Nest, point: Point) -> Iterator[Step]:
         groups += axis.kind.parts.group is not None
         items += axis.kind.parts.items is not None
     for loop in _split_reductions(nest, form):
-        tag = {"inner_tag": "unr"} if form.reduction == "unrolled" else {}
-        yield Step.of("split_iname", loop, tiles["K"], **tag)
+        yield Step.of("split_iname", loop, tiles["K"], **{"inner_tag": "unr"} if form.reduction == "unrolled" else {})
     yield from (_fetch_step(nest, form, array) for array in form.prefetch)
     unrolled = list(form.unrolled)
     for array, sums in _repeated(nest, form.prefetch):
@@ -866,8 +865,7 @@ def _orders(nest: Nest, form: Form) -> list[tuple[str, ...]]:
     for statement in nest.statements:
         loops = [loop for loop in reversed(nest.loops) if loop.name in inner & statement.all]
         for kinds in (("parallel", "serial"), ("reduction",)):  # reductions are inside of the other loops
-            same = [loop for loop in loops if loop.kind in kinds]
-            best = max(best, same, key=len)
+            best = max(best, [loop for loop in loops if loop.kind in kinds], key=len)
     serial = [loop for loop in best if loop.kind == "serial" or (loop.step and not on_host)]
     if not 2 <= len(best) <= MOST_ORDERED or len(serial) > 1 or (form.prefetch and any(map(_long, nest.loops))):
         return [()]

@@ -241,8 +241,7 @@ class Recipe(FrozenValue):
         body += [*(self if otherwise is None else otherwise).unassumed.lines(), f"return {result}"]
         head = [] if has_lp else ["import loopy as lp", ""]
         for function in (function for own, function in _OWN.items() if any(f"= {own}(" in line for line in body)):
-            source = getsource(function).replace("TranslationUnit", "lp.TranslationUnit")
-            head += ["", *source.splitlines(), "", ""]
+            head += ["", *getsource(function).replace("TranslationUnit", "lp.TranslationUnit").splitlines(), "", ""]
         return "\n".join([
             text.rstrip("\n"), "", *head, *alias, "", "",
             f"def {name}({', '.join(f'{size}=None' for size in sizes)}):", *(f"    {line}" for line in body), "",

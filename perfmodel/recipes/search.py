@@ -170,8 +170,7 @@ class Transformed(FrozenValue):
         if self.plain is None or self.predicted is None:
             return rows
         before, after = self.plain.terms, self.predicted.terms
-        names = sorted({*before, *after}, key=lambda name: -max(before.get(name, 0.0), after.get(name, 0.0)))
-        for name in names:
+        for name in sorted({*before, *after}, key=lambda name: -max(before.get(name, 0.0), after.get(name, 0.0))):
             pair = (before.get(name, 0.0), after.get(name, 0.0))
             if any(pair):
                 times = f"{pair[1] / pair[0]:.3g}" if pair[0] > 0 else "-"
@@ -195,8 +194,7 @@ class Transformed(FrozenValue):
             failed = (one for one in self.tuned.tried if one.message and one.name not in self.tuned.outputs.wrong)
             sentences += [f"{one.name} failed: {one.message}" for one in failed]
         if self.refused:
-            most = Counter(self.refused).most_common(SHOWN)
-            reasons = "; ".join(f"{reason} ({number})" for reason, number in most)
+            reasons = "; ".join(f"{reason} ({number})" for reason, number in Counter(self.refused).most_common(SHOWN))
             sentences.append(f"{sum(self.refused.values())} recipes were refused: {reasons}")
         return (*sentences, *self.notes)
 

@@ -116,8 +116,7 @@ def _expected_array(name: str, value: Any, output: Any) -> Any:
     except Exception as error:  # a ragged list, or an object with a custom conversion
         raise _wrong_reference(f"gives '{name}', which is not an array ({error})", allowed) from error
     if array.shape != output.shape or not np.can_cast(array.dtype, output.dtype, "same_kind"):
-        given = f"gives '{name}' as an array of {array.dtype.name} and shape {array.shape}"
-        raise _wrong_reference(given, allowed)
+        raise _wrong_reference(f"gives '{name}' as an array of {array.dtype.name} and shape {array.shape}", allowed)
     with np.errstate(all="ignore"):
         same = array.astype(output.dtype)
     if _all_nan(same):

@@ -121,8 +121,7 @@ class UserKernel:
         given = self.given.get(name)
         if given is not None:
             return given
-        drawn = np.random.default_rng([self._seed, crc32(name.encode())])
-        return np.resize(drawn.uniform(0.5, 2.0, PERIOD), shape)
+        return np.resize(np.random.default_rng([self._seed, crc32(name.encode())]).uniform(0.5, 2.0, PERIOD), shape)
 
 
 def check_given(kernel: Any, given: Mapping[str, Any], parameters: Parameters) -> None:

@@ -136,8 +136,7 @@ class Formulas(FrozenValue):
             parts = {name: value.strip() for name, value in parts.items()}
             sizes, assumed = tuple(filter(None, parts["sizes"].split(", "))), parts["assumed"]
             rows = tuple(_read(line, assumed) for line in lines[6:] if line)
-            shapes = {name: parts[name] for name in SHAPES}
-            return cls(lines[0].removeprefix(TITLE), sizes, assumed, shapes, rows)
+            return cls(lines[0].removeprefix(TITLE), sizes, assumed, {name: parts[name] for name in SHAPES}, rows)
 
     def changes(self, new: Formulas) -> tuple[Change, ...]:
         """Return what differs in a new version; nothing if all formulas are equal as functions."""
@@ -228,8 +227,7 @@ def _read(line: str, assumed: str) -> Formula:
         count = Count.from_json(json.loads(text))
     else:
         exact = not text.startswith("<= ")
-        granularity = GRANULARITIES.get(subject, "workitem")
-        count = Count.from_text(text.removeprefix("<= "), assumed, exact, granularity)
+        count = Count.from_text(text.removeprefix("<= "), assumed, exact, GRANULARITIES.get(subject, "workitem"))
     distance = Count.from_text(stride, granularity="cell") if stride not in ("", INDIRECT) else None
     return Formula(subject, count, name, space, dtype, distance)
 

@@ -76,8 +76,7 @@ def read_side(text: str, subgroup_size: int = 32, **options: Any) -> Side:
 
 
 def _counted(text: str, path: Path, subgroup_size: int, options: Mapping[str, Any]) -> Side:
-    builders = load_kernel_file(path).builders
-    counted = count_all(builders, 1, subgroup_size=subgroup_size, check=True, **options)
+    counted = count_all(load_kernel_file(path).builders, 1, subgroup_size=subgroup_size, check=True, **options)
     return Side(text, {name: Version(counts) for name, counts in counted.items()}, counted.errors)
 
 

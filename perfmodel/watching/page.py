@@ -156,8 +156,7 @@ def _names(shown: Sequence[Explained]) -> tuple[str, ...]:
     """Return names of rows; sizes distinguish rows of one kernel."""
     rows = [each.row for each in shown]
     several = Counter(row.name for row in rows)
-    sizes = [shortened(sizes_text(row), 16, quoted=False) for row in rows]
-    named = zip(rows, sizes, strict=True)
+    named = zip(rows, [shortened(sizes_text(row), 16, quoted=False) for row in rows], strict=True)
     return tuple(row.name if several[row.name] == 1 else f"{row.name} {at}" for row, at in named)
 
 

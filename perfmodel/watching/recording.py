@@ -328,8 +328,7 @@ def _named(units: Sequence[Unit]) -> dict[str, Unit]:
         number = same_name.setdefault(first.key, len(same_name) + 1)
         name = first.name if number == 1 else f"{first.name} #{number}"
         notes = tuple(dict.fromkeys(note for unit in alike for note in unit.notes))
-        made = sum(unit.made for unit in alike)
-        found[first.content] = replace(first, name=name, made=made, notes=notes)
+        found[first.content] = replace(first, name=name, made=sum(unit.made for unit in alike), notes=notes)
     return found
 
 

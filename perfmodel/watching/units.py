@@ -89,8 +89,7 @@ class FirstCall:
 
     def run(self, data: CallData | None) -> list[int]:
         """Return the device's times of several calls [ns]; arrays of `data` are filled with it, others with ones."""
-        profiling = cl.command_queue_properties.PROFILING_ENABLE
-        queue = cl.CommandQueue(self.context, self.device, profiling)
+        queue = cl.CommandQueue(self.context, self.device, cl.command_queue_properties.PROFILING_ENABLE)
         own = {"wait_for": None, "allocator": ImmediateAllocator(queue)}
         arguments = {}
         with ExitStack() as stack:

@@ -121,8 +121,7 @@ def follow(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any], 
     while done < length and monotonic() - began < WARM_S:
         instrument.times(kernel, 1, 1, 1)
         done += part
-    loads = instrument.amount(kernel, 2, 1, settings.run_s)
-    return Point(at, loads, instrument.times(kernel, 1, 1, settings.runs))
+    return Point(at, instrument.amount(kernel, 2, 1, settings.run_s), instrument.times(kernel, 1, 1, settings.runs))
 
 
 def launch(instrument: Instrument, settings: ProbeSettings, at: dict[str, Any]) -> Point:
