@@ -15,8 +15,7 @@ import numpy as np
 from perfmodel import errors
 from perfmodel.counts import rows
 from perfmodel.counts.counters.banks import bank_conflicts
-from perfmodel.counts.counters.executions import Cardinalities, active_work_items
-from perfmodel.counts.counters.groups import GroupWork, group_works
+from perfmodel.counts.counters.executions import Cardinalities, GroupWork, active_work_items, group_works
 from perfmodel.counts.counters.lines import UNITS, Footprint, Lines
 from perfmodel.counts.flow.flow import Flow
 from perfmodel.counts.nests.issues import IssuedNest

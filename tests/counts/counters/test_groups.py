@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.counters.groups import GroupWork
+from perfmodel.counts.counters.executions import GroupWork
 from tests.corpus.kernel import make
 
 
