@@ -171,8 +171,7 @@ class _Problem(FrozenValue):
         return np.maximum(predicted, LEAST * self.times), slopes
 
     def loss(self, weights: Floats) -> float:
-        predicted = np.maximum(self._columns.combined(weights)[0], LEAST * self.times)
-        size = np.abs(np.log(self.times / predicted))
+        size = np.abs(np.log(self.times / np.maximum(self._columns.combined(weights)[0], LEAST * self.times)))
         return float(self.share @ np.where(size < BEND, size**2 / 2, BEND * (size - BEND / 2)))
 
     def searched(self) -> tuple[Floats, float]:

@@ -267,8 +267,7 @@ def _rates(measurements: Measurements, amount: Callable[[Case], Any]) -> list[_R
 
 def _plain_operations(case: Case, dtype: str) -> float:
     every = float(arithmetic(case, dtype))
-    plain = float(case.total(f"op_{dtype}_add", f"op_{dtype}_mul"))
-    return every if plain >= PLAIN * every else 0.0
+    return every if float(case.total(f"op_{dtype}_add", f"op_{dtype}_mul")) >= PLAIN * every else 0.0
 
 
 # latencies, and the plateaus of the pointer chase that give them (perfmodel.facts.probed)

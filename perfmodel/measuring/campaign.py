@@ -177,5 +177,4 @@ def ordered(configurations: Iterable[Configuration], campaign: Campaign) -> list
     random.Random(campaign.seed).shuffle(shuffled)
     if campaign.budget_s is None:
         return shuffled
-    by_variant = in_turn(shuffled, lambda c: c.name[:2])
-    return in_turn(by_variant, lambda c: c.name[0])
+    return in_turn(in_turn(shuffled, lambda c: c.name[:2]), lambda c: c.name[0])

@@ -244,5 +244,4 @@ def _query_kernel(handle: Any) -> tuple[int | None, int | None]:
         size = kernel.get_sub_group_info(handle, cl.kernel_sub_group_info.MAX_SUB_GROUP_SIZE_FOR_NDRANGE, (256,))
     except cl.Error:
         size = None
-    multiple = kernel.get_work_group_info(cl.kernel_work_group_info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE, handle)
-    return size, multiple
+    return size, kernel.get_work_group_info(cl.kernel_work_group_info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE, handle)
