@@ -182,7 +182,7 @@ class _Values:
         """Yield the pairs with which LLVM starts, and whether they are copies: a value and itself in an unrolled loop.
 
         These are the operands of an operation that leads to a comparison or to the end of a branch, of which one may
-        be skipped if nothing else uses it; and the operands of two like comparisons.
+        be skipped if nothing else uses it; the operands of two like comparisons; and two values of one branch.
         """
         roots, before = set[int](), dict[object, int]()
         for number, value in enumerate(self.values):
@@ -197,8 +197,13 @@ class _Values:
                     yield tuple(zip(self.values[before[alike]].operands, value.operands, strict=True)), False
                 before[alike] = number
             elif value.kind == "select":
-                arms = (each for each in value.operands if self.values[each].domain not in (None, value.domain))
+                arms = [each for each in value.operands if self.values[each].domain not in (None, value.domain)]
                 roots = roots.union(*map(self.below, arms))
+                for arm in arms:
+                    test = self.values[arm].domain
+                    if test in before:
+                        yield ((before[test], arm),), False
+                    before[test] = arm
         for value in (self.values[root] for root in roots):
             if value.kind in (*BINARY, *COMPARED) and value.operands[0] != value.operands[1]:
                 first, second = value.operands

@@ -331,7 +331,8 @@ class NestWork:
         hidden = (access.odd_pitch and not self.device.odd_pitches) or (access.widened and self.device.loses_neighbours)
         # a vector holds real or imaginary parts
         hidden = hidden or (access.parts > 1 and (self.lockstep or access.guarded) and len(self.nest.operations) > 0)
-        near = (access.fills_stride and not self.lockstep) or stride <= 1
+        # LLVM joins the loads of a row of cells only without a mask
+        near = (access.fills_stride and not (self.lockstep or access.guarded)) or stride <= 1
         return near and not self.serial_region and not hidden
 
     def _share_loaded_inside(self, access: compiled.CompiledAccess[float]) -> float:

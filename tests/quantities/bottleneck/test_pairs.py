@@ -55,6 +55,8 @@ def packs(code: str, dtype: type = F4) -> tuple[bool, bool]:
     ("out[i] = fmin(sqrt(a[i])*2 + 3, sqrt(c[i])*5 + 7)", F4, True),
     ("<> x = sqrt(a[i])\n<> z = x {inames=i}\nout[i] = fmin(z, sqrt(b[i]))", F4, True),
     ("<> x = a[i]/b[i]\n<> y = c[i]/d[i]\nout[i] = 1 {if=x > y}", F8, True),
+    ("<> x = a[i]*b[i]\nout[i] = (c[i] - b[i])/x if x > 0 else 0\nlow[i] = (d[i] - b[i])/x if x > 0 else 0", F8, True),
+    ("<> x = a[i]*b[i]\nout[i] = c[i]/x if x > 0 else 0\nlow[i] = d[i]*x if x > 0 else 0", F8, False),
     ("<> x = 1/a[i]\n<> y = 1/b[i]\nout[i] = fmin(x, c[i])\nlow[i] = fmin(y, c[i])", F4, False),
     ("out[i] = sqrt(a[i])*sqrt(b[i]) if c[i] > 0 else 0", F4, True),  # the end of a branch
     ("out[i] = sqrt(a[i])*sqrt(b[i]) + a[i]/b[i] if c[i] > 0 else b[i]", F4, False),  # the product is fused
