@@ -199,19 +199,20 @@ class _Values:
             elif value.kind == "select":
                 arms = [each for each in value.operands if self.values[each].domain not in (None, value.domain)]
                 roots = roots.union(*map(self.below, arms))
-                for arm in arms:
-                    test = self.values[arm].domain
-                    if test in before:
-                        yield ((before[test], arm),), False
-                    before[test] = arm
+                tests = {arm: self.values[arm].domain for arm in arms}
+                yield from ((((before[test], arm),), False) for arm, test in tests.items() if test in before)
+                before |= {test: arm for arm, test in tests.items()}
         for value in (self.values[root] for root in roots):
-            if value.kind in (*BINARY, *COMPARED) and value.operands[0] != value.operands[1]:
-                first, second = value.operands
-                yield ((first, second),), False
-                for one, other in ((first, second), (second, first)):
-                    if self.users[other].total() == 1 and {self.values[one].kind, self.values[other].kind} <= {*BINARY}:
-                        skipped = (each for each in self.values[other].operands if self.values[each].kind in BINARY)
-                        yield from ((((one, each),), False) for each in skipped)
+            yield from ((((one, other),), False) for one, other in self._operands(value))
+
+    def _operands(self, value: _Value) -> Iterator[tuple[int, int]]:
+        """Yield the operands of an operation; and each with an operand of the other one, if nothing else uses that."""
+        if value.kind in (*BINARY, *COMPARED) and value.operands[0] != value.operands[1]:
+            first, second = value.operands
+            yield first, second
+            for one, other in ((first, second), (second, first)):
+                if self.users[other].total() == 1 and {self.values[one].kind, self.values[other].kind} <= {*BINARY}:
+                    yield from ((one, each) for each in self.values[other].operands if self.values[each].kind in BINARY)
 
     def is_constant(self, number: int) -> bool:
         value = self.values[number]

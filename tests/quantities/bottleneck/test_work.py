@@ -698,7 +698,7 @@ def test_strides_in_local_memory_do_not_make_jumps_of_streams(stride: int) -> No
 
 @pytest.mark.parametrize(("guarded", "gathers"), [(False, 0), (True, 2)])
 def test_cells_of_a_row_are_gathered_behind_a_test(guarded: bool, gathers: int) -> None:
-    """PoCL's compiler joins the loads of ``a[i, 0]`` and ``a[i, 1]`` in vectors that it shuffles, but not with masks."""
+    """PoCL's compiler loads ``a[i, 0]`` and ``a[i, 1]`` in vectors and shuffles them, but not with masks."""
     assumes = "n >= 1" if guarded else "n >= 1 and n mod 64 = 0"
     unit = make("[n] -> { [i]: 0 <= i < n }", "out[i] = a[i, 0] + a[i, 1]", "a: n, 2; out: n", assumes=assumes)
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
