@@ -75,6 +75,7 @@ class CompiledAccess(Generic[Amount]):
     widened: bool = False  # whether a 64-bit size is added before the lane
     parts: int = 1  # 2 for a complex number
     space: str = "global"
+    chosen: bool = False  # whether data decide a part of the address
 
 
 @dataclass(frozen=True)
@@ -359,6 +360,7 @@ def _access(
         steps=() if address is None else tuple(address.steps.values()),
         sized=address is None or any(count.parameters for count in (address.start, *address.steps.values())),
         widened=access.widened, parts=1 + access.is_complex, space=access.space,
+        chosen=address is not None and bool(address.chosen),
     )  # fmt: skip
 
 

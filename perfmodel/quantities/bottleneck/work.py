@@ -313,7 +313,9 @@ class NestWork:
             return amount
         stride = max((abs(stride) for stride in access.lane_strides), default=inf)
         uniform = self.in_vectors and stride == 0 and not self.items_innermost
-        if not uniform and not self._is_contiguous(access, stride):
+        # behind a test PoCL's compiler does not see that all lanes load one value, or from one row that data decide
+        masked = access.load and access.guarded and not (self.lockstep or self.launch.barriers or self.along_loop)
+        if (masked and (uniform or access.chosen)) or not (uniform or self._is_contiguous(access, stride)):
             self._add(element, amount * access.parts)
             return amount
         if access.guarded and not access.load and not self.device.masks_stores:

@@ -705,3 +705,14 @@ def test_cells_of_a_row_are_gathered_behind_a_test(guarded: bool, gathers: int) 
     found = quantities(count(unit, cache=False), "serial", n=4096)
     assert gathers * 4096 == found.get("gathers", 0)
     assert (0 if gathers else 2 * 4096 / LANES) == found.get("loads", 0)
+
+
+@pytest.mark.parametrize(("value", "gathers"), [("a[b, i]", 0), ("t[b]*a[b, i]", 1), ("a[rows[b], i]", 2)])
+def test_values_of_a_row_are_gathered_behind_a_test(value: str, gathers: int) -> None:
+    """The masked load of ``t[b]`` stays in the loop over work-items of PoCL, and so does that of ``rows[b]``."""
+    for assumes, expected in (("n mod 64 = 0", 0), ("n >= 1", gathers)):
+        unit = make("[n, m] -> { [b, i]: 0 <= b < m and 0 <= i < n }", f"out[b, i] = 2*{value}",
+                    "a: m + 1, n; t: m; int32 rows: m; out: m, n",
+                    assumes=f"m >= 1 and n >= 1 and {assumes}")  # fmt: skip
+        unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"b": "g.1"})
+        assert expected * 4096 * 16 == quantities(count(unit, cache=False), "serial", n=4096, m=16).get("gathers", 0)
