@@ -90,9 +90,11 @@ class _Values:
         self.copied = {each.domain: not near and max(copies_of(each.domain, nest.loops.names).values(), default=1) > 1
                        for each in statements}  # fmt: skip
         steps = nest.kernel.flow.dataflow.by_name
-        #: variables that are only copied, and the variables of their values
+        self._writers = nest.kernel.changes.writers
+        #: private variables that one instruction copies, and the variables of their values
         self._copies = {step.writes[0].variable: step.reads[0].variable for step in steps.values()
-                        if not step.operations and [len(step.writes), len(step.reads)] == [1, 1]}  # fmt: skip
+                        if [len(step.writes), len(step.reads)] == [1, 1] and not (step.operations or step.reads[0].cell)
+                        and len(self._writers.get(step.writes[0].variable, ())) == 1}  # fmt: skip
         for (_, instruction), group in groupby(statements, key=lambda each: (each.place, each.instruction)):
             result = self._result([(each, statement.domain) for statement in group for each in statement.computed])
             if instruction not in steps:
@@ -139,8 +141,8 @@ class _Values:
         text = operand.removeprefix("(-1)*")
         text = text[2:-1] if text.startswith("-(") else text
         negative = text != operand
-        while text in self._copies and text not in self._results:
-            text = self._copies[text]
+        for _ in range(DEEPEST):  # a loop may pass values around in a circle
+            text = text if text in self._results else self._copies.get(text, text)
         if text in self._results:
             return self._results[text], negative
         writes = sum(self._writes[name] for name in names_in(text))
@@ -221,7 +223,8 @@ class _Values:
     def is_uniform(self, number: int) -> bool:
         """Return whether a value is a literal or a scalar argument."""
         value = self.values[number]
-        return not value.kind and isinstance(value.text, str) and not {"[", "@"}.intersection(value.text)
+        text = "[" if value.kind or not isinstance(value.text, str) else value.text
+        return "[" not in text and names_in(text).isdisjoint(self._writers)
 
     def is_for_one(self, number: int) -> bool:
         """Return whether a value has no operation, and one user."""
@@ -269,8 +272,8 @@ class _Tree:
             return 0
         one, other = values.values[first], values.values[second]
         needed = not self.copies and (values.sources[second] >> first | values.sources[first] >> second) & 1
-        apart = needed or depth == DEEPEST or not self.members.isdisjoint(pair)
-        if one[:-1] != other[:-1] or (one.kind, one.bits) not in SAVED or apart:
+        unusable = needed or depth == DEEPEST or not self.members.isdisjoint(pair)
+        if one[:-1] != other[:-1] or (one.kind, one.bits) not in SAVED or unusable:
             self.joined.add(pair)
             return -1 if values.are_neighbours(pair) else int(not all(map(values.is_constant, pair)))
         self.pairs.add(pair)

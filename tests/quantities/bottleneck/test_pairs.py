@@ -153,3 +153,11 @@ def test_long_chains_have_pairs_too() -> None:
 def test_comparisons_without_operands_have_no_pairs() -> None:
     counts = count({kernel.name: kernel for kernel in reductions.KERNELS}["index_of_maximum"].builder(), 16)
     assert {PackedPairs()} == {nest.pairs for nest in compiled_kernel(counts).tree.launches[0].nests}
+
+
+def test_values_that_a_loop_passes_in_a_circle_come_to_an_end() -> None:
+    code = "for i\n<> x = y\n<> z = x\ny = z\nout[i] = fmin(y, a[i])\nend"
+    arrays = [lp.GlobalArg("a, out", F4, shape="n"), lp.ValueArg("n"), lp.TemporaryVariable("y", F4, shape=())]
+    unit = make("[n] -> { [i]: 0 <= i < n }", code, arrays, assumes="n mod 64 = 0 and n >= 1", seq_dependencies=True)
+    counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), 16)
+    assert (False, False) == compiled_kernel(counts).tree.launches[0].nests[0].pairs.packs
