@@ -91,9 +91,7 @@ class Rows:
 
 @cache
 def facts() -> DeviceFacts:
-    found = {
-        key: Fact(VALUES.get(key, BY_UNIT.get(one.unit, 16)), one.unit, "made up") for key, one in KEYS.items()
-    }
+    found = {key: Fact(VALUES.get(key, BY_UNIT.get(one.unit, 16)), one.unit, "made up") for key, one in KEYS.items()}
     return DeviceFacts.from_mapping("made up", "none", "0", found)
 
 

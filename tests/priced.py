@@ -19,9 +19,7 @@ def adding(text: str, assumptions: str = "{ : }", kind: str = "add", parameters:
     added = Count.from_text(f"[{parameters}] -> {{ {text} }}", assumptions)
     names = tuple(parameters.split(", "))
     operations = (Operation("float32", kind, added),)
-    return Counts(
-        parameters=names, operation_table=operations, group_count=count("1", ""), assumptions=assumptions
-    )
+    return Counts(parameters=names, operation_table=operations, group_count=count("1", ""), assumptions=assumptions)
 
 
 CUBE, SQUARE = adding("n^3"), adding("64*n^2", kind="mul")

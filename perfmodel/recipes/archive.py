@@ -308,9 +308,7 @@ def best(t_unit: TranslationUnit, /, device: str | DeviceFacts | Any = None, **s
     return Best(unit, entry.recipe, where, entry)
 
 
-def use_best(
-    function: Callable[Arguments, TranslationUnit] | None = None, /, device: Any = None, **sizes: int
-) -> Any:
+def use_best(function: Callable[Arguments, TranslationUnit] | None = None, /, device: Any = None, **sizes: int) -> Any:
     """Decorate a function that returns an untransformed kernel: the function then returns :func:`best` of the kernel.
 
     Write ``@pm.use_best`` or ``@pm.use_best(n=2**20)``.

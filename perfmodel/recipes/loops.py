@@ -292,9 +292,7 @@ def _split_domains(kernel: lp.LoopKernel, statements: Sequence[Statement]) -> It
             yield ",".join(sorted(chain(*group)))
 
 
-def _loop(
-    t_unit: lp.TranslationUnit, name: str, values: Mapping[str, int], reductions: set[str]
-) -> tuple[Loop, str]:
+def _loop(t_unit: lp.TranslationUnit, name: str, values: Mapping[str, int], reductions: set[str]) -> tuple[Loop, str]:
     """Return a loop, and a sentence if it cannot be parallel."""
     kernel = t_unit.default_entrypoint
     domain = kernel.get_inames_domain(frozenset([name]))

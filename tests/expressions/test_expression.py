@@ -37,9 +37,7 @@ def vector(expression, **changes):
 def test_values_are_python_s(text):
     expression = parse(f"max({text}, 0)", NAMES)
     points = [{"x": x, "y": y} for x, y in zip(*VALUES.values(), strict=True)]
-    expected = [
-        max(0.0, eval(TEXTS[text] or text, dict(PYTHON), {**point, **WEIGHTS})) for point in points
-    ]
+    expected = [max(0.0, eval(TEXTS[text] or text, dict(PYTHON), {**point, **WEIGHTS})) for point in points]
     assert expected == pytest.approx([expression.value(one, vector(expression)) for one in points])
     assert expected == pytest.approx(expression.value(VALUES, vector(expression)).tolist())
 

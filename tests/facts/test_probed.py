@@ -3,45 +3,29 @@
 import numpy as np
 import pytest
 
-from perfmodel.facts import KEYS, DeviceFacts, Fact
+from perfmodel.facts import KEYS, DeviceFacts, Fact, probed
 from perfmodel.facts.doubts import with_probed_facts
-from perfmodel.facts.probed import (
-    Point,
-    barrier_facts,
-    barrier_slopes,
-    cache_facts,
-    exponent,
-    in_step,
-    lane_facts,
-    last_level_fact,
-    newest,
-    overlap_facts,
-    page_facts,
-    probed_facts,
-    steps,
-    times,
-)
 from perfmodel.measuring.probes.caches import LINES, STRIDES, footprints
 from tests.probed import chase, lanes, probe
 
 
 def test_the_launch_is_taken_off_and_the_first_runs_do_not_count():
     run = probe("chase", ())
-    points = (Point({"bytes": 64}, 0, (1.0, 3e-6, 2e-6)), Point({"bytes": 64}, 100, (1e-9, 9e-6, 7e-6)))
+    points = (probed.Point({"bytes": 64}, 0, (1.0, 3e-6, 2e-6)), probed.Point({"bytes": 64}, 100, (1e-9, 9e-6, 7e-6)))
     run = type(run)(**{**vars(run), "points": points})
     assert {(("bytes", 64),): pytest.approx(5e-8)} == run.seconds()  # (7 - 2) us over 100 loads
 
 
 def test_the_lowest_visit_counts_in_the_order_of_the_settings():
     runs = [chase({128: 2e-9, 64: 1e-9}), chase({64: 3e-9, 128: 1.5e-9}, visit=1)]
-    assert [((64,), pytest.approx(1e-9)), ((128,), pytest.approx(1.5e-9))] == list(times(runs, "bytes").items())
+    assert [((64,), pytest.approx(1e-9)), ((128,), pytest.approx(1.5e-9))] == list(probed.times(runs, "bytes").items())
 
 
 def test_a_later_series_replaces_an_earlier_one_probe_by_probe():
     old, new, other = chase({64: 1e-9}), chase({64: 2e-9}, series=1), probe("line", ())
-    assert (new,) == newest([old, new, other], "chase")
-    assert (other,) == newest([old, new, other], "line")
-    assert () == newest([chase({64: 1e-9}, status="failed", message="no memory")], "chase")
+    assert (new,) == probed.newest([old, new, other], "chase")
+    assert (other,) == probed.newest([old, new, other], "line")
+    assert () == probed.newest([chase({64: 1e-9}, status="failed", message="no memory")], "chase")
 
 
 L1, L2 = 48 * 2**10, 2**20
@@ -73,7 +57,7 @@ def pairs(line):
 
 
 def test_two_caches():
-    found = cache_facts([capacity()])
+    found = probed.cache_facts([capacity()])
     assert {"l1_bytes", "l1_load_s", "l2_bytes", "l2_load_s", "memory_load_s"} == set(found)
     assert (L1, L2) == (found["l1_bytes"].value, found["l2_bytes"].value)
     assert [pytest.approx(NEAR), pytest.approx(MIDDLE), pytest.approx(FAR)] == [
@@ -84,23 +68,23 @@ def test_two_caches():
 
 
 def test_what_was_not_probed_or_never_rises_gives_no_fact():
-    assert {} == cache_facts([])
-    assert {} == cache_facts([chase(dict.fromkeys(footprints(2 ** 24), NEAR))])
+    assert {} == probed.cache_facts([])
+    assert {} == probed.cache_facts([chase(dict.fromkeys(footprints(2 ** 24), NEAR))])
 
 
 @pytest.mark.parametrize("line", [32, 64, 128])
 def test_the_line(line):
-    assert line == cache_facts([capacity(), pairs(line)])["l1_line_bytes"].value
+    assert line == probed.cache_facts([capacity(), pairs(line)])["l1_line_bytes"].value
 
 
 def test_the_ways_of_the_first_cache():
-    found = cache_facts([capacity(), pairs(64), conflicts(12, 64 * 64)])  # 64 sets of 12 lines of 64 bytes: 48 KiB
+    found = probed.cache_facts([capacity(), pairs(64), conflicts(12, 64 * 64)])  # 64 sets of 12 lines: 48 KiB
     assert (12, "") == (found["l1_ways"].value, found["l1_ways"].unit)
     assert "l2_ways" not in found  # no chase over so few lines leaves the second cache
 
 
 def test_ways_that_do_not_fit_the_capacity_are_not_told():
-    assert "l1_ways" not in cache_facts([capacity(), pairs(64), conflicts(10, 64 * 64)])  # 76.8 sets
+    assert "l1_ways" not in probed.cache_facts([capacity(), pairs(64), conflicts(10, 64 * 64)])  # 76.8 sets
 
 
 def test_fewer_lines_that_share_a_set_of_the_tlb_are_no_ways_of_the_cache():
@@ -110,7 +94,7 @@ def test_fewer_lines_that_share_a_set_of_the_tlb_are_no_ways_of_the_cache():
         for stride in STRIDES
         for lines in LINES
     ]
-    assert "l1_ways" not in cache_facts([capacity(), pairs(64), probe("conflicts", points)])
+    assert "l1_ways" not in probed.cache_facts([capacity(), pairs(64), probe("conflicts", points)])
 
 
 PLACES = np.array(footprints(2**28), np.float64)
@@ -141,7 +125,7 @@ def curve(capacities, plateaus, *, width=0.0, noise=0.0, slow=0.0, seed=0):
 @pytest.mark.parametrize("name", DEVICES)
 def test_sharp_steps_are_found_where_they_are(name):
     capacities, plateaus = DEVICES[name]
-    found = steps(PLACES.tolist(), curve(capacities, plateaus).tolist())
+    found = probed.steps(PLACES.tolist(), curve(capacities, plateaus).tolist())
     after = [int(np.searchsorted(PLACES, one, side="right")) for one in capacities]
     assert [(PLACES[at - 1], PLACES[at]) for at in after] == [(step.last, step.first) for step in found]
     assert [pytest.approx(one) for one in plateaus[1:]] == [step.after for step in found]
@@ -155,7 +139,7 @@ def test_disturbed_curves(name):
     right = 0
     for seed in range(100):
         heights = curve(capacities, plateaus, width=0.4, noise=0.05, slow=0.04, seed=seed)
-        found = [step.last for step in steps(PLACES.tolist(), heights.tolist())]
+        found = [step.last for step in probed.steps(PLACES.tolist(), heights.tolist())]
         near = [abs(np.log2(a / b)) < 1 / 3 for a, b in zip(found, capacities, strict=False)]
         right += len(found) == len(capacities) and all(near)
     assert right >= 90
@@ -164,9 +148,9 @@ def test_disturbed_curves(name):
 def test_one_disturbed_point_is_no_step():
     heights = np.full(len(PLACES), 2.0)
     heights[20] = 100.0
-    assert () == steps(PLACES.tolist(), heights.tolist())
+    assert () == probed.steps(PLACES.tolist(), heights.tolist())
     heights[-1] = 100.0
-    assert () == steps(PLACES.tolist(), heights.tolist())
+    assert () == probed.steps(PLACES.tolist(), heights.tolist())
 
 
 def pages(walks: dict[int, float]):
@@ -185,16 +169,16 @@ def stream(times: dict[int, float]):
 def test_pages_end_where_their_look_up_costs_most():
     """The first level of the TLB knows 64 pages, the second 2048."""
     walks = {2**k: 0.0 if k <= 6 else 1.5 if k <= 11 else 20.0 for k in range(4, 15)}
-    facts = page_facts([pages(walks)])
+    facts = probed.page_facts([pages(walks)])
     assert {"page_bytes": 4096, "tlb_pages": 2048} == {key: fact.value for key, fact in facts.items()}
 
 
 def test_the_last_level_ends_beyond_the_second_levels_of_all_units():
     chased = chase({2**k: 1e-9 * (1 if k <= 15 else 4 if k <= 20 else 12) for k in range(12, 26)})
     read = {2**k: 1e-12 * (4 if k <= 21 else 8 if k <= 24 else 25) for k in range(19, 28)}
-    assert 16 * MIB == last_level_fact([chased, stream(read)])["last_level_bytes"].value
-    assert {} == last_level_fact([chased, stream({octets: read[octets] for octets in read if octets < 2**24})])
-    assert {} == last_level_fact([])
+    assert 16 * MIB == probed.last_level_fact([chased, stream(read)])["last_level_bytes"].value
+    assert {} == probed.last_level_fact([chased, stream({octets: read[octets] for octets in read if octets < 2**24})])
+    assert {} == probed.last_level_fact([])
 
 
 def nests(gain, dtype="float32"):
@@ -211,25 +195,26 @@ def nests(gain, dtype="float32"):
     (32, True, "multithreaded"), (64, True, "multithreaded"), (64, False, "lockstep"),
 ])  # fmt: skip
 def test_the_order(width, hidden, order):
-    found = lane_facts([lanes(width, hidden)])
+    found = probed.lane_facts([lanes(width, hidden)])
     assert (order, width) == (found["lane_order"].value, found["lockstep_lanes"].value)
 
 
 def test_whether_more_lanes_are_hidden_may_not_be_known():
     run = lanes(16)
     few = type(run)(**{**vars(run), "points": tuple(p for p in run.points if p.at["lanes"] == 256)})
-    found = lane_facts([few])  # fewer lanes were not measured
+    found = probed.lane_facts([few])  # fewer lanes were not measured
     assert ("lane_order" in found, found["lockstep_lanes"].value) == (False, 16)
 
 
 def test_lanes_in_step_are_a_vector():
-    found = lane_facts([lanes(16), type(lanes(1))(**{**vars(lanes(8, dtype="float64")), "visit": 1}), nests(4.0)])
+    later = type(lanes(1))(**{**vars(lanes(8, dtype="float64")), "visit": 1})
+    found = probed.lane_facts([lanes(16), later, nests(4.0)])
     assert (16, 8) == (found["vector_lanes"].value, found["vector_lanes_float64"].value)
 
 
 @pytest.mark.parametrize(("gain", "vector"), [(8.0, 8), (7.0, 8), (5.0, 4), (1.1, 1), (0.8, 1)])
 def test_lanes_in_a_row_gain_what_a_nest_without_a_loop_gains(gain, vector):
-    assert vector == lane_facts([lanes(1), nests(gain)])["vector_lanes"].value
+    assert vector == probed.lane_facts([lanes(1), nests(gain)])["vector_lanes"].value
 
 
 def test_a_curve_that_rises_again_is_not_clear():
@@ -237,9 +222,9 @@ def test_a_curve_that_rises_again_is_not_clear():
     ragged = probe("lanes", [
         (dict(p.at), p.work, (p.host_s[1] / p.work) * (2 if p.at["block"] == 4 else 1)) for p in run.points
     ])  # fmt: skip
-    assert 0 == in_step([ragged], "float32")
-    assert {} == lane_facts([ragged])
-    assert {} == lane_facts([])
+    assert 0 == probed.in_step([ragged], "float32")
+    assert {} == probed.lane_facts([ragged])
+    assert {} == probed.lane_facts([])
 
 
 NUMBERS, ITEMS = (0, 2, 8, 32), (16, 64, 256)
@@ -255,7 +240,7 @@ def barriers(group_s, item_s, start_s=1e-7):
 @pytest.mark.parametrize(("group_s", "item_s"), [(3e-9, 2e-10), (5e-8, 0.0), (0.0, 1e-9)])
 def test_a_known_cost(group_s, item_s):
     """A kernel with no barrier is other code, and does not count."""
-    found = barrier_facts([barriers(group_s, item_s)])
+    found = probed.barrier_facts([barriers(group_s, item_s)])
     assert (pytest.approx(item_s, abs=1e-15), "s") == (found["barrier_s"].value, found["barrier_s"].unit)
     assert pytest.approx(group_s, abs=1e-15) == found["barrier_group_s"].value
 
@@ -263,15 +248,15 @@ def test_a_known_cost(group_s, item_s):
 def test_neither_cost_is_below_zero():
     costs = ((16, 3e-9), (64, 1e-9))
     run = probe("barriers", [({"barriers": b, "items": g}, 1, b * s) for b in (1, 3) for g, s in costs])
-    found = barrier_facts([run])
+    found = probed.barrier_facts([run])
     assert 0.0 == found["barrier_s"].value
     assert 1e-9 < found["barrier_group_s"].value < 3e-9
 
 
 def test_barriers_that_cost_nothing_or_were_not_probed():
-    assert {} == barrier_facts([])
-    assert {} == barrier_facts([barriers(0.0, 0.0)])
-    assert {16: pytest.approx(7e-9)} == barrier_slopes([
+    assert {} == probed.barrier_facts([])
+    assert {} == probed.barrier_facts([barriers(0.0, 0.0)])
+    assert {16: pytest.approx(7e-9)} == probed.barrier_slopes([
         probe("barriers", [({"barriers": b, "items": 16}, 1, 1e-8 + 7e-9 * b) for b in (1, 4)])
     ])  # fmt: skip
 
@@ -286,18 +271,18 @@ def overlap(p, computing=(0.5, 1.0, 2.0), memory=1.0):
 
 @pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 4.0, 10.0])
 def test_a_known_exponent(p):
-    fact = overlap_facts([overlap(p)])["overlap_exponent"]
+    fact = probed.overlap_facts([overlap(p)])["overlap_exponent"]
     assert pytest.approx(p, rel=1e-4) == fact.value
     assert fact.source.startswith("measured, 3 kernels")
 
 
 def test_times_beyond_the_sum_or_below_the_maximum_give_a_bound():
-    assert 1.0 == exponent([(1.0, 1.0, 3.0)])
-    assert 16.0 == exponent([(1.0, 2.0, 1.5)])
+    assert 1.0 == probed.exponent([(1.0, 1.0, 3.0)])
+    assert 16.0 == probed.exponent([(1.0, 2.0, 1.5)])
     slow = probe("overlap", [({"part": part, "operations": n}, 1, s) for part, n, s in (
         ("memory", 0, 1.0), ("compute", 4, 1.0), ("both", 4, 3.0),
     )])  # fmt: skip
-    assert "1 or less" in overlap_facts([slow])["overlap_exponent"].source
+    assert "1 or less" in probed.overlap_facts([slow])["overlap_exponent"].source
 
 
 RUNS = (capacity(), pairs(64), conflicts(12, 4096), lanes(1), nests(8.0), barriers(1e-9, 1e-10), overlap(3.0))
@@ -309,7 +294,7 @@ def device(**facts):
 
 
 def test_every_fact_has_a_key_with_its_unit_and_survives_a_file():
-    found = probed_facts(RUNS)
+    found = probed.probed_facts(RUNS)
     assert {"l1_bytes", "l1_ways", "lane_order", "vector_lanes", "barrier_s", "overlap_exponent"} < set(found)
     assert {key: KEYS[key].unit for key in found} == {key: fact.unit for key, fact in found.items()}
     known = with_probed_facts(device(), RUNS)

@@ -56,9 +56,7 @@ def newton(rows: Sequence[Row], slopes: Numbers, penalty: float) -> list[float]:
         return over_groups([t * value(row[2]) for t, row in zip(tilted, rows, strict=True)], rows) / total
 
     first = [expected(lambda x, j=j: x[j]) for j in range(count)]
-    gradient = [
-        over_groups([row[2][j] for row in rows], rows) - first[j] + penalty * slopes[j] for j in range(count)
-    ]
+    gradient = [over_groups([row[2][j] for row in rows], rows) - first[j] + penalty * slopes[j] for j in range(count)]
     curve = [
         [expected(lambda x, i=i, j=j: x[i] * x[j]) - first[i] * first[j] + penalty * (i == j) for j in range(count)]
         for i in range(count)

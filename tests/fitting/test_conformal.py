@@ -7,21 +7,11 @@ import numpy as np
 import pytest
 
 from perfmodel.errors import OptionError
-from perfmodel.fitting.conformal import (
-    Conformal,
-    LocalScale,
-    Unseen,
-    WeightScale,
-    calibrate,
-    fit_local_scale,
-    lack_of_support,
-    scaled,
-    support_of,
-)
+from perfmodel.fitting import conformal
 from tests.fitting import by_hand
 
 # Of two groups each has a half: a's rows 1/4 each, b's row 1/2. They give bounds up to 2/3.
-SCORES = Conformal(scores=(0.1, 0.3, 0.2), groups=("a", "a", "b"))
+SCORES = conformal.Conformal(scores=(0.1, 0.3, 0.2), groups=("a", "a", "b"))
 
 
 @pytest.mark.parametrize(("level", "q"), [(0.1, 0.1), (1 / 4, 0.1), (0.26, 0.2), (2 / 3, 0.2), (0.67, math.inf)])
@@ -30,23 +20,22 @@ def test_quantiles_by_hand(level, q):
 
 
 def test_bounds_are_factors_of_a_prediction_and_one_that_is_not_positive_has_no_score():
-    found = calibrate(
-        Unseen(np.array([2.0, -1.0, np.nan, 0.0]), ((), (), ("launches",), ())), [1.0] * 4, ["a", "b", "c", "d"]
-    )
-    assert Conformal(scores=(math.log(2),), groups=("a",), withheld=3) == found
-    assert found == Conformal.model_validate_json(json.dumps(found.model_dump(mode="json")))
-    low, high = scaled([1.0, 8.0, 0.0, -1.0], SCORES.quantile(0.5))
+    unseen = conformal.Unseen(np.array([2.0, -1.0, np.nan, 0.0]), ((), (), ("launches",), ()))
+    found = conformal.calibrate(unseen, [1.0] * 4, ["a", "b", "c", "d"])
+    assert conformal.Conformal(scores=(math.log(2),), groups=("a",), withheld=3) == found
+    assert found == conformal.Conformal.model_validate_json(json.dumps(found.model_dump(mode="json")))
+    low, high = conformal.scaled([1.0, 8.0, 0.0, -1.0], SCORES.quantile(0.5))
     factor = math.exp(0.2)
     assert pytest.approx([1 / factor, 8 / factor, 0, 0]) == low
     assert pytest.approx([factor, 8 * factor, math.inf, math.inf]) == high
-    assert [0.0, math.inf] == [float(bound) for bound in scaled(3.0, math.inf)]
+    assert [0.0, math.inf] == [float(bound) for bound in conformal.scaled(3.0, math.inf)]
 
 
 def test_the_scores_of_a_group_do_not_judge_itself():
     # without a, one group is left, which gives bounds up to a half
     assert (0.2, math.inf) == (SCORES.without("a").quantile(0.5), SCORES.without("a").quantile(0.51))
     assert SCORES == SCORES.without("nowhere")
-    assert math.inf == Conformal(scores=(), groups=()).quantile(0.5)
+    assert math.inf == conformal.Conformal(scores=(), groups=()).quantile(0.5)
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 90, math.nan])
@@ -64,7 +53,7 @@ def test_coverage_on_groups_that_differ():
         groups = np.repeat(np.arange(21), sizes)
         errors = 0.4 * generator.standard_normal(21)[groups] + 0.1 * generator.standard_normal(len(groups))
         known = groups < 20
-        scores = Conformal(scores=tuple(abs(errors[known]).tolist()), groups=tuple(map(str, groups[known])))
+        scores = conformal.Conformal(scores=tuple(abs(errors[known]).tolist()), groups=tuple(map(str, groups[known])))
         inside.append(np.mean(abs(errors[~known]) <= scores.quantile(0.9)))
     # the guarantee is 90 % times 20/21 or more; 20 groups make it at most 2/21 more
     assert 0.857 <= np.mean(inside) <= 0.95
@@ -86,10 +75,10 @@ def drawn(generator, groups: int, slopes: tuple[float, float, float] = (-1.0, 1.
     return own, share, private, lack, generator.exponential(scale)
 
 
-def scores_of(own, share, private, lack, errors) -> Conformal:
+def scores_of(own, share, private, lack, errors) -> conformal.Conformal:
     """Conformal scores of rows that are predicted at one second."""
-    unseen = Unseen(np.ones(len(own)), ((),) * len(own), np.stack([share, 1 - share], axis=1), lack, private)
-    return calibrate(unseen, np.exp(errors), [f"g{i}" for i in own], SUPPORT)
+    unseen = conformal.Unseen(np.ones(len(own)), ((),) * len(own), np.stack([share, 1 - share], axis=1), lack, private)
+    return conformal.calibrate(unseen, np.exp(errors), [f"g{i}" for i in own], SUPPORT)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -130,13 +119,16 @@ def test_planted_scales_come_out():
 
 def test_one_width_for_all_where_nothing_tells_them_apart():
     columns = np.array([[0.25, 0.75, 0.0, 0.0]] * 4)
-    assert fit_local_scale(np.array([0.1, 0.4, 0.2, 0.3]), ["a", "a", "b", "c"], columns, SUPPORT) is None
-    assert fit_local_scale(np.array([0.1, 0.4]), ["a", "a"], columns[:2], SUPPORT) is None
-    assert fit_local_scale(np.zeros(0), [], columns[:0], SUPPORT) is None
+    assert conformal.fit_local_scale(np.array([0.1, 0.4, 0.2, 0.3]), ["a", "a", "b", "c"], columns, SUPPORT) is None
+    assert conformal.fit_local_scale(np.array([0.1, 0.4]), ["a", "a"], columns[:2], SUPPORT) is None
+    assert conformal.fit_local_scale(np.zeros(0), [], columns[:0], SUPPORT) is None
 
 
-KNOWN = {"launches": WeightScale(slope=-1.0, support=3.7), "op_float32_add": WeightScale(slope=2.0, support=0.7)}
-SCALE = LocalScale(constant=0.25, lack=0.5, private=1.5, weights=KNOWN)
+KNOWN = {
+    "launches": conformal.WeightScale(slope=-1.0, support=3.7),
+    "op_float32_add": conformal.WeightScale(slope=2.0, support=0.7),
+}
+SCALE = conformal.LocalScale(constant=0.25, lack=0.5, private=1.5, weights=KNOWN)
 
 
 def test_arrays_equal_points():
@@ -198,7 +190,7 @@ def test_support_is_the_number_of_groups_that_determine_a_weight():
     groups = ["a", "a", "b", "c", "c"]
     shares = [(1.0, 0.0), (0.5, 0.5), (1.0, 0.0), (0.0, 0.0), (0.0, 0.0)]
     expected = by_hand.support(list(zip(groups, shares, strict=True)), 2)
-    assert [(1 + 0.25) / 2 + 1, 0.25 / 2] == expected == support_of(by_weight, groups).tolist()
+    assert [(1 + 0.25) / 2 + 1, 0.25 / 2] == expected == conformal.support_of(by_weight, groups).tolist()
     # shares of well supported weights lack less; unknown shares lack most
-    lacks = lack_of_support(by_weight, np.array([3.7, 0.7]))
+    lacks = conformal.lack_of_support(by_weight, np.array([3.7, 0.7]))
     assert pytest.approx([0.5, math.sqrt(0.25 / 4 + 0.25 / 1), 0.5, 0.3**-0.5, 0.3**-0.5]) == lacks.tolist()

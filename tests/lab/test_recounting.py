@@ -114,9 +114,7 @@ def old(**changes):
 
 
 def test_only_the_records_that_are_meant_name_the_new_counts(tmp_path):
-    for row in (
-        old(), old(parameters={"n": 16}), old(kernel_hash="other"), old(kernel="x"),
-    ):
+    for row in (old(), old(parameters={"n": 16}), old(kernel_hash="other"), old(kernel="x")):
         store.append(tmp_path, row, OLD)
     before = (tmp_path / "measurements.jsonl").read_bytes().splitlines()
     assert 2 == rename_counts(tmp_path, {("copy", WORK_GROUP, "h", OLD.hash): NEW})

@@ -64,9 +64,7 @@ def test_a_process_that_dies_leaves_the_rest_to_the_campaign():
 def test_a_campaign_of_few_variants_covers_what_others_do_alone():
     """Three of six variants are measured at all sizes; of the rest one of each name, at one size."""
     names = ("exp", "sin", "exp", "log", "log", None)
-    kernel = replace(
-        SCALE, variants=tuple({"factor": i} for i in range(6)), covers=lambda factor, **_: names[factor],
-    )  # fmt: skip
+    kernel = replace(SCALE, variants=tuple({"factor": i} for i in range(6)), covers=lambda factor, **_: names[factor])
     brief = Campaign("c", variants=2, shapes=1).covering(kernel)
     assert [{"factor": 1}, {"factor": 3}] == list(brief.variants)
     assert 1 == brief.sizes.rungs

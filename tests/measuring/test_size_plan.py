@@ -101,10 +101,7 @@ def test_nothing_longer_than_twice_the_limit_is_tried():
 
 @pytest.mark.parametrize(("cost", "expected"), [(1e-6, [16, 64, 256]), (1e-4, [1, 4, 16]), (1e-3, [1, 4])])
 def test_a_rung_ordered_by_time_keeps_its_longest_that_are_short_enough(cost, expected):
-    sizes = Ladder(
-        lambda e: tuple({"n": 2**e, "k": k} for k in (1, 4, 16, 64, 256)),
-        start=2, rungs=1, longest=3,
-    )  # fmt: skip
+    sizes = Ladder(lambda e: tuple({"n": 2**e, "k": k} for k in (1, 4, 16, 64, 256)), start=2, rungs=1, longest=3)
 
     def trial(point):
         return size_plan.Trial(cost * point["n"] * point["k"], True)

@@ -47,9 +47,7 @@ def seconds(counts, known=None, **sizes):
 
 
 ADD = counted("{[i]: 0 <= i < n}", "out[i] = a[i] + b[i]")
-PRODUCT = counted(
-    "{[i, j, k]: 0 <= i, j, k < n}", "c[i, j] = sum(k, a[i, k]*b[k, j])", parallel=(("j", 16), ("i", 16)),
-)  # fmt: skip
+PRODUCT = counted("{[i, j, k]: 0 <= i, j, k < n}", "c[i, j] = sum(k, a[i, k]*b[k, j])", parallel=(("j", 16), ("i", 16)))
 
 
 @pytest.mark.parametrize("n", [64, 2**20, 2**26])

@@ -45,9 +45,7 @@ def test_amd():
         extensions="cl_amd_device_attribute_query", wavefront_width_amd=64, simd_per_compute_unit_amd=4,
         local_mem_banks_amd=32, global_mem_channels_amd=32,
     )  # fmt: skip
-    assert (64, "CL_DEVICE_WAVEFRONT_WIDTH_AMD") == (
-        found.value("subgroup_size"), found.fact("subgroup_size").source
-    )  # fmt: skip
+    assert (64, "CL_DEVICE_WAVEFRONT_WIDTH_AMD") == (found.value("subgroup_size"), found.fact("subgroup_size").source)
     assert [4, 32, 32] == [
         found.value(key) for key in ("simd_per_compute_unit", "local_memory_banks", "global_memory_channels")
     ]

@@ -19,9 +19,7 @@ def fakes(monkeypatch):
     """Four devices, of which those in the returned set are broken."""
     broken: set[int] = set()
     monkeypatch.setattr(health, "devices", lambda: FAKES)
-    monkeypatch.setattr(
-        health, "check", lambda device: Health(device.index not in broken, 0.1, "Code -11")
-    )
+    monkeypatch.setattr(health, "check", lambda device: Health(device.index not in broken, 0.1, "Code -11"))
     return broken
 
 

@@ -121,9 +121,7 @@ def test_each_point_is_ranked():
     found, withheld = sweep(BOTH, MODEL, [{"n": 10}, {"n": 100}, {"n": 20}])
     assert {} == withheld
     assert [{"n": 10}, {"n": 100}, {"n": 20}] == [one.sizes for one in found]
-    assert [["cube", "square"], ["square", "cube"], ["cube", "square"]] == [
-        [v.name for v in one] for one in found
-    ]
+    assert [["cube", "square"], ["square", "cube"], ["cube", "square"]] == [[v.name for v in one] for one in found]
     # additions and products take 1e-12 s
     assert pytest.approx([1e-9, 64e4 * 1e-12, 8e3 * 1e-12]) == [one[0].seconds for one in found]
     assert pytest.approx(1e-9) == found[0][0].terms["op_float32_add"]

@@ -16,16 +16,6 @@ from perfmodel.errors import KernelError, PerfModelWarning, VariantError, failed
 from perfmodel.kernels import files
 from perfmodel.kernels.files import built, load_kernel_file
 from perfmodel.processes import variants
-from perfmodel.processes.variants import (
-    CountedVariants,
-    Parcel,
-    attempt,
-    counts_as_json,
-    packed,
-    received,
-    unpacked,
-    work,
-)
 from tests.processes.variants import double, write_file
 
 
@@ -40,37 +30,37 @@ def no_other_files(monkeypatch):
 
 def test_units_and_functions_arrive_as_they_were():
     unit = double(8)
-    assert unit == unpacked(packed("unit", unit))
-    assert unit == built("function", unpacked(packed("function", partial(double, 8))))
-    assert unit == built("lambda", unpacked(packed("lambda", lambda: double(8))))
-    assert () == packed("unit", unit).sources
+    assert unit == variants.unpacked(variants.packed("unit", unit))
+    assert unit == built("function", variants.unpacked(variants.packed("function", partial(double, 8))))
+    assert unit == built("lambda", variants.unpacked(variants.packed("lambda", lambda: double(8))))
+    assert () == variants.packed("unit", unit).sources
 
 
 def test_a_kernel_file_goes_along_and_runs_where_it_is_not_known(tmp_path, monkeypatch):
     loaded = load_kernel_file(write_file(tmp_path, (8, 16)))
-    parcel = packed("width=8", loaded.builders["width=8"])
+    parcel = variants.packed("width=8", loaded.builders["width=8"])
     (source,) = parcel.sources
     assert tmp_path / "doubles.py" == source.path
     for name in [*files._executed]:  # as in a new process, which has no such module
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.setattr(files, "_executed", {})
-    assert loaded.builders["width=8"]() == built("width=8", unpacked(parcel))
+    assert loaded.builders["width=8"]() == built("width=8", variants.unpacked(parcel))
 
 
 def test_counts_travel_as_their_json():
     counts = pm.count(double(8))
-    counted = CountedVariants({"here": counts, "there": counts_as_json(counts)}, {})
+    counted = variants.CountedVariants({"here": counts, "there": variants.counts_as_json(counts)}, {})
     for name in counted:
-        parcel = packed(name, counted.stored(name))
-        assert counts.to_json() == built(name, unpacked(parcel)).to_json()
+        parcel = variants.packed(name, counted.stored(name))
+        assert counts.to_json() == built(name, variants.unpacked(parcel)).to_json()
     assert 0 == counted._read.cache_info().currsize  # nothing was read here for it
-    assert packed("here", counts) == packed("here", counts_as_json(counts))
+    assert variants.packed("here", counts) == variants.packed("here", variants.counts_as_json(counts))
 
 
 def test_what_cannot_be_pickled_is_named_with_advice():
     lock = threading.Lock()
     with pytest.raises(KernelError, match=r"variant 'held' .*lock.*; give a function that builds it"):
-        packed("held", lambda: lock)
+        variants.packed("held", lambda: lock)
 
 
 COUNTS = {str(width): count(double(width)) for width in (4, 8, 16)}
@@ -86,7 +76,8 @@ def hashes(counted):
 
 def test_text_is_read_when_it_is_used(monkeypatch):
     monkeypatch.setattr(variants, "IN_MEMORY", 2)
-    found = CountedVariants({name: as_text(one) for name, one in COUNTS.items()}, {"x": VariantError("no", name="x")})
+    texts, errors = {name: as_text(one) for name, one in COUNTS.items()}, {"x": VariantError("no", name="x")}
+    found = variants.CountedVariants(texts, errors)
     assert ["4", "8", "16"] == [*found]
     assert hashes(COUNTS) == hashes(found)
     assert found["8"] is found["8"]
@@ -106,11 +97,11 @@ def told(kernel):
 
 def test_an_outcome_is_a_value_or_an_error_with_its_warnings():
     task = cloudpickle.dumps(told)
-    first = received("a", work(task, packed("a", lambda: double(8))))
+    first = variants.received("a", variants.work(task, variants.packed("a", lambda: double(8))))
     assert ("loopy_kernel", ((PerfModelWarning, "mind this"),)) == first
-    second, _ = received("b", work(task, packed("b", lambda: 1 / 0)))
+    second, _ = variants.received("b", variants.work(task, variants.packed("b", lambda: 1 / 0)))
     assert str(failed("b", "compile", "ZeroDivisionError: division by zero")) == str(second)
-    third, _ = received("c", work(task, Parcel("c", b"no pickle")))
+    third, _ = variants.received("c", variants.work(task, variants.Parcel("c", b"no pickle")))
     assert "UnpicklingError" in third.problem
     assert "in another process" in third.problem
 
@@ -127,7 +118,7 @@ def test_an_error_that_cannot_travel_is_one_of_its_variant(problem):
     def fails():
         raise Held(problem)
 
-    error, warned = received("a", work(cloudpickle.dumps(told), packed("a", fails)))
+    error, warned = variants.received("a", variants.work(cloudpickle.dumps(told), variants.packed("a", fails)))
     assert ("a", "constraint", ()) == (error.variant, error.status, warned)
     assert error.reason.startswith(f"Held: {problem}")
 
@@ -136,8 +127,8 @@ def test_an_attempt_keeps_our_errors_and_names_others():
     def refuse(kernel):
         raise VariantError("no", name="x")
 
-    assert isinstance(attempt(refuse, "x", double(8)), VariantError)
-    assert str(failed("x", "compile", "SystemExit: 3")) == str(attempt(refuse, "x", lambda: sys.exit(3)))
-    assert "constraint" == attempt(lambda kernel: kernel.nothing, "x", double(8)).status
+    assert isinstance(variants.attempt(refuse, "x", double(8)), VariantError)
+    assert str(failed("x", "compile", "SystemExit: 3")) == str(variants.attempt(refuse, "x", lambda: sys.exit(3)))
+    assert "constraint" == variants.attempt(lambda kernel: kernel.nothing, "x", double(8)).status
     with pytest.raises(KeyboardInterrupt):
-        attempt(lambda kernel: (_ for _ in ()).throw(KeyboardInterrupt), "x", double(8))
+        variants.attempt(lambda kernel: (_ for _ in ()).throw(KeyboardInterrupt), "x", double(8))

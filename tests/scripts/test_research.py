@@ -118,9 +118,7 @@ def test_unknown_names(tmp_path, wanted, capsys):
     assert "gone" in capsys.readouterr().err
 
 
-def test_the_readme_shows_what_the_committed_data_give(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_readme_shows_what_the_committed_data_give(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture = tmp_path / "quickstart.png"
     assert 0 == redraw.main(["quickstart", "--out", str(tmp_path)])
     assert picture.read_bytes().startswith(b"\x89PNG")

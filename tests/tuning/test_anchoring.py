@@ -7,16 +7,8 @@ import numpy as np
 import pytest
 
 import perfmodel as pm
+from perfmodel import errors
 from perfmodel.counts.quasipoly.count import Count
-from perfmodel.errors import (
-    AnchorError,
-    AssumptionError,
-    KernelError,
-    PerfModelWarning,
-    SizeError,
-    UnmeasuredFeatureError,
-    WeightsError,
-)
 from perfmodel.facts import DeviceFacts
 from perfmodel.fitting import FittedWeight
 from perfmodel.measuring.bench import Timekeeper
@@ -76,7 +68,7 @@ def test_a_group_whose_shape_is_a_size_keeps_its_shape():
     kernel = make("{[row, i]: 0 <= row < n and 0 <= i < m}", "out[row, i] = 2*a[row, i]", "out, a: n, m",
                   assumes="n >= 1")  # fmt: skip
     kernel = lp.tag_inames(kernel, {"row": "g.0", "i": "l.0"})
-    with pytest.warns(PerfModelWarning, match="for m = 32 only"):
+    with pytest.warns(errors.PerfModelWarning, match="for m = 32 only"):
         found = anchor(model(), kernel, n=2**20, m=32, allow_unmeasured=True, campaign=SHORT).anchor
     assert 32 == found.sizes["m"]
     assert pytest.approx(PRICES["launches"] + found.sizes["n"] * PRICES["work_groups"]) == found.predicted
@@ -103,25 +95,25 @@ def test_a_flagged_visit_is_repeated_after_the_others(monkeypatch, flagged, visi
 
 def test_kernels_that_cannot_be_predicted_do_not_run(monkeypatch):
     monkeypatch.setattr("perfmodel.tuning.anchoring.Trials", lambda *given, **asked: pytest.fail("a device was opened"))
-    with pytest.raises(UnmeasuredFeatureError):
+    with pytest.raises(errors.UnmeasuredFeatureError):
         anchor(model(), scaled(), n=4096)
-    with pytest.raises(AssumptionError):
+    with pytest.raises(errors.AssumptionError):
         anchor(model(), scaled(), n=100, allow_unmeasured=True)
-    with pytest.raises(SizeError, match="one size"):
+    with pytest.raises(errors.SizeError, match="one size"):
         anchor(model(), scaled(), n=np.array([64, 128]), allow_unmeasured=True)
-    with pytest.raises(KernelError, match="make the work-groups smaller"):
+    with pytest.raises(errors.KernelError, match="make the work-groups smaller"):
         anchor(model(), scaled(group=2**20), n=2**20, allow_unmeasured=True)
-    with pytest.raises(AnchorError, match=r"given as KernelCounts, and only a loopy.TranslationUnit can be run"):
+    with pytest.raises(errors.AnchorError, match=r"given as KernelCounts, and only a loopy.TranslationUnit can be run"):
         anchor(model(), pm.count(scaled()), n=4096, allow_unmeasured=True)
 
 
 def test_weights_of_another_device():
-    with pytest.raises(WeightsError) as caught:
+    with pytest.raises(errors.WeightsError) as caught:
         anchor(model("GTX 480 (simulated)"), scaled(), n=4096, allow_unmeasured=True)
     assert "'GTX 480 (simulated)'" in str(caught.value)
     assert f"{device().name} ({device().platform})" in str(caught.value)
     assert "calibrate" in str(caught.value)
-    with pytest.raises(WeightsError):  # the same processor by another driver
+    with pytest.raises(errors.WeightsError):  # the same processor by another driver
         device_of(model(platform="another driver"))
     assert device().name == device_of(FittedModel(model().fitted)).name
 
@@ -129,18 +121,18 @@ def test_weights_of_another_device():
 def test_the_device_must_be_present(monkeypatch):
     for name in ("anchoring", "trials"):
         monkeypatch.setattr(f"perfmodel.tuning.{name}.devices", lambda: (fake_device(0, "other", "p"),))
-    with pytest.raises(WeightsError, match=r"this machine has: other \(p\)"):
+    with pytest.raises(errors.WeightsError, match=r"this machine has: other \(p\)"):
         device_of(model())
 
 
 def test_arrays_must_fit_into_the_memory():
     tight = replace(SHORT, memory_fraction=1e-9)
-    with pytest.raises(AnchorError, match="no size of its ladder fits into the memory"):
+    with pytest.raises(errors.AnchorError, match="no size of its ladder fits into the memory"):
         anchor(model(), scaled(), n=4096, allow_unmeasured=True, campaign=tight)
 
 
 def test_the_predicted_time_must_be_positive():
-    with pytest.raises(AnchorError, match="not above zero"):
+    with pytest.raises(errors.AnchorError, match="not above zero"):
         anchor(model(launches=0.0, work_groups=0.0), scaled(), n=4096, allow_unmeasured=True, campaign=SHORT)
 
 
@@ -168,7 +160,7 @@ def test_all_variants_need_one_size_at_which_they_run():
     variants = {"small": scaled(), "large": scaled(group=128)}
     asked = Predicting(model(), allow_unmeasured=True)
     plain = asked.predicted(variants, {"n": np.array([64, 192])})
-    with pytest.raises(AnchorError, match="each of the sizes breaks an assumption of one of them"):
+    with pytest.raises(errors.AnchorError, match="each of the sizes breaks an assumption of one of them"):
         predict_anchored(asked, variants, plain)
 
 
@@ -180,7 +172,7 @@ def test_a_variant_whose_run_fails_is_left_out(tmp_path):
     assert (["good"], ["good"]) == ([*anchored.variants], [*anchored.anchors])
     assert "its run failed (compile: " in str(anchored.errors["broken"])
     del variants["good"]
-    with pytest.raises(AnchorError, match="'broken' cannot be anchored"):
+    with pytest.raises(errors.AnchorError, match="'broken' cannot be anchored"):
         predict_anchored(asked, variants, asked.predicted(variants, {"n": 4096}))
 
 

@@ -98,10 +98,7 @@ def test_each_failure_is_a_record():
 
 
 #: Each computes something else than twice `a`.
-WRONG = {
-    "nothing written": "out[i] = out[i]",
-    "neighbours race": "out[i - i % 2] = 2*a[i]",
-}
+WRONG = {"nothing written": "out[i] = out[i]", "neighbours race": "out[i - i % 2] = 2*a[i]"}
 RIGHT = {"right": "out[i] = 2*a[i]", "sum": "out[i] = a[i] + a[i]", "shifted": "out[i] = (a[i] + 4) + (a[i] - 4)"}
 
 
@@ -184,9 +181,7 @@ def test_other_sizes_than_those_of_the_trials():
     assert {("kernel", '{"n":512}'), ("wrong", '{"n":512}'), ("wrong", PLACE)} == found.rows.keys()
 
 
-GATHER = unit(
-    "out[i] = k*a[index[i]]", 64, lp.GlobalArg("index", np.int32, shape="n"), lp.ValueArg("k", np.float32)
-)
+GATHER = unit("out[i] = k*a[index[i]]", 64, lp.GlobalArg("index", np.int32, shape="n"), lp.ValueArg("k", np.float32))
 
 
 def test_arguments_of_the_user():

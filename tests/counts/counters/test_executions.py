@@ -8,14 +8,7 @@ import numpy as np
 import pytest
 
 from perfmodel.counts import KernelCounts, count
-from perfmodel.counts.counters.executions import (
-    Cardinalities,
-    active_work_items,
-    boxes_of_sub_groups,
-    completed,
-    factors_of_lanes,
-    in_sub_groups,
-)
+from perfmodel.counts.counters import executions
 from perfmodel.counts.points import set_counter
 from perfmodel.counts.points.cardinality import Cardinality
 from perfmodel.counts.points.factors import factored
@@ -89,7 +82,7 @@ def counts_of(code: str) -> KernelCounts:
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_a_work_item_counts_once(code, is_active, n):
     counts = counts_of(code)
-    active = active_work_items(Cardinalities(counts.program, 16))
+    active = executions.active_work_items(executions.Cardinalities(counts.program, 16))
     expected = sum(is_active(g, i) for g in range(n) for i in range(16))
     assert active.exact
     assert expected == active(n=n)
@@ -128,7 +121,7 @@ ROWS = domain("[n] -> { [g, i, a, b] : 0 <= g < n and 0 <= i < 2 and 0 <= a < 10
 
 def test_boxes_of_sub_groups_that_end_inside_a_row():
     # 40 lanes in rows of 10: lanes 0 to 31 are three rows and ids 0 and 1 of the last one
-    first, second = boxes_of_sub_groups(launch(10, 4), 32)
+    first, second = executions.boxes_of_sub_groups(launch(10, 4), 32)
     assert [((0, 9), (0, 0)), ((0, 9), (1, 2)), ((0, 1), (3, 3))] == first
     assert [((2, 9), (3, 3))] == second
 
@@ -139,7 +132,7 @@ def test_boxes_hold_each_lane_once(shape, size):
     ids = lanes(shape)
     found = [
         [lane for box in boxes for lane in product(*(range(low, high + 1) for low, high in box))]
-        for boxes in boxes_of_sub_groups(launch(*shape), size)
+        for boxes in executions.boxes_of_sub_groups(launch(*shape), size)
     ]
     assert [set(ids[k:k + size]) for k in range(0, len(ids), size)] == [set(one) for one in found]
     assert len(ids) == sum(len(one) for one in found)
@@ -148,26 +141,24 @@ def test_boxes_hold_each_lane_once(shape, size):
 def test_sub_groups_take_the_place_of_lanes():
     # at n = 6 the second group has rows 0 and 1, which are lanes 0 to 19: all in the first sub-group
     expected = {(g, i, s) for g, i, s in product(range(2), range(2), range(2)) if not (g == 1 and s == 1)}
-    instances = in_sub_groups(ROWS, launch(10, 4), 32)
+    instances = executions.in_sub_groups(ROWS, launch(10, 4), 32)
     assert expected == {(*point, s) for s, points in enumerate(instances) for point in points_at(points, n=6)}
 
 
 def test_missing_axes_are_added():
-    whole = completed(domain("{ [i] : 0 <= i < 2 }", ""), launch(3))
+    whole = executions.completed(domain("{ [i] : 0 <= i < 2 }", ""), launch(3))
     assert ("", "g.0", "l.0") == whole.axes
     assert ("i", "g_axis_0", "l_axis_0") == whole.names
     assert set(product(range(2), range(5), range(3))) == points_at(whole.points, n=5)
-    assert ("", "l.0") == completed(domain("{ [i] : 0 <= i < 2 }", ""), launch(3), groups=False).axes
+    assert ("", "l.0") == executions.completed(domain("{ [i] : 0 <= i < 2 }", ""), launch(3), groups=False).axes
 
 
-GUARDED = domain(
-    "[n] -> { [g, a, i] : g >= 0 and 0 <= a < 8 and 8g + a < n and 0 <= i < 3 }", "g.0", "l.0", ""
-)
+GUARDED = domain("[n] -> { [g, a, i] : g >= 0 and 0 <= a < 8 and 8g + a < n and 0 <= i < 3 }", "g.0", "l.0", "")
 
 
 def test_sub_groups_of_a_guarded_group():
     # some of the lanes 0 ... 3 has 8*g + lane < n where 8*g < n; some of 4 ... 7 where 8*g + 4 < n
-    (first,), (second,) = factors_of_lanes(factored(GUARDED.points), GUARDED, launch(8), 4)
+    (first,), (second,) = executions.factors_of_lanes(factored(GUARDED.points), GUARDED, launch(8), 4)
     for factors, lane in ((first, 0), (second, 4)):
         inames, groups = factors
         assert {form(_v2=1), form(2, _v2=-1)} == {*inames.inequalities}
@@ -180,7 +171,7 @@ def test_factors_of_sub_groups_that_end_inside_a_row(n):
     """Rows of 3 lanes, 2 of them in a group: sub-groups of 4 lanes are a row and a lane, and two lanes."""
     rows = domain("[n] -> { [g, a, b] : g >= 0 and 0 <= a < 3 and 0 <= b < 2 and 2g + b < n }", "g.0", "l.0", "l.1")
     ids = lanes((3, 2))
-    for number, (factors,) in enumerate(factors_of_lanes(factored(rows.points), rows, launch(3, 2), 4)):
+    for number, (factors,) in enumerate(executions.factors_of_lanes(factored(rows.points), rows, launch(3, 2), 4)):
         expected = {(g,) for g in range(n) if any(2 * g + b < n for _, b in ids[4 * number:4 * number + 4])}
         groups = next(factor for factor in factors if factor.variables == ("_v0",))
         assert expected == points_of(groups, n=n)
@@ -191,7 +182,7 @@ def test_boxes_of_which_none_holds_the_others():
     corners = domain(
         "{ [g, i, a, b] : 0 <= g <= 2a and 0 <= i <= 3b and 0 <= a < 3 and 0 <= b < 2 }", "g.0", "", "l.0", "l.1"
     )
-    found = list(factors_of_lanes(factored(corners.points), corners, launch(3, 2), 2))
+    found = list(executions.factors_of_lanes(factored(corners.points), corners, launch(3, 2), 2))
     assert 3 == len(found)
     assert [{(0, 0), (1, 0), (2, 0), (3, 0), (4, 0)}, {(0, 0), (0, 1), (0, 2), (0, 3)}] == [
         {(g, i) for (g,) in points_of(one) for (i,) in points_of(other)} for one, other in found[1]

@@ -15,9 +15,7 @@ from tests.corpus.kernel import make
 GROUP, SUBGROUP, LINE = 32, 8, 16  # work-items, work-items, cells of 4 bytes
 
 
-def counts_of(
-    code: str, assumptions: str = "n >= 1", shape: str = "3*n + 8", sizes: str = "n"
-) -> KernelCounts:
+def counts_of(code: str, assumptions: str = "n >= 1", shape: str = "3*n + 8", sizes: str = "n") -> KernelCounts:
     unit = make(f"[{sizes}] -> {{ [i]: 0 <= i < n }}", code, f"a: {shape}", assumes=assumptions)
     unit = lp.add_dtypes(unit, {"out": np.float32})
     unit = lp.split_iname(unit, "i", GROUP, outer_tag="g.0", inner_tag="l.0")

@@ -109,9 +109,7 @@ def results(walk: Walk) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("rules", [{}, {"fenced": True}, {"fenced": True, "in_order": True}], ids=str)
-def test_walks_with_and_without_kept_effects_agree(
-    rules: dict[str, bool], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_walks_with_and_without_kept_effects_agree(rules: dict[str, bool], monkeypatch: pytest.MonkeyPatch) -> None:
     kept = 0
     for seed in range(50):
         program = MadeUp(seed)

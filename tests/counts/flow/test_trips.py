@@ -38,9 +38,7 @@ def trips_of(domain: str, code: str) -> Trips:
 
 def test_loops_one_in_the_other() -> None:
     # of the lanes i the last has the longest loop over j: n trips; the loop over k has 2*j + 1, at most 2*n - 1
-    trips = trips_of(
-        "{[i, j, k]: 0 <= i < n and 0 <= j <= i and 0 <= k <= 2*j}", "out[i] = sum(j, sum(k, a[j, k]))"
-    )
+    trips = trips_of("{[i, j, k]: 0 <= i < n and 0 <= j <= i and 0 <= k <= 2*j}", "out[i] = sum(j, sum(k, a[j, k]))")
     assert {"j": (), "k": ("j",)} == trips.around
     assert [1, 8, 15] == [trips.count(nest)(n=8) for nest in ((), ("j",), ("k",))]
     # both together for the last lane: 1 + 3 + ... + 15

@@ -8,14 +8,6 @@ import pytest
 
 from scripts.lab.studies import search, search_addresses as addresses
 from scripts.lab.studies.karsin import gpu
-from scripts.lab.studies.search_addresses import (
-    WARP,
-    blocks,
-    global_addresses,
-    local_addresses,
-    random_ranks,
-    serialised,
-)
 from scripts.lab.studies.search_points import block_records, conflict_records, platform_records
 from test_kernels.papers.search_global import scanned_share
 
@@ -71,22 +63,22 @@ def test_a_scan_stops_after_the_first_larger_key():
 def searched(form, words, query, lane):
     """The words looked at, and the predecessor found, in a list of keys."""
     at, looked, step = (0 if form == "naive" else lane), [], len(words) // 2
-    while step >= (WARP if form == "free" else 1):
+    while step >= (addresses.WARP if form == "free" else 1):
         looked.append(at + step)
         if at + step < len(words) and words[at + step] <= query:
             at += step
         step //= 2
     if form == "free":
-        looked += range(at, at + WARP)
-        at = max(k for k in range(at, min(at + WARP, len(words))) if words[k] <= query)
+        looked += range(at, at + addresses.WARP)
+        at = max(k for k in range(at, min(at + addresses.WARP, len(words))) if words[k] <= query)
     return looked, at
 
 
 @pytest.mark.parametrize("form", ["naive", "free", "limited"])
 def test_addresses_are_those_of_a_search_that_finds_the_predecessor(form):
-    ranks = random_ranks(256, 5, WARP - 1)
-    words = [0] * WARP + [3 * k for k in range(1, 225)]
-    words_read = local_addresses(form, 256, ranks)
+    ranks = addresses.random_ranks(256, 5, addresses.WARP - 1)
+    words = [0] * addresses.WARP + [3 * k for k in range(1, 225)]
+    words_read = addresses.local_addresses(form, 256, ranks)
     assert search.local_accesses(form, 256) == len(words_read)
     for (warp, lane), rank in np.ndenumerate(ranks):
         looked, found = searched(form, words, words[rank] + 1, lane)
@@ -105,14 +97,14 @@ def test_algorithm_1_finds_every_predecessor(n):
 def test_words_of_trees_are_those_on_the_way_down():
     n = 1024
     ranks = np.arange(n)
-    tree = global_addresses("bst", n, ranks)
+    tree = addresses.global_addresses("bst", n, ranks)
     for rank in (0, 1, 511, 512, 700, 1023):
         node, way = 0, []
         for bit in range(9, -1, -1):
             way.append(node)
             node = 2 * node + 1 + (rank >> bit & 1)
         assert way == tree[:, rank].tolist()
-    assert [[0, 32 * (1 + 700 // 32)]] == global_addresses("btree", n, ranks)[:, 700:701].T.tolist()
+    assert [[0, 32 * (1 + 700 // 32)]] == addresses.global_addresses("btree", n, ranks)[:, 700:701].T.tolist()
 
 
 def counted(words, banks):
@@ -123,10 +115,10 @@ def counted(words, banks):
 
 
 def test_passes_and_blocks_are_counted_word_by_word():
-    words_read = np.random.default_rng(3).integers(0, 200, (4, 6, WARP))
+    words_read = np.random.default_rng(3).integers(0, 200, (4, 6, addresses.WARP))
     for place in np.ndindex(4, 6):
-        assert counted(words_read[place].tolist(), 32) == serialised(words_read)[place]
-        assert len({word // 32 for word in words_read[place].tolist()}) == blocks(words_read)[place]
+        assert counted(words_read[place].tolist(), 32) == addresses.serialised(words_read)[place]
+        assert len({word // 32 for word in words_read[place].tolist()}) == addresses.blocks(words_read)[place]
 
 
 def test_the_conflict_free_form_has_no_conflict():
@@ -137,25 +129,27 @@ def test_the_conflict_free_form_has_no_conflict():
 @pytest.mark.parametrize("form", ["naive", "limited"])
 @pytest.mark.parametrize("n", [2**11, 2**13])
 def test_the_worst_case_is_reached_and_never_passed(form, n):
-    worst = local_addresses(form, n, addresses.worst_ranks(form, n))
-    assert search.worst_serialised(form, n) == serialised(worst).sum()
-    random = serialised(local_addresses(form, n, random_ranks(n, 100, WARP - 1))).sum(axis=0)
+    worst = addresses.local_addresses(form, n, addresses.worst_ranks(form, n))
+    assert search.worst_serialised(form, n) == addresses.serialised(worst).sum()
+    ranks = addresses.random_ranks(n, 100, addresses.WARP - 1)
+    random = addresses.serialised(addresses.local_addresses(form, n, ranks)).sum(axis=0)
     assert random.max() <= search.worst_serialised(form, n)
 
 
 @pytest.mark.parametrize("layout", ["sorted", "bst", "btree"])
 def test_expected_blocks_are_those_counted(layout):
     n = 2**15
-    found = blocks(global_addresses(layout, n, random_ranks(n, 300))).mean(axis=1)
+    read = addresses.global_addresses(layout, n, addresses.random_ranks(n, 300))
+    found = addresses.blocks(read).mean(axis=1)
     tolerance = {"rel": 0.3, "abs": 0.7} if layout == "bst" else {"rel": 0.02, "abs": 0}  # its levels cut blocks
     assert pytest.approx(addresses.expected_blocks(layout, n), **tolerance) == found.tolist()
 
 
 def test_a_query_touches_fewer_blocks_of_a_b_tree():
     """The list: log2(N/w) = 10 steps of w words and more, the others in a block seen before; the B-tree: 3 levels."""
-    ranks = random_ranks(2**15, 20)
-    assert 10 == round(addresses.own_blocks(global_addresses("sorted", 2**15, ranks)).mean())
-    assert (addresses.own_blocks(global_addresses("btree", 2**15, ranks)) == 3).all()
+    ranks = addresses.random_ranks(2**15, 20)
+    assert 10 == round(addresses.own_blocks(addresses.global_addresses("sorted", 2**15, ranks)).mean())
+    assert (addresses.own_blocks(addresses.global_addresses("btree", 2**15, ranks)) == 3).all()
 
 
 @pytest.mark.parametrize(("reading", "bst", "btree"), [

@@ -144,9 +144,7 @@ def test_a_compiler_unrolls_loops_of_few_constant_trips(cells: int, loops: int) 
         f"a: n, {cells}; b: {cells}, {cells}; out: n, {cells}",
     )  # fmt: skip
     (launch,) = compiled_kernel(counts).tree.launches
-    (written,), (unrolled,) = (
-        [nest for nest in nests if nest.operations] for nests in (launch.nests, launch.unrolled)
-    )  # fmt: skip
+    (written,), (unrolled,) = ([nest for nest in nests if nest.operations] for nests in (launch.nests, launch.unrolled))
     assert (2, loops) == (written.loops, unrolled.loops)
     loads = [access.executions(n=64) for access in unrolled.accesses if access.load]
     # unrolled, each of the cells of a row of a is loaded once, and not for each r
