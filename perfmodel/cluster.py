@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from perfmodel.errors import SchedulerError, VersionError, optional
+from perfmodel.values import grouped
 
 ANSWERS_S = 5.0  # a scheduler must answer within this time [s]
 SAME = ("perfmodel", "loopy", "islpy", "pyopencl")
@@ -73,12 +74,8 @@ def devices_of(client: Any) -> dict[str, list[str]]:
     """Return the resources of all workers, each with its workers' addresses. Resources are names of devices."""
     with asking(client):
         workers = client.sync(client.scheduler.identity, n_workers=-1)["workers"]
-    found: dict[str, list[str]] = {}
-    for address, worker in sorted(workers.items()):
-        for name, number in worker["resources"].items():
-            if number >= 1:
-                found.setdefault(name, []).append(address)
-    return dict(sorted(found.items()))
+    resources = ((address, *one) for address, worker in workers.items() for one in worker["resources"].items())
+    return grouped(sorted((name, address) for address, name, number in resources if number >= 1))
 
 
 def check_versions(client: Any, workers: Iterable[str]) -> None:

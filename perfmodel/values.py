@@ -1,7 +1,7 @@
-"""Frozen values that can be copied and pickled, with cached results."""
+"""Frozen values that can be copied and pickled, with cached results, and values in groups."""
 
 import copyreg
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property, wraps
 from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 Value = TypeVar("Value", bound="FrozenValue")
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+Key = TypeVar("Key", bound=Hashable)
 UNKNOWN: Any = object()
 
 
@@ -45,6 +46,14 @@ def cached_method(
         return result
 
     return cached  # type: ignore[return-value]  # self has a name in mypy's type of a method
+
+
+def grouped(pairs: Iterable[tuple[Key, Result]]) -> dict[Key, list[Result]]:
+    """Return the values of each key, keys and values in the order of the pairs."""
+    found: dict[Key, list[Result]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 def _read_only(content: dict[Any, Any]) -> MappingProxyType[Any, Any]:

@@ -16,6 +16,7 @@ from typer import Option
 from perfmodel import calibration, measuring, opencl, predicting, report, store as stored
 from perfmodel.cli import numbers, options, output
 from perfmodel.errors import OptionError, PerfModelError, WeightsError, clipped
+from perfmodel.values import grouped
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -173,10 +174,8 @@ def campaign_lines(document: dict[str, Any]) -> Iterator[str]:
         f"{document['device']}: {document['statuses'].get('ok', 0)} configurations measured{failed} "
         f"in {document['visits']} visits, in {document['store']}, after {document['seconds']:.0f} s"
     )
-    failures: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in document["rows"]:
-        if row["status"] != "ok":
-            failures.setdefault((row["status"], row["kernel"], str(row["variant"])), []).append(row)
+    rows = (row for row in document["rows"] if row["status"] != "ok")
+    failures = grouped(((row["status"], row["kernel"], str(row["variant"])), row) for row in rows)
     for (status, kernel, variant), (first, *others) in failures.items():
         more = f" and {len(others)} more sizes" if others else ""
         yield f"{status}: {kernel} {variant} {first['parameters']}{more}: {clipped(first['message'])}"

@@ -34,6 +34,7 @@ from perfmodel.errors import PredictionError, UnmeasuredFeatureError
 from perfmodel.fitting import geometric_mean_error, relative_errors
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import UNRANKED, Clock
+from perfmodel.values import grouped
 
 COLUMNS = (
     "kernel", "group", "variant", "sizes", "measured_s", "predicted_s", "low_s", "high_s", "relative_error", "needs",
@@ -279,11 +280,10 @@ class Figures:
 
 def choices(rows: Iterable[Comparison]) -> tuple[Choice, ...]:
     """Return the choices among cases that have a prediction and may be ranked, in order of first occurrence."""
-    jobs: dict[tuple[str, tuple[tuple[str, int], ...]], list[tuple[float, float]]] = {}
-    for row in rows:
-        if row.predicted is not None and row.ranked:
-            job = row.kernel, tuple(sorted(row.parameters.items()))
-            jobs.setdefault(job, []).append((row.measured, row.predicted))
+    jobs = grouped(
+        ((row.kernel, tuple(sorted(row.parameters.items()))), (row.measured, row.predicted))
+        for row in rows if row.predicted is not None and row.ranked
+    )  # fmt: skip
     return tuple(Choice(*zip(*job, strict=True)) for job in jobs.values() if len(job) > 1)
 
 

@@ -24,7 +24,7 @@ from perfmodel.fitting.weights_file import FitOptions
 from perfmodel.models import Family, find_family
 from perfmodel.predicting.model import FittedModel
 from perfmodel.store import Measurement, Measurements
-from perfmodel.values import FrozenValue
+from perfmodel.values import FrozenValue, grouped
 
 PROTOCOLS: Mapping[str, str] = MappingProxyType({
     "A": "fitted to the measurement kernels",
@@ -168,11 +168,8 @@ def _labels(rows: tuple[Measurement, ...], protocol: str) -> Sequence[Hashable]:
 
 def ranks_of_sizes(rows: tuple[Measurement, ...]) -> list[int | None]:
     """Return the rank of each row's size (the product of parameters) in its variant. A single size has None."""
-    sizes: dict[str, set[tuple[int, str]]] = {}
     labelled = [(f"{row.kernel} {values_text(row.variant)}", volume(row.parameters)) for row in rows]
-    for kernel, size in labelled:
-        sizes.setdefault(kernel, set()).add(size)
-    ordered = {kernel: sorted(of_kernel) for kernel, of_kernel in sizes.items()}
+    ordered = {kernel: sorted(set(sizes)) for kernel, sizes in grouped(labelled).items()}
     return [ordered[kernel].index(size) if len(ordered[kernel]) > 1 else None for kernel, size in labelled]
 
 

@@ -27,7 +27,7 @@ from perfmodel.counts.program.program import (
 from perfmodel.counts.quasipoly.arguments import parameters_of
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount, total
-from perfmodel.values import cached_method
+from perfmodel.values import cached_method, grouped
 
 PARAM = isl.dim_type.param
 
@@ -41,9 +41,7 @@ def tabulate(program: Program, subgroup_size: int, shape: LaunchShape, budget: f
     )
     operations = _operation_rows(program, cardinalities)
     accesses = _access_rows(program, cardinalities)
-    barriers: dict[str, list[Count]] = defaultdict(list)
-    for site in program.barriers:
-        barriers[site.scope].append(cardinalities.barriers(site))
+    barriers = grouped((site.scope, cardinalities.barriers(site)) for site in program.barriers)
     numbers = [row.count for table in (operations, accesses) for row in table]
     numbers += [launch.work_groups for launch in launches]
     numbers += [number for met in barriers.values() for number in met]
@@ -76,17 +74,17 @@ def _operation_rows(program: Program, cardinalities: Cardinalities) -> tuple[Ope
         for operation in statement.operations:
             if operation.kind not in UNLISTED:
                 amounts[statement.domain, operation.dtype, operation.kind] += operation.amount
-    parts: dict[tuple[str, str], list[Count]] = defaultdict(list)
-    for (domain, dtype, kind), amount in amounts.items():
-        parts[dtype, kind].append(amount * cardinalities.count(domain))
+    parts = grouped(
+        ((dtype, kind), amount * cardinalities.count(domain)) for (domain, dtype, kind), amount in amounts.items()
+    )
     return tuple(OperationCount(*key, total(parts[key])) for key in sorted(parts))
 
 
 def _access_rows(program: Program, cardinalities: Cardinalities) -> tuple[AccessCount, ...]:
-    sites: dict[tuple[str, str, str], list[Site]] = defaultdict(list)
-    for statement in program.statements:
-        for access in statement.accesses:
-            sites[access.space, access.direction, access.array].append((statement.domain, access))
+    sites = grouped(
+        ((access.space, access.direction, access.array), (statement.domain, access))
+        for statement in program.statements for access in statement.accesses
+    )  # fmt: skip
     return tuple(row for key in sorted(sites) for row in _rows_of_array(sites[key], cardinalities))
 
 

@@ -26,6 +26,7 @@ from perfmodel.fitting.conformal import Conformal, Unseen, calibrate
 from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter, weighted_median
 from perfmodel.fitting.types import STRICT, Flags, Floats, Rows
 from perfmodel.store import Measurement
+from perfmodel.values import grouped
 
 
 class Anchored(BaseModel):
@@ -61,9 +62,7 @@ def anchors_of(rows: Sequence[Measurement]) -> Rows:
         parameters = rows[number].parameters
         return math.prod(parameters.values()), text(parameters)
 
-    variants: dict[str, list[int]] = {}
-    for number, row in enumerate(rows):
-        variants.setdefault(f"{row.kernel} {text(row.variant)}", []).append(number)
+    variants = grouped((f"{row.kernel} {text(row.variant)}", number) for number, row in enumerate(rows))
     anchors = np.full(len(rows), -1, dtype=np.int64)
     for numbers in variants.values():
         if len({text(rows[number].parameters) for number in numbers}) > 1:

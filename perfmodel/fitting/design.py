@@ -3,7 +3,7 @@
 import hashlib
 import math
 import warnings
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -27,6 +27,7 @@ from perfmodel.models.model import Family, bind, known_weights, quantity_of, wei
 from perfmodel.quantities.case import Case
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.measurement import AGREEMENT
+from perfmodel.values import grouped
 
 _COLUMNS = ("times", "fitted_times", "row_weights", "private")
 
@@ -80,9 +81,9 @@ class Design:
     @property
     def measured_range(self) -> Measured:
         """The range of the times, and of the positive values of each column."""
-        of_quantities: dict[str, list[Floats]] = defaultdict(list)
-        for name, column in zip(self.names, self.matrix.T, strict=True):
-            of_quantities[quantity_of(name)].append(column[column > 0])
+        of_quantities = grouped(
+            (quantity_of(name), column[column > 0]) for name, column in zip(self.names, self.matrix.T, strict=True)
+        )
         columns = {name: np.concatenate(of_launches) for name, of_launches in of_quantities.items()}
         return Measured(
             seconds=(float(self.times.min()), float(self.times.max())),

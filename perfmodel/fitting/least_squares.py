@@ -13,6 +13,7 @@ from perfmodel.errors import FitError, OptionError, listed
 from perfmodel.expressions import Expression
 from perfmodel.fitting.types import Flags, Floats
 from perfmodel.fitting.weights_file import Mark
+from perfmodel.values import grouped
 
 #: Groups of column numbers, each sorted.
 Groups: TypeAlias = tuple[tuple[int, ...], ...]
@@ -108,10 +109,8 @@ def _released(held: Floats, free: Floats, inverse: Floats) -> Floats:
 def _null_groups(null_space: Floats) -> Groups:
     linked = np.abs(null_space @ null_space.T) > 1e-8
     _, labels = connected_components(linked, directed=False)
-    groups: dict[int, list[int]] = {}
-    for column in np.flatnonzero(np.diagonal(linked)):
-        groups.setdefault(int(labels[column]), []).append(int(column))
-    return tuple(tuple(group) for group in groups.values())
+    groups = grouped((int(labels[column]), int(column)) for column in np.flatnonzero(np.diagonal(linked)))
+    return tuple(map(tuple, groups.values()))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

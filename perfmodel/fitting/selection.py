@@ -35,7 +35,7 @@ from pydantic import BaseModel, Field
 from perfmodel.fitting.conformal import WIDEST
 from perfmodel.fitting.types import STRICT, Floats
 from perfmodel.store import Measurement
-from perfmodel.values import FrozenValue
+from perfmodel.values import FrozenValue, grouped
 
 REACH = 12.0  # the integrals end where arsinh of an error has this value: at 81,000 standard deviations
 NORMAL_REACH = 4.5  # the same for normal errors: 45 standard deviations
@@ -153,10 +153,10 @@ class VariantErrors(FrozenValue):
 
 def cells_of(rows: Sequence[Measurement], times: Floats, predicted: Floats) -> tuple[VariantErrors, ...]:
     """Return the cells of rows with two variants or more. Rows whose predicted time is not positive are left out."""
-    cells: dict[tuple[str, tuple[tuple[str, int], ...]], list[int]] = {}
-    for number, row in enumerate(rows):
-        if predicted[number] > 0:
-            cells.setdefault((row.kernel, tuple(sorted(row.parameters.items()))), []).append(number)
+    cells = grouped(
+        ((row.kernel, tuple(sorted(row.parameters.items()))), number)
+        for number, row in enumerate(rows) if predicted[number] > 0
+    )  # fmt: skip
     logs = np.log(times)
     return tuple(
         VariantErrors(kernel, rows[numbers[0]].group, logs[numbers], logs[numbers] - np.log(predicted[numbers]))
@@ -179,9 +179,7 @@ def estimate_scatter(cells: Sequence[VariantErrors]) -> Scatter | None:
 
 def scale(cells: Iterable[VariantErrors], freedom: int | None) -> float:
     """Return the scale of the errors inside cells [1]. `freedom` are the degrees of freedom of their distribution."""
-    by_kernel: dict[str, list[Floats]] = {}
-    for cell in cells:
-        by_kernel.setdefault(cell.kernel, []).append(cell.differences)
+    by_kernel = grouped((cell.kernel, cell.differences) for cell in cells)
     differences = [np.concatenate(parts) for parts in by_kernel.values()]
     weights = [np.full(len(part), 1 / len(part)) for part in differences]
     return weighted_median(np.concatenate(differences), np.concatenate(weights)) / difference_quantile(freedom, 0.75)

@@ -31,7 +31,7 @@ from perfmodel.documents import read_file, value_of
 from perfmodel.features import matches
 from perfmodel.fitting.cautions import FromRelative
 from perfmodel.fitting.weights_file import FittedWeight
-from perfmodel.values import FrozenValue
+from perfmodel.values import FrozenValue, grouped
 
 RELATIVES_FILE = Path(__file__).with_name("relatives.json")
 PRIOR = 3.0  # number of devices that the scatter of all pairs counts as
@@ -161,13 +161,10 @@ class Ratios(FrozenValue):
 
     @cached_property
     def _every(self) -> dict[str, dict[Pair, list[float]]]:
-        every: dict[str, dict[Pair, list[float]]] = {}
-        for kind, devices in self.weights.items():
-            logs = every.setdefault(kind, {})
-            for weights in devices.values():
-                for name, other in _pairs(weights):
-                    logs.setdefault((name, other), []).append(math.log(weights[name] / weights[other]))
-        return every
+        return {kind: grouped(
+            ((name, other), math.log(weights[name] / weights[other]))
+            for weights in devices.values() for name, other in _pairs(weights)
+        ) for kind, devices in self.weights.items()}  # fmt: skip
 
     @cached_property
     def _within(self) -> Mapping[Group, float]:

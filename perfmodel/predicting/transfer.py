@@ -23,7 +23,6 @@ m, counts as one more device. Errors on a device are divided by the :math:`m_c` 
 unknown, errors are not scaled.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -43,6 +42,7 @@ from perfmodel.fitting.types import STRICT
 from perfmodel.fitting.weights_file import FittedWeight
 from perfmodel.models import families
 from perfmodel.predicting.model import FittedModel, facts_beside
+from perfmodel.values import grouped
 
 SECTOR = 32  # smallest number of bytes that the second-level cache moves
 
@@ -131,9 +131,7 @@ class TransferErrors(BaseModel):
 
     def scores(self, foreign: bool | None) -> Conformal:
         """Return the scores for a device. `foreign` says whether its platform is of another vendor (None: unknown)."""
-        errors: dict[str, list[float]] = defaultdict(list)
-        for score, device in zip(self.conformal.scores, self.conformal.groups, strict=True):
-            errors[device].append(score)
+        errors = grouped(zip(self.conformal.groups, self.conformal.scores, strict=True))
         if foreign is None or not self.foreign or len(errors) < 2:
             return self.conformal
         means = {device: fmean(of_device) for device, of_device in errors.items()}
@@ -241,9 +239,7 @@ def _fact(model: FittedModel, name: str) -> str:
 
 
 def _check(model: FittedModel, known: DeviceFacts, facts: DeviceFacts) -> None:
-    needs: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for key, device, weight in _lacking(model, known, facts):
-        needs[key, device].append(weight)
+    needs = grouped(((key, device), weight) for key, device, weight in _lacking(model, known, facts))
     if needs:
         lacking = listed((
             f"{key} of '{device}' ({KEYS[key].meaning if key in KEYS else 'cpu or gpu'}; for {listed(names, most=60)})"

@@ -24,6 +24,7 @@ from perfmodel.counts.counters.banks import WORD_BYTES
 from perfmodel.counts.lanes import LanePatterns, lane_patterns
 from perfmodel.counts.nests.issues import IssuedAccess
 from perfmodel.counts.quasipoly.count import Count
+from perfmodel.values import grouped
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,12 +197,10 @@ def lines_fetched(
     for name, values in grid.items():
         wave[name] = min(values, left)
         left = math.ceil(left / values) if left >= values else 1.0
-    alike: dict[tuple[object, ...], list[AccessMotion]] = defaultdict(list)
-    for access in accesses:
-        alike[access.size, access.inside, tuple(access.groups.items()), access.loops, access.array].append(access)
-    leveled = [
-        _levels(shared[0], sorted(access.start for access in shared), grid, wave, line) for shared in alike.values()
-    ]
+    alike = grouped(
+        ((one.size, one.inside, tuple(one.groups.items()), one.loops, one.array), one) for one in accesses
+    ).values()
+    leveled = [_levels(shared[0], sorted(access.start for access in shared), grid, wave, line) for shared in alike]
     needed: dict[tuple[str, ...], float] = defaultdict(float)
     for levels in leveled:
         for depth, touched in enumerate(levels.touched[1:], 1):

@@ -11,6 +11,7 @@ from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.counts.traffic.traffic import NO_LINES, MovedLines
 from perfmodel.facts import DeviceFacts
 from perfmodel.quantities.case import Case, active_units
+from perfmodel.values import grouped
 
 TRANSFER_FACTS = ("global_transaction_bytes", "l2_line_bytes", "cache_line_bytes")
 """Facts with the size of a transfer; the first known one counts."""
@@ -56,11 +57,8 @@ def least_bytes(case: Case) -> Any:
 
 
 def _by_array(case: Case) -> Iterable[list[AccessCount]]:
-    arrays: dict[tuple[str, str], list[AccessCount]] = {}
-    for row in case.counts.access_table:
-        if row.space == "global":
-            arrays.setdefault((row.array, row.direction), []).append(row)
-    return arrays.values()
+    rows = case.counts.access_table
+    return grouped(((row.array, row.direction), row) for row in rows if row.space == "global").values()
 
 
 def _bytes(case: Case, rows: list[AccessCount], line: float, least: bool) -> Any:

@@ -32,7 +32,7 @@ from perfmodel.io import file_part
 from perfmodel.libraries import installed
 from perfmodel.opencl.device import identity_of
 from perfmodel.recipes.recipe import Recipe
-from perfmodel.values import FrozenValue
+from perfmodel.values import FrozenValue, grouped
 
 if TYPE_CHECKING:
     from loopy import TranslationUnit
@@ -341,14 +341,10 @@ def chosen(entries: Sequence[Entry], sizes: Mapping[str, int]) -> tuple[Entry, s
 
     `entries` are of one kernel, device and driver; there is at least one.
     """
-    at_sizes: dict[Sizes, list[Entry]] = {}
-    for entry in entries:
-        at_sizes.setdefault(entry.sizes, []).append(entry)
+    at_sizes = grouped((entry.sizes, entry) for entry in entries)
     slow = {archived: _slowdowns(alike) for archived, alike in at_sizes.items()}
     names = sorted(set(sizes).intersection(*map(dict, slow)))
-    points: dict[tuple[int, ...], list[Slowdowns]] = {}  # by the sizes that are given
-    for archived, slowdowns in slow.items():
-        points.setdefault(tuple(dict(archived)[name] for name in names), []).append(slowdowns)
+    points = grouped((tuple(dict(archived)[name] for name in names), slowdowns) for archived, slowdowns in slow.items())
     means = {point: _mean([(1.0, slowdowns) for slowdowns in alike]) for point, alike in points.items()}
     mixed = _between(means, tuple(sizes[name] for name in names))
     recipe = min(mixed, key=lambda one: mixed[one])

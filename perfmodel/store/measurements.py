@@ -28,7 +28,7 @@ from perfmodel.errors import PerfModelError, SetAsideWarning, StoreError, listed
 from perfmodel.facts import DeviceFacts
 from perfmodel.store.exchange import table
 from perfmodel.store.measurement import Key, Measurement, joined
-from perfmodel.values import FrozenValue
+from perfmodel.values import FrozenValue, grouped
 
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
@@ -167,10 +167,8 @@ class Measurements(FrozenValue):
     @cached_property
     def impossible(self) -> tuple[Impossible, ...]:
         """Records with impossible times, with reasons. They are not fitted, and campaigns measure them again."""
-        single: dict[Key, list[Measurement]] = {}
-        for row in self.current:
-            if row.status == "ok" and not below_launch(row):
-                single.setdefault((row.device, row.platform, row.kernel, canonical(row.variant)), []).append(row)
+        timed = (row for row in self.current if row.status == "ok" and not below_launch(row))
+        single = grouped(((row.device, row.platform, row.kernel, canonical(row.variant)), row) for row in timed)
         contradicted = [
             Impossible(rows[index], reason)
             for rows in single.values()

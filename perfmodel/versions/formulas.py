@@ -7,7 +7,7 @@ of instructions, and names of temporaries do not enter.
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +18,7 @@ from perfmodel.counts.rows import reading_counts, total
 from perfmodel.display import bytes_text
 from perfmodel.documents import shortened
 from perfmodel.errors import CountError, DocumentError
-from perfmodel.values import FrozenValue
+from perfmodel.values import FrozenValue, grouped
 
 LONGEST = 160  # characters of a formula that are shown
 TITLE = "# counts of "
@@ -155,10 +155,7 @@ class Formulas(FrozenValue):
 
     @cached_property
     def _groups(self) -> dict[tuple[str, str], list[Formula]]:
-        groups = defaultdict[tuple[str, str], list[Formula]](list)
-        for row in self.rows:
-            groups[row.key].append(row)
-        return dict(groups)
+        return grouped((row.key, row) for row in self.rows)
 
     def _of_rows(self, new: Formulas) -> Iterator[Change]:
         renamed = dict(self._renamed(new))

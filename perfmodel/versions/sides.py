@@ -20,7 +20,7 @@ from perfmodel.documents import Schema, json_document, read_file
 from perfmodel.errors import DocumentError, KernelFileError, OptionError, PerfModelError, clipped, listed
 from perfmodel.kernels.files import is_below, load_kernel_file
 from perfmodel.processes.pool import count_all
-from perfmodel.values import FrozenValue
+from perfmodel.values import FrozenValue, grouped
 from perfmodel.watching.recording import is_recording, read_recording
 
 SAVED = Schema("perfmodel.count/1", "write it again: perfmodel count KERNEL.PY --save FILE.json")
@@ -95,13 +95,10 @@ def _saved(text: str, path: Path, subgroup_size: int) -> Side:
 
 def _recorded(text: str, folder: Path, subgroup_size: int) -> Side:
     recording = read_recording(folder)
-    rows: dict[str, list[Any]] = {}
-    for row in recording.kernels:
-        if row.unit is not None:
-            rows.setdefault(row.unit.name, []).append(row)
     kernels: dict[str, Version] = {}
     errors: dict[str, PerfModelError] = {}
-    for name, same in rows.items():
+    pairs: Any = ((row.unit.name, row) for row in recording.kernels if row.unit is not None)
+    for name, same in grouped(pairs).items():
         # rows are in the order of their time; a unit without a program raises its reason below
         unit = next((row.unit for row in same if row.unit.program is not None), same[0].unit)
         sizes = dict.fromkeys(tuple(row.sizes.items()) for row in same if row.unit.content == unit.content)

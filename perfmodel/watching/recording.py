@@ -19,7 +19,7 @@ from perfmodel.counts.counting import Prepared
 from perfmodel.documents import Schema, json_document, read_file, value_of
 from perfmodel.errors import DocumentError, StoreError
 from perfmodel.facts import DeviceFacts
-from perfmodel.values import FrozenValue
+from perfmodel.values import FrozenValue, grouped
 from perfmodel.watching.writing import ABOUT, BUILD, OWN, ROWS, SCHEMA, TIMELINE, UNITS, WAIT
 
 NS = 1e-9
@@ -317,12 +317,9 @@ def _unit(folder: Path, unit: _Unit, program: _Program) -> Unit:
 
 def _named(units: Sequence[Unit]) -> dict[str, Unit]:
     """Return units by content, with names that units of other kernels do not have."""
-    by_content: dict[str, list[Unit]] = {}
-    for unit in units:
-        by_content.setdefault(unit.content, []).append(unit)
     numbers: dict[str, dict[str, int]] = {}  # of the kernels of a name, by key
     found: dict[str, Unit] = {}
-    for alike in by_content.values():
+    for alike in grouped((unit.content, unit) for unit in units).values():
         first = alike[0]
         same_name = numbers.setdefault(first.name, {})
         number = same_name.setdefault(first.key, len(same_name) + 1)
@@ -334,10 +331,10 @@ def _named(units: Sequence[Unit]) -> dict[str, Unit]:
 
 def _merged(rows: Iterable[Row]) -> tuple[Row, ...]:
     """Join the rows of several processes that have equal units, sizes and devices."""
-    alike: dict[Any, list[Row]] = {}
-    for row in rows:
-        content = row.unit and row.unit.content
-        alike.setdefault((row.name, row.transfer, content, row.device, tuple(row.sizes.items())), []).append(row)
+    alike = grouped(
+        ((row.name, row.transfer, row.unit and row.unit.content, row.device, tuple(row.sizes.items())), row)
+        for row in rows
+    )
     joined = [replace(
         same[0], calls=sum(row.calls for row in same), total_s=sum(row.total_s for row in same),
         fastest_s=min(row.fastest_s for row in same), times_s=tuple(time for row in same for time in row.times_s),

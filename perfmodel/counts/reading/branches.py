@@ -9,8 +9,7 @@ A maximum of counts need not be a quasi-polynomial. So only arms with the same i
 gets the share most / (sum_a w_a) of its executions. The bound is exact if least = most.
 """
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import repeat
@@ -20,6 +19,7 @@ import pymbolic.primitives as p
 
 from perfmodel.counts.program.program import Domain
 from perfmodel.counts.reading.values import Condition
+from perfmodel.values import grouped
 
 STEPS = 2000  # truth values to try; beyond this number all remaining arms count
 
@@ -34,10 +34,7 @@ class Arm(NamedTuple):
 def shares(weights: Mapping[Arm, Fraction]) -> dict[Arm, tuple[Fraction, bool]]:
     """Return the share of each arm's executions to count, and whether this share is exact."""
     found: dict[Arm, tuple[Fraction, bool]] = {}
-    alike: dict[Hashable, list[Arm]] = defaultdict(list)
-    for arm in weights:
-        alike[arm.domain.launch, str(arm.domain.points)].append(arm)
-    for arms in alike.values():
+    for arms in grouped(((arm.domain.launch, str(arm.domain.points)), arm) for arm in weights).values():
         for part in _connected(arms, {}):
             total = sum(weights[arm] for arm in part)
             least, most = _extremes(part, weights, {}, repeat(None, STEPS))

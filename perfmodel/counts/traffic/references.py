@@ -35,6 +35,7 @@ from perfmodel.counts.program.program import Access, Domain, device_kernels
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.quasipoly.distinct import Amount, DistinctCounts
 from perfmodel.counts.traffic.order import Path, paths, with_digit_loops
+from perfmodel.values import grouped
 
 SET = isl.dim_type.set
 UNIT = Cardinality(isl.PwQPolynomial("{ 1 }"))
@@ -115,9 +116,7 @@ class LoopTree:
         return frozenset((~child,)) if child < 0 else self.loops[child].references
 
     def _by_array(self, references: frozenset[int]) -> Mapping[str, tuple[int, ...]]:
-        by_array: dict[str, list[int]] = defaultdict(list)
-        for k in sorted(references):
-            by_array[self.arrays[k]].append(k)
+        by_array = grouped((self.arrays[k], k) for k in sorted(references))
         return {array: tuple(numbers) for array, numbers in by_array.items()}
 
     def _gaps(self, loop: int, k: int) -> tuple[Gap, ...]:

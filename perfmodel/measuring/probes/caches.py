@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from perfmodel.facts import probed
 from perfmodel.facts.probed import Point
 from perfmodel.measuring.probes.probe import Earlier, Instrument, Probe, ProbeSettings
+from perfmodel.values import grouped
 
 SOURCE = """
 kernel void chase(global const uint *next, global uint *place, int loads)
@@ -92,10 +93,9 @@ def footprints(most_bytes: int) -> tuple[int, ...]:
 
 def disagreeing(visited: Earlier) -> tuple[int, ...]:
     """Return the footprints [B] whose two shortest times of visits differ by more than :data:`AGREEMENT`."""
-    several: dict[int, list[float]] = {}
-    for visit in visited:
-        for (octets,), seconds in probed.times([visit], "bytes").items():
-            several.setdefault(int(octets), []).append(seconds)
+    several = grouped(
+        (int(octets), seconds) for visit in visited for (octets,), seconds in probed.times([visit], "bytes").items()
+    )
     lowest = {octets: sorted(seconds)[:2] for octets, seconds in several.items()}
     return tuple(octets for octets, two in lowest.items() if two[-1] > (1 + AGREEMENT) * two[0])
 
