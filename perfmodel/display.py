@@ -18,15 +18,12 @@ if TYPE_CHECKING:
 else:  # pandas is imported when a value becomes a frame
     DataFrame = Any
 
-MOST_ROWS = 60
-"""Rows of a table in a notebook; a longer table shows its first and last rows."""
+MOST_ROWS = 60  #: Rows of a table in a notebook; a longer table shows its first and last rows
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"), (1e-12, "ps"), (1e-15, "fs"))
-_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
-"""Spreadsheets compute a cell that begins with one of these."""
+_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  #: Spreadsheets compute a cell that begins with one of these
 GAP = 2  # spaces between columns
-NONE = "-"
-"""The text of a cell without a value."""
+NONE = "-"  #: The text of a cell without a value
 
 
 def csv_text(names: Sequence[str], records: Iterable[Mapping[str, Any]]) -> str:
@@ -242,8 +239,7 @@ class Table:
 
     columns: Sequence[Column]
     records: Sequence[Mapping[str, Any]] = field(repr=False)
-    left: int = 1
-    """Number of columns aligned left."""
+    left: int = 1  #: Number of columns aligned left
 
     @property
     def rows(self) -> list[tuple[str, ...]]:

@@ -120,8 +120,7 @@ def nearest_names(name: str, others: Collection[str] = ()) -> list[str]:
     return get_close_matches(name, [*others, *FEATURE_NAMES], 3)
 
 
-Values = Mapping[str, Any]
-"""Feature name to a float, or to a float64 array of the sizes' shape."""
+Values = Mapping[str, Any]  #: Feature name to a float, or to a float64 array of the sizes' shape
 
 def stride_class(stride: Number | float, footprint: Number | float = 1, filled: Number | float = 1) -> str:
     """Return the stride class of one access at one size.

@@ -18,8 +18,7 @@ from perfmodel.errors import PerfModelError, VersionError, listed
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-MAIN = "+main"
-"""Suffix of the version of Loopy's main branch since July 2026, which uses the sets of namedisl."""
+MAIN = "+main"  #: Suffix of the version of Loopy's main branch since July 2026, which uses the sets of namedisl
 _BARVINOK = "islpy-barvinok"
 INSTALL = f"{sys.executable} -m pip install" if find_spec("pip") else f"uv pip install --python {sys.executable}"
 """The command that installs into this environment; an environment of uv has no pip."""

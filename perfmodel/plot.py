@@ -99,8 +99,7 @@ def sizes(
     return axes
 
 
-LEGIBLE = 6.0
-"""Smallest share with its number inside [%]."""
+LEGIBLE = 6.0  #: Smallest share with its number inside [%]
 
 
 def terms(

@@ -31,8 +31,7 @@ PATTERNS: Mapping[str, str] = {
 }  # fmt: skip
 PARTS: Mapping[str, str] = {"1of2": "half", "1of3": "a third", "2of3": "two thirds", "1of4": "a quarter",
                             "2of4": "half", "3of4": "three quarters"}  # fmt: skip
-RATES: Mapping[str, str] = {"B/s": "B/s", "operation/s": "op/s", "Hz": "Hz"}
-"""Units of rates behind a prefix."""
+RATES: Mapping[str, str] = {"B/s": "B/s", "operation/s": "op/s", "Hz": "Hz"}  #: Units of rates behind a prefix
 _ACCESS = re.compile(
     r"(?P<space>global|local)_(?P<direction>load|store|minloadstore)_(?P<bits>\d+)(_(?P<pattern>\w+))?"
 )

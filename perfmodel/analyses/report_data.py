@@ -47,8 +47,7 @@ class FamilyLine:
     figures: Figures | None = None  # how good it is; None where there is a problem
     withheld: int = 0  # cases without a prediction
     problem: str = ""  # why its weights cannot be used
-    errors: Mapping[str, float] = field(default_factory=dict, hash=False)
-    """Errors by kernel, and over all kernels."""
+    errors: Mapping[str, float] = field(default_factory=dict, hash=False)  #: Errors by kernel, and over all kernels
 
 
 @dataclass(frozen=True)

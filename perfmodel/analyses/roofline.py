@@ -38,8 +38,7 @@ PEAKS = ("peak_flops_float32", "peak_flops_float64")
 BANDWIDTHS = ("memory_bandwidth_bytes_per_s", "cache_bandwidth_bytes_per_s")
 BOUNDS = ("compute", "memory", "local")
 LOCAL = "local_bandwidth_bytes_per_s"
-L2 = "l2_bandwidth_bytes_per_s"
-"""Replaces an unmeasured bandwidth of the caches."""
+L2 = "l2_bandwidth_bytes_per_s"  #: Replaces an unmeasured bandwidth of the caches
 WITHOUT_FMA, WITHOUT_VECTORS = "without_multiply_adds", "without_vectors"
 RATES = (
     Column("GFLOP/s", "operations_per_s", lambda rate: f"{rate / 1e9:.3g}" if rate else NONE),

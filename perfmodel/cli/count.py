@@ -24,8 +24,7 @@ SWEEP_SCHEMA = "perfmodel.count-sweep/1"
 COLUMNS = ("variant", "feature", "value", "unit", "problem")
 
 Points: TypeAlias = Sequence[Mapping[str, int]]
-Values: TypeAlias = Mapping[str, Mapping[str, list[float]]]
-"""The values of each feature at all points, by the variant."""
+Values: TypeAlias = Mapping[str, Mapping[str, list[float]]]  #: The values of each feature at all points, by the variant
 Errors: TypeAlias = Mapping[str, PerfModelError]
 
 SubgroupSize = Annotated[int, Option(

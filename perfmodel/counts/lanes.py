@@ -23,8 +23,7 @@ from perfmodel.counts.quasipoly.printing import indicator_of, quasi_polynomial_o
 from perfmodel.errors import CountError
 
 SET, IN, PARAM, DIV = isl.dim_type.set, isl.dim_type.in_, isl.dim_type.param, isl.dim_type.div
-MOST = 1 << 20
-"""Limit of the points of a set, and of the lanes in all patterns together."""
+MOST = 1 << 20  #: Limit of the points of a set, and of the lanes in all patterns together
 IDLE = np.iinfo(np.int64).max
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -15,8 +15,7 @@ SIMPLE = frozenset({
     "isfinite", "compare", "select", *INDEX_DIVISIONS,
 })  # fmt: skip
 """Kinds that a CPU or GPU computes in one instruction; sign changes are not counted at all."""
-ORDINARY = SIMPLE | {"madd"}
-"""Simple kinds, and multiply-adds that are counted as one operation."""
+ORDINARY = SIMPLE | {"madd"}  #: Simple kinds, and multiply-adds that are counted as one operation
 NATIVE: Mapping[str, str] = {"div": "divide", "sqrt": "root", "rsqrt": "inverse_root"}
 """Kinds that are one slow instruction, and their names in quantities."""
 INLINED: Mapping[str, tuple[int, ...]] = {"exp": (32, 64), "tanh": (32,)}

@@ -165,8 +165,7 @@ NAMED = {
     "yellow": YELLOW, "black": BLACK, "muted": "0.4",
 }  # fmt: skip
 """Colours by name; the report's style sheet has the same names."""
-RANGE = (0.05, 5.0)
-"""Errors between which colours change, evenly on a logarithmic axis [1]."""
+RANGE = (0.05, 5.0)  #: Errors between which colours change, evenly on a logarithmic axis [1]
 
 
 def style(index: int) -> tuple[str, str]:

@@ -161,8 +161,7 @@ def error_grid(
     return Grid(tuple(rows), tuple(columns), tuple(map(tuple, values)), caption, highlighted)
 
 
-MOST_VARIANTS = 40
-"""Variants in the picture of a ranking."""
+MOST_VARIANTS = 40  #: Variants in the picture of a ranking
 
 
 def ranking(ranked: Ranking, level: float) -> Picture | None:

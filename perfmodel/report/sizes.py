@@ -16,8 +16,7 @@ from perfmodel.predicting.ranking import RankedVariant, Ranking
 from perfmodel.report import drawing
 from perfmodel.report.drawing import LINES, MARKERS, NAMED, REST, Axes, Axis, Figure, Picture, Series
 
-Times: TypeAlias = tuple[Sequence[int], Sequence[float]]
-"""Sizes, and a time [s] at each."""
+Times: TypeAlias = tuple[Sequence[int], Sequence[float]]  #: Sizes, and a time [s] at each
 
 LOGARITHMIC = 8.0  # largest over smallest value from which an axis is logarithmic
 MOST_MARKED = 40  # sizes of a line with markers

@@ -14,8 +14,7 @@ from perfmodel.predicting.crossovers import Lead
 from perfmodel.predicting.prediction import shares
 from perfmodel.predicting.ranking import COLUMNS, RankedVariant, Ranking
 
-MOST_NAMES, LONGEST = 8, 80
-"""Names of variants in a sentence, and their total length [characters]."""
+MOST_NAMES, LONGEST = 8, 80  #: Names of variants in a sentence, and their total length [characters]
 UNKNOWN = (
     "ties are not known: the weights have no scatter of the errors between variants of one kernel; fit again "
     "(perfmodel fit) with several variants of some kernels among the measurements"

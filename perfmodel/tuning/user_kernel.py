@@ -18,8 +18,7 @@ from perfmodel.kernels import KernelClass, Ladder, Parameters
 from perfmodel.measuring.subject import FailedError, Subject, array_arguments, offset_arguments, stage
 
 # A prime, so that all rows and tiles of a matrix differ: a kernel that exchanges them has other outputs.
-PERIOD = 2**20 + 7
-"""Number of elements of an array that differ; after them the array repeats."""
+PERIOD = 2**20 + 7  #: Number of elements of an array that differ; after them the array repeats
 
 Variant: TypeAlias = "TranslationUnit | Callable[[], TranslationUnit]"
 Arguments: TypeAlias = Callable[..., Mapping[str, Any]]

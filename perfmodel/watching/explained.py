@@ -27,12 +27,9 @@ LEVEL = 0.9
 FEW = 4  # units that one process counts; more are distributed over all cores
 OVERHEADS = ("overhead", "overhead_time", "launches", "work_groups", HOST_LAUNCH)
 """Terms of a prediction for launches and work-groups; they do not depend on the work of a work-item."""
-MUCH = 0.25
-"""Share of a time from which on an advice mentions its cause."""
-SLICE_S = 3e-3
-"""Time slice of the scheduler of Linux, after which another thread gets the core [s]."""
-SHORT_S = 1e-4
-"""Median time of a kernel below which the place of the threads of a CPU matters [s]."""
+MUCH = 0.25  #: Share of a time from which on an advice mentions its cause
+SLICE_S = 3e-3  #: Time slice of the scheduler of Linux, after which another thread gets the core [s]
+SHORT_S = 1e-4  #: Median time of a kernel below which the place of the threads of a CPU matters [s]
 
 
 @dataclass(frozen=True)

@@ -27,20 +27,15 @@ from pyopencl import _cl  # the compiled module: programs and PyOpenCL itself ca
 from perfmodel.watching.units import FirstCall, Limits, Sizes, Unit
 from perfmodel.watching.writing import BUILD, OWN, WAIT, Writer
 
-MOST_PENDING = 1024
-"""Most events that wait to be read."""
-MOST_SIZES = 1000
-"""Most sizes of a unit that are recorded separately."""
+MOST_PENDING = 1024  #: Most events that wait to be read
+MOST_SIZES = 1000  #: Most sizes of a unit that are recorded separately
 MOST_TIMES = 128
 """Most single times of a row; then every second of them is dropped, and later ones are kept half as often."""
-MOST_SPANS = 2**20
-"""Most intervals of the timeline."""
+MOST_SPANS = 2**20  #: Most intervals of the timeline
 FIRST_NS, FLUSH_NS = 50_000_000, 1_000_000_000
 """First and longest time between two writes of the rows [ns]; it doubles from write to write."""
-REPLAY_NS = 60_000_000_000
-"""Time after which no further unit is run alone [ns]."""
-COMPARED = 1000
-"""Commands from which the difference of the clocks of host and device follows."""
+REPLAY_NS = 60_000_000_000  #: Time after which no further unit is run alone [ns]
+COMPARED = 1000  #: Commands from which the difference of the clocks of host and device follows
 START, END, QUEUED = cl.profiling_info.START, cl.profiling_info.END, cl.profiling_info.QUEUED
 NO_TRANSFERS = ("_enqueue_barrier", "_enqueue_marker", "_enqueue_wait")
 """Beginnings of the names of commands that neither copy nor fill."""

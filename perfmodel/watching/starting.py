@@ -16,8 +16,7 @@ from perfmodel.errors import OptionError
 
 FOLDER = "PERFMODEL_WATCH"
 """Environment variable with the folder of a recording; it is given to all processes that a program starts."""
-REPLAY = "PERFMODEL_WATCH_REPLAY"
-"""Environment variable that is 1 if each unit is run alone at the end."""
+REPLAY = "PERFMODEL_WATCH_REPLAY"  #: Environment variable that is 1 if each unit is run alone at the end
 OPENCL = "pyopencl"
 LOOPY = "loopy.target.pyopencl_execution"
 QUEUES = "multiprocessing.queues"

@@ -11,8 +11,7 @@ from perfmodel.report.sweeps import interval_cell, noted_lines
 from perfmodel.watching.explained import LEVEL, Explained, Explanation
 from perfmodel.watching.recording import Recording, Row
 
-OUTSIDE = "!"
-"""Mark of a kernel whose measured time is outside of the interval."""
+OUTSIDE = "!"  #: Mark of a kernel whose measured time is outside of the interval
 SMALL = 0.002  # share of the devices' time below which a row of a table is left out of the text
 MOST_OTHERS = 8
 NOTABLE = 1.05  # slowdown by the host's thread from which on the text has a column for it

@@ -28,8 +28,7 @@ from perfmodel.counts.reading.values import Options
 Sizes = tuple[Any, ...]
 MIB = 2**20
 
-OWN = ("wait_for", "allocator")
-"""Arguments of host functions that are not the kernel's."""
+OWN = ("wait_for", "allocator")  #: Arguments of host functions that are not the kernel's
 RUNS, LONGEST_S = 12, 0.5
 """Most runs of a unit, and the time after which no further run begins [s]; two runs are always made."""
 LIBRARIES = frozenset({"perfmodel", "loopy", "pyopencl", "arraycontext", "pytato", "pytools", "functools"})

@@ -32,8 +32,7 @@ class Effort(NamedTuple):
     followed: int = 3
 
 
-EFFORTS = (Effort(), Effort(64), Effort(16), Effort(1), Effort(1, 2))
-"""Efforts to try, the greatest first."""
+EFFORTS = (Effort(), Effort(64), Effort(16), Effort(1), Effort(1, 2))  #: Efforts to try, the greatest first
 MOST_EXECUTIONS = 20_000
 """Most executions of statements in a walk, which takes seconds; beyond this number a smaller effort is tried."""
 

@@ -18,8 +18,7 @@ WRITTEN = 2**14
 
 NVIDIA's compiler keeps a loop around 16,425 of them, and unrolls one around 14,400 (docs/lab/real-gpus.md).
 """
-GUARDED = 8
-"""The most iterations, or steps, of an unrolled loop of varying trips, each behind a test (LLVM's default)."""
+GUARDED = 8  #: The most iterations, or steps, of an unrolled loop of varying trips, each behind a test (LLVM's default)
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from perfmodel.counts.points.summation import TooHardError, Values, joined, part
 from perfmodel.libraries import installed
 
 SET, DIV, PARAM = isl.dim_type.set, isl.dim_type.div, isl.dim_type.param
-OPERATIONS = 500_000
-"""Most operations of isl (it counts its allocations) for one set or sum: about a second."""
+OPERATIONS = 500_000  #: Most operations of isl (it counts its allocations) for one set or sum: about a second
 LARGE_BUDGET = 10
 # More quasi-polynomials are slow to add: 10 s for the 48 sub-groups of a guarded work-group; their union takes 5 ms.
 MANY = 8

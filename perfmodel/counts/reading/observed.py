@@ -30,16 +30,11 @@ from perfmodel.counts.reading.values import COPIED, is_size, text_of
 from perfmodel.errors import ArgumentError, listed
 
 SET, PARAM = isl.dim_type.set, isl.dim_type.param
-MOST = 2**18
-"""Most points of a nest that are kept."""
-ALL = 2**22
-"""Most points of a nest whose distinct indices are counted."""
-BLOCK = 2**16
-"""Most points whose indices are evaluated together: their values stay in the processor's caches."""
-ITEMS = 2**12
-"""Most work-items whose indices are compared."""
-LONGEST_S = 30.0
-"""Time after which no further value is computed [s]."""
+MOST = 2**18  #: Most points of a nest that are kept
+ALL = 2**22  #: Most points of a nest whose distinct indices are counted
+BLOCK = 2**16  #: Most points whose indices are evaluated together: their values stay in the processor's caches
+ITEMS = 2**12  #: Most work-items whose indices are compared
+LONGEST_S = 30.0  #: Time after which no further value is computed [s]
 LARGEST_DENOMINATOR = 10**6  # of a mean
 Ints = NDArray[np.int64]
 FUNCTIONS = {

@@ -19,8 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Sweep = tuple[int, float]
-"""A loop that moves an address, by the bytes of a step and the number of iterations."""
+Sweep = tuple[int, float]  #: A loop that moves an address, by the bytes of a step and the number of iterations
 
 
 class Repeat(NamedTuple):
