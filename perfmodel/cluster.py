@@ -46,10 +46,9 @@ async def _wait_for_answer(address: str, timeout_s: float) -> None:
 
 def no_answer(address: str, problem: str) -> SchedulerError:
     """Return the error for a scheduler that does not answer."""
-    return SchedulerError(
-        f"the Dask scheduler at '{address}' does not answer: {problem}",
-        "give the address that 'dask scheduler' prints, such as tcp://host:8786, and run this again",
-    )
+    problem = f"the Dask scheduler at '{address}' does not answer: {problem}"
+    advice = "give the address that 'dask scheduler' prints, such as tcp://host:8786, and run this again"
+    return SchedulerError(problem, advice)
 
 
 def address_of(client: Any) -> str:
@@ -87,10 +86,9 @@ def check_versions(client: Any, workers: Iterable[str]) -> None:
         there = _versions(answers["workers"][address]) if address in answers["workers"] else here
         if wrong := [f"{name} {there[name]} (here {version})" for name, version in here.items()
                      if there[name] != version]:  # fmt: skip
-            raise VersionError(
-                f"the worker {address} has other versions: {', '.join(wrong)}; its code and counts may differ",
-                "install the same versions there, or run this in an environment like the worker's",
-            )
+            problem = f"the worker {address} has other versions: {', '.join(wrong)}; its code and counts may differ"
+            advice = "install the same versions there, or run this in an environment like the worker's"
+            raise VersionError(problem, advice)
 
 
 def _versions(answer: dict[str, Any]) -> dict[str, str]:

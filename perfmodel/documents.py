@@ -139,10 +139,9 @@ def json_text(document: Any, indent: int | None = None, separators: tuple[str, s
         return json.dumps(document, indent=indent, separators=separators, allow_nan=False)
     except ValueError:
         for position, number in _not_finite(document, ""):
-            raise DocumentError(
-                f"would hold {number} as '{position or 'the document'}', and JSON has finite numbers only",
-                "give other weights, facts, sizes or times: the result is too large or too small for doubles",
-            ) from None
+            problem = f"would hold {number} as '{position or 'the document'}', and JSON has finite numbers only"
+            advice = "give other weights, facts, sizes or times: the result is too large or too small for doubles"
+            raise DocumentError(problem, advice) from None
         raise
 
 

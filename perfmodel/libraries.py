@@ -58,10 +58,8 @@ def failure_in_library(error: Exception) -> VersionError | None:
         commands.append(REPAIR_COMMAND)
     command = " && ".join(commands)
     found = listed(f"{one.name} {installed(one.name)}" for one in wrong)
-    return VersionError(
-        f"a library failed ({type(error).__name__}: {error}) with {found}; perfmodel needs {listed(wrong)}",
-        f"run {command}", command=command,
-    )  # fmt: skip
+    problem = f"a library failed ({type(error).__name__}: {error}) with {found}; perfmodel needs {listed(wrong)}"
+    return VersionError(problem, f"run {command}", command=command)
 
 
 def failure_below(error: Exception, path: Path) -> VersionError | None:

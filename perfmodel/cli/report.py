@@ -102,10 +102,9 @@ def _folder_and_model(source: Path | None, family: str | None) -> tuple[Path, pr
             output.message(weights.text)
             return folder, predicting.load(weights.path, family)
         if not store.paths(source)[0].is_file():
-            raise OptionError(
-                f"'{folder}' has weights, but not the measurements for a report",
-                "calibrate the device first (perfmodel calibrate --quick), or give a folder with --from",
-            )
+            problem = f"'{folder}' has weights, but not the measurements for a report"
+            advice = "calibrate the device first (perfmodel calibrate --quick), or give a folder with --from"
+            raise OptionError(problem, advice)
         output.message(f"the weights in use are installed without measurements, so the report is on {source}")
     return source, predicting.load(recommended.folder_weights(source, family), family)
 

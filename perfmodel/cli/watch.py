@@ -98,10 +98,8 @@ def command_of(program: Sequence[str]) -> list[str]:
             raise OptionError(f"the file '{first}' does not exist", "give the path of a Python file")
         return [sys.executable, *program]
     if which(first) is None:
-        raise OptionError(
-            f"'{first}' is neither a Python file, nor a command, nor the folder of a recording",
-            "give one: perfmodel watch app.py",
-        )
+        problem = f"'{first}' is neither a Python file, nor a command, nor the folder of a recording"
+        raise OptionError(problem, "give one: perfmodel watch app.py")
     return [*program]
 
 
@@ -189,9 +187,8 @@ def model_of(name: str) -> predicting.FittedModel:
         if name in published_devices():
             return options.model_with_facts(name, None, None, None, output.message)
         folders = listed([folder.name for _, folder, _ in recommended.fitted_devices()])
-        raise NoWeightsError(
-            f"no device matches '{name}'",
-            f"name a device with weights ({folders}), or with published facts ({listed(published_devices())})",
-        ) from error
+        problem = f"no device matches '{name}'"
+        advice = f"name a device with weights ({folders}), or with published facts ({listed(published_devices())})"
+        raise NoWeightsError(problem, advice) from error
     output.message(found.text)
     return predicting.load(found.path)

@@ -331,10 +331,9 @@ class KernelCounts(FrozenValue):
         _check_choice("order", order, ORDERS)
         integers = all(isinstance(number, int) for number in (capacity, line_bytes, sets))
         if not integers or not 0 < line_bytes <= capacity or sets < 0 or (sets and capacity // line_bytes % sets):
-            raise errors.ArgumentError(
-                f"a cache of {capacity} B with lines of {line_bytes} B and {sets} sets is not possible",
-                "give at least one line, and lines that are a multiple of the sets, or sets=0 for one set",
-            )
+            problem = f"a cache of {capacity} B with lines of {line_bytes} B and {sets} sets is not possible"
+            advice = "give at least one line, and lines that are a multiple of the sets, or sets=0 for one set"
+            raise errors.ArgumentError(problem, advice)
         plan = self._traffic_plan(order)
         if array is not None and array not in plan.arrays:
             raise _unknown_array(array, plan.arrays)

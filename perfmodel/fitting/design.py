@@ -174,10 +174,8 @@ def counts_of(measurements: Measurements, row: Measurement) -> KernelCounts:
     """Return the counts of a measured configuration. Raise a StoreError if the store does not hold the counts."""
     counts = measurements.counts.get(row.counts_hash)
     if counts is None:
-        raise StoreError(
-            f"the counts of '{label(row)}' (hash {row.counts_hash:.12}) are not in the store",
-            "keep counts.jsonl next to measurements.jsonl, or measure again",
-        )
+        problem = f"the counts of '{label(row)}' (hash {row.counts_hash:.12}) are not in the store"
+        raise StoreError(problem, "keep counts.jsonl next to measurements.jsonl, or measure again")
     return counts
 
 

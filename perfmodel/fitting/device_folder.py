@@ -68,10 +68,8 @@ def measured_folders(root: Path, wanted: tuple[str, ...] = ()) -> list[Path]:
     for name in wanted or ("",):
         if not any(name.lower() in slug for slug in folders):
             known = ", ".join(folders) or "none"
-            raise OptionError(
-                f"no device measured in '{root}' matches '{name}' (there are: {known})",
-                "give a part of such a name, or a folder with --from",
-            )
+            problem = f"no device measured in '{root}' matches '{name}' (there are: {known})"
+            raise OptionError(problem, "give a part of such a name, or a folder with --from")
     if not wanted:
         return [path for path in folders.values() if not is_simulated(path)]
     return [path for slug, path in folders.items() if any(name.lower() in slug for name in wanted)]
@@ -93,7 +91,5 @@ def refuse_mixture(folders: Sequence[Path]) -> None:
     """Raise an OptionError for folders of both real and simulated devices."""
     simulated = [folder for folder in folders if is_simulated(folder)]
     if 0 < len(simulated) < len(folders):
-        raise OptionError(
-            f"--from names '{simulated[0]}', whose times are simulated, together with real devices",
-            "evaluate it by itself; its figures are not comparable with those of devices",
-        )
+        problem = f"--from names '{simulated[0]}', whose times are simulated, together with real devices"
+        raise OptionError(problem, "evaluate it by itself; its figures are not comparable with those of devices")

@@ -191,10 +191,8 @@ def refuse_bad_times(times: Floats, labels: Sequence[str] = ()) -> None:
 
 def too_few_rows(rows: int, names: Sequence[str]) -> FitError:
     """Return the error for fewer rows than weights."""
-    return FitError(
-        f"{rows} usable measurements cannot determine {len(names)} weights ({listed(names)})",
-        "measure more kernels or sizes (perfmodel measure)",
-    )
+    problem = f"{rows} usable measurements cannot determine {len(names)} weights ({listed(names)})"
+    return FitError(problem, "measure more kernels or sizes (perfmodel measure)")
 
 
 def proportional_groups(matrix: Floats) -> Groups:

@@ -110,10 +110,9 @@ def packed(kernel: KernelClass) -> bytes:
     try:
         return pickled_by_value(kernel)
     except Exception as error:  # a value's own pickling may raise any error
-        raise KernelError(
-            f"the kernel class '{kernel.name}' cannot be sent to another process: {one_line(error)}",
-            "let its functions make such values when they are called, instead of holding them",
-        ) from error
+        problem = f"the kernel class '{kernel.name}' cannot be sent to another process: {one_line(error)}"
+        advice = "let its functions make such values when they are called, instead of holding them"
+        raise KernelError(problem, advice) from error
 
 
 def make_s(subject: Subject) -> float:

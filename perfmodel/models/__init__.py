@@ -64,10 +64,8 @@ def _defined_family(definition: str) -> Family:
 
 
 def _bad_file(definition: str, problem: str) -> FamilyError:
-    return FamilyError(
-        f"the family file {definition} {problem}",
-        "it needs a module-level FAMILY = Family(...), as docs/add-a-family.md shows",
-    )
+    problem = f"the family file {definition} {problem}"
+    return FamilyError(problem, "it needs a module-level FAMILY = Family(...), as docs/add-a-family.md shows")
 
 
 def _check(definition: str, family: Family) -> None:

@@ -104,10 +104,9 @@ def survey() -> tuple[tuple[Device, Health], ...]:
 
 def broken(device: str, cause: str) -> BrokenDeviceError:
     """Return the error for a device that does not work."""
-    return BrokenDeviceError(
-        f"the OpenCL device '{device}' is listed but does not work: {cause}",
-        "choose another with --device, or run 'perfmodel doctor' for the remedy", cause=cause,
-    )  # fmt: skip
+    problem = f"the OpenCL device '{device}' is listed but does not work: {cause}"
+    advice = "choose another with --device, or run 'perfmodel doctor' for the remedy"
+    return BrokenDeviceError(problem, advice, cause=cause)
 
 
 def _probe(argument: str, time_limit: float) -> dict[str, Any]:

@@ -116,10 +116,8 @@ class _Compared:
         known = self.probed(low, high)
         if len(known) == 0:
             assumptions = listed(dict.fromkeys(kernel.assumptions for kernel in self.variants), "; ")
-            raise SizeError(
-                f"no {self.parameter} from {low} to {high} meets the assumptions of all variants ({assumptions})",
-                "give a range that contains such a size",
-            )
+            problem = f"no {self.parameter} from {low} to {high} meets the assumptions of all variants ({assumptions})"
+            raise SizeError(problem, "give a range that contains such a size")
         step = int(np.gcd.reduce(np.diff(known))) or 1
         tried = self._grid(known, step, low, high)
         sizes, seconds = self.timed(tried)

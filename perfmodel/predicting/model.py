@@ -240,11 +240,9 @@ class FittedModel(FrozenValue):
         model = self._with_relatives(values, missing)
         unmeasured = tuple(name for name in missing if self._weight_of(name) not in model.related)
         if unmeasured and not allow_unmeasured:
-            raise UnmeasuredFeatureError(
-                f"prediction withheld: no measurement on '{self.device}' ever exercised {listed(unmeasured)}",
-                f"measure what the kernel needs ({MISSING}), or pass allow_unmeasured=True to count it as free",
-                features=unmeasured, device=self.device,
-            )  # fmt: skip
+            problem = f"prediction withheld: no measurement on '{self.device}' ever exercised {listed(unmeasured)}"
+            advice = f"measure what the kernel needs ({MISSING}), or pass allow_unmeasured=True to count it as free"
+            raise UnmeasuredFeatureError(problem, advice, features=unmeasured, device=self.device)
         if not self.family.resources:
             values = self.family.values(case)
         return model._at(case, features, values, level, unmeasured)

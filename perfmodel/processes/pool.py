@@ -251,10 +251,8 @@ class ClusterProcesses(Processes):
         try:
             client.wait_for_workers(1, timeout=WORKERS_S)
         except (asyncio.TimeoutError, TimeoutError) as error:
-            raise errors.SchedulerError(
-                f"the Dask scheduler at '{address}' has no workers (waited {WORKERS_S:g} s)",
-                f"start some: dask worker {address} --nthreads 1",
-            ) from error
+            problem = f"the Dask scheduler at '{address}' has no workers (waited {WORKERS_S:g} s)"
+            raise errors.SchedulerError(problem, f"start some: dask worker {address} --nthreads 1") from error
         workers = sorted(client.nthreads())
         cluster.check_versions(client, workers)
         super().__init__(min(len(workers), most))

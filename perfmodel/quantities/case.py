@@ -131,10 +131,8 @@ def computed(quantities: Callable[[Case], object], declared: Collection[str], ca
 
 
 def _family_error(case: Case, problem: str) -> FamilyError:
-    return FamilyError(
-        f"quantities() of the family '{case.family}' {problem}",
-        "it must return each declared quantity; docs/add-a-family.md describes how",
-    )
+    problem = f"quantities() of the family '{case.family}' {problem}"
+    return FamilyError(problem, "it must return each declared quantity; docs/add-a-family.md describes how")
 
 
 def _problem(value: Any, shape: tuple[int, ...]) -> str:

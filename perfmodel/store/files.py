@@ -102,10 +102,9 @@ def no_store(path: Path | str) -> StoreError:
 
 def other_device(path: Path | str, holds: str, given: str) -> StoreError:
     """Return the error for a store that has records of one device and was given another device."""
-    return StoreError(
-        f"'{path}' holds records of {holds}, not of {given}",
-        "a store belongs to one device: give another folder (--store), or choose that device (--device)",
-    )
+    problem = f"'{path}' holds records of {holds}, not of {given}"
+    advice = "a store belongs to one device: give another folder (--store), or choose that device (--device)"
+    return StoreError(problem, advice)
 
 
 def prepare(path: Path | str, facts: DeviceFacts | None = None) -> None:

@@ -163,10 +163,9 @@ def _lines(path: Path) -> Iterator[bytes]:
                     rest = stream.readline(MOST_BYTES)
                 yield line if rest is line else line + rest[-1:]
     except (lzma.LZMAError, EOFError) as error:
-        raise StoreError(
-            f"'{path}' is damaged and cannot be unpacked ({error})",
-            f"restore it ('git checkout {path}' if it is committed), or remove it and measure again",
-        ) from error
+        problem = f"'{path}' is damaged and cannot be unpacked ({error})"
+        advice = f"restore it ('git checkout {path}' if it is committed), or remove it and measure again"
+        raise StoreError(problem, advice) from error
     except OSError as error:
         raise wrong_line(path, 1, f"cannot be read ({error.strerror})") from error
 

@@ -267,10 +267,8 @@ class Measurements(FrozenValue):
         devices = sorted({(row.device, row.platform) for row in self.rows})
         if len(devices) > 1:
             shown = listed(f"{device} ({platform})" for device, platform in devices)
-            raise StoreError(
-                f"the measurements come from {len(devices)} devices ({shown})",
-                "weights belong to one: choose one with Measurements.of_device(name)",
-            )
+            problem = f"the measurements come from {len(devices)} devices ({shown})"
+            raise StoreError(problem, "weights belong to one: choose one with Measurements.of_device(name)")
         return devices[0][0] if devices else ""
 
     @property

@@ -188,10 +188,9 @@ def device_of(model: FittedModel) -> Device:
     if (index := index_of_device(model)) is not None:
         return find(index)
     present = "; ".join(f"{device.name} ({device.platform})" for device in devices())
-    raise WeightsError(
-        f"kernels run on the device of the weights, '{model.device}', and this machine has: {present}",
-        "give weights of one of these (perfmodel calibrate), or only predict (without --anchor, or with runs=0)",
-    )
+    problem = f"kernels run on the device of the weights, '{model.device}', and this machine has: {present}"
+    advice = "give weights of one of these (perfmodel calibrate), or only predict (without --anchor, or with runs=0)"
+    raise WeightsError(problem, advice)
 
 
 def _visit(trials: Trials, progress: Progress) -> dict[str, Measurement]:

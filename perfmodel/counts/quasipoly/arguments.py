@@ -30,10 +30,8 @@ HARDER = 20  # operations of a set at given sizes, relative to the limit of a fo
 
 def size_error(name: str, problem: str, allowed: Iterable[str]) -> SizeError:
     """Return the error for a size parameter. ``allowed`` are the kernel's parameters."""
-    return SizeError(
-        f"size parameter '{name}' {problem}; the kernel's parameters are: {listed(allowed)}",
-        f"give each a non-negative integer, as in {name}=1024", name=name,
-    )  # fmt: skip
+    problem = f"size parameter '{name}' {problem}; the kernel's parameters are: {listed(allowed)}"
+    return SizeError(problem, f"give each a non-negative integer, as in {name}=1024", name=name)
 
 
 def whole(name: str, value: object, allowed: tuple[str, ...], signed: bool = False) -> int:

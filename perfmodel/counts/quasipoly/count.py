@@ -112,10 +112,8 @@ class Count:
         if not isinstance(other, Count):
             return NotImplemented
         if other.granularity != self.granularity:
-            raise errors.CountError(
-                f"a count per {self.granularity} cannot be combined with a count per {other.granularity}",
-                "ask for both with the same granularity=",
-            )
+            problem = f"a count per {self.granularity} cannot be combined with a count per {other.granularity}"
+            raise errors.CountError(problem, "ask for both with the same granularity=")
         assumptions = self._common_assumptions(other)
         exact = self.exact and other.exact
         reasons = self.reasons + other.reasons
@@ -165,10 +163,8 @@ class Count:
         if self.unexpanded or other.unexpanded:
             if self.to_json() == other.to_json():
                 return True
-            raise errors.CountError(
-                f"{self} and {other} have no formulas within the budget, so == cannot compare them at all sizes",
-                "compare their values at given sizes, or pass a larger budget= to count()",
-            )
+            problem = f"{self} and {other} have no formulas within the budget, so == cannot compare them at all sizes"
+            raise errors.CountError(problem, "compare their values at given sizes, or pass a larger budget= to count()")
         difference = self.polynomial.sub(other.polynomial).intersect_params(self._common_assumptions(other))
         return bool(difference.is_zero()) or vanishes(printing.quasi_polynomial_of(difference))
 
@@ -232,11 +228,9 @@ class Count:
         sizes = ", ".join(f"{name}={value}" for name, value in values.items())
         position = f" (first of {len(indices)} such sizes, at index {indices[0]})" if len(indices) > 1 else ""
         assumption = str(self.assumptions)
-        return errors.AssumptionError(
-            f"{sizes}{position} breaks the kernel's assumption {assumption}",
-            "choose another size, or build the kernel without it",
-            assumption=assumption, values=values, indices=indices,
-        )  # fmt: skip
+        problem = f"{sizes}{position} breaks the kernel's assumption {assumption}"
+        advice = "choose another size, or build the kernel without it"
+        return errors.AssumptionError(problem, advice, assumption=assumption, values=values, indices=indices)
 
     @property
     def _all_parameters(self) -> tuple[str, ...]:

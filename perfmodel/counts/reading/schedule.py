@@ -40,18 +40,14 @@ def schedule(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
         if t_unit.state < lp.KernelState.LINEARIZED:
             t_unit = lp.linearize(t_unit)
     if len(t_unit.entrypoints) != 1:
-        raise _refused(
-            f"it has {len(t_unit.entrypoints)} entry points, not one",
-            "name the kernel to count, with t_unit.with_entrypoints(...)",
-        )
+        problem = f"it has {len(t_unit.entrypoints)} entry points, not one"
+        raise _refused(problem, "name the kernel to count, with t_unit.with_entrypoints(...)")
     if names := _untyped(t_unit):
         raise _untyped_arguments(names)
     for temporary in t_unit.default_entrypoint.temporary_variables.values():
         if temporary.address_space is lp.auto:
-            raise _refused(
-                f"the temporary '{temporary.name}' is never written, so that its address space is not known",
-                "add an instruction that writes it first, or make it an argument",
-            )
+            problem = f"the temporary '{temporary.name}' is never written, so that its address space is not known"
+            raise _refused(problem, "add an instruction that writes it first, or make it an argument")
     refuse_bounds(t_unit.default_entrypoint)
     return t_unit
 
@@ -62,10 +58,8 @@ def refuse_bounds(kernel: lp.LoopKernel) -> None:
         for name in domain.get_var_names(isl.dim_type.param):
             if getattr(variables.get(name), "shape", ()) != ():  # Loopy writes its name without an index
                 loops = ", ".join(domain.get_var_names(isl.dim_type.set))
-                raise _refused(
-                    f"'{name}' bounds a loop over {loops} and is an array in the code, which no compiler accepts",
-                    f"let a scalar bound the loop: tag no loop around '{name}' with 'ilp' or 'vec'",
-                )
+                problem = f"'{name}' bounds a loop over {loops} and is an array in the code, which no compiler accepts"
+                raise _refused(problem, f"let a scalar bound the loop: tag no loop around '{name}' with 'ilp' or 'vec'")
 
 
 def _with_callees_inlined(t_unit: lp.TranslationUnit) -> lp.TranslationUnit:
@@ -275,10 +269,9 @@ def refuse_undeclared(kernel: lp.LoopKernel, code: str) -> None:
     for iname in sorted(kernel.all_inames()):
         uses = re.findall(rf"(?:\b([A-Za-z_]\w*)\s+)?(?<![\w.]){iname}\b(?!\s*\()", code)
         if uses and all(before in ("", "return", "else") for before in uses):
-            raise _refused(
-                f"its code uses the loop variable '{iname}' and has no loop over it, which no compiler accepts",
-                f"tag '{iname}' with 'unr' in place of 'vec', or write its condition as an if expression",
-            )
+            problem = f"its code uses the loop variable '{iname}' and has no loop over it, which no compiler accepts"
+            advice = f"tag '{iname}' with 'unr' in place of 'vec', or write its condition as an if expression"
+            raise _refused(problem, advice)
 
 
 #: Names that an OpenCL compiler refuses, and names of arguments that Loopy's host function refuses.

@@ -475,7 +475,6 @@ def _constant(extent: Any, assumptions: isl.Set) -> int:
         return int(most.to_python())
     names = admitted.gist_params(admitted.domain().params()).drop_unused_params().get_var_names(PARAM)
     options, sizes = " ".join(f"-p {name}=4" for name in names), ", ".join(f"{name!r}: 4" for name in names)
-    raise CountError(
-        f"the shape of the work-group depends on a size: an extent is {extent}",
-        f"give one value of the size, as in {options} or pm.count(..., sizes={{{sizes}}})", sizes=tuple(names),
-    )  # fmt: skip
+    problem = f"the shape of the work-group depends on a size: an extent is {extent}"
+    advice = f"give one value of the size, as in {options} or pm.count(..., sizes={{{sizes}}})"
+    raise CountError(problem, advice, sizes=tuple(names))
