@@ -87,8 +87,7 @@ def unit(name: str) -> str:
     )
 
 
-HOST_LAUNCH = "host_launch"
-"""The term of a prediction by which the host's clock exceeds the device's time; it is not a feature."""
+HOST_LAUNCH = "host_launch"  #: Term of a prediction by which the host's clock exceeds the device's; not a feature
 
 RATES_OF_FEATURES: Mapping[str, str] = MappingProxyType({
     "op_*_special": "lane_cycle", "op_float32_*": "single_operation", "op_float64_*": "double_operation",

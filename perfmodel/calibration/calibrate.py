@@ -223,11 +223,9 @@ EXPECTED_S: Mapping[str, Mapping[str, float]] = {
 }
 MAKING, FITS = "making kernels", "fits"
 PARTS = ("measurement kernels", "test kernels", "samples")
-QUICK_S, DEFAULT_S = 130.0, 300.0
-"""No measurement of a quick, or of a default calibration begins later than this, unless a budget is given [s]."""
+QUICK_S, DEFAULT_S = 130.0, 300.0  #: No measurement of a quick, or a default calibration begins later [s]
 LEAST = 0.6  # share of a calibration's own budget that probes leave to measuring, also on a busy machine [1]
-SHARES = (0.8, 0.2, 0.1)
-"""The share of a budget for measurement kernels, and the least shares for test kernels and samples [1]."""
+SHARES = (0.8, 0.2, 0.1)  #: Share of a budget for measurement kernels, least shares for test kernels and samples [1]
 
 Kernels: TypeAlias = Iterable[KernelClass] | None  # Kernel classes of a user; None for the shipped classes
 

@@ -7,20 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Option
 
-from perfmodel import calibration, compare, display, measuring, opencl, predicting, report, store
+from perfmodel import calibration, compare, display, kernels, measuring, opencl, predicting, report, store
 from perfmodel.cli import options, output
 from perfmodel.cli.devices import show_facts
 from perfmodel.errors import OptionError
 from perfmodel.facts import Fact
 from perfmodel.io import file_part, is_standard_output
-
-if TYPE_CHECKING:
-    from perfmodel.kernels import KernelClass
 
 SCHEMA = "perfmodel.calibration/1"
 
@@ -64,7 +61,7 @@ def calibrate_command(
 
 def _calibrate_device(
     target: opencl.Device, campaign: measuring.Campaign, out: Path | None,
-    kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool, began: float, made_first: bool,
+    kernels: tuple[tuple[kernels.KernelClass, ...] | None, ...], probes: bool, began: float, made_first: bool,
 ) -> None:  # fmt: skip
     folder = (out or calibration.recommended.data_folder()) / target.slug
     output.wait_until_quiet()
@@ -97,7 +94,7 @@ def _calibrate_device(
 
 def _calibrate_on_workers(
     address: str, device: str | None, out: Path | None, campaign: measuring.Campaign,
-    kernels: tuple[tuple[KernelClass, ...] | None, ...], probes: bool,
+    kernels: tuple[tuple[kernels.KernelClass, ...] | None, ...], probes: bool,
 ) -> None:  # fmt: skip
     from perfmodel.cluster import connected
 

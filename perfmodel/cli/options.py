@@ -19,8 +19,7 @@ from perfmodel.cli import numbers, output
 from perfmodel.errors import PerfModelError, VariantError
 from perfmodel.facts import DeviceFacts, published, read_facts
 
-#: Environment variable: the folder with the records of a command without ``--keep``.
-SCRATCH = "PERFMODEL_SCRATCH"
+SCRATCH = "PERFMODEL_SCRATCH"  #: Environment variable: the folder with the records of a command without ``--keep``
 
 # A user's kernels.
 KernelFile = Annotated[Path, Argument(metavar="KERNEL.PY", help="Python file with kernel() or variants().")]
@@ -160,10 +159,7 @@ class CampaignOptions:
 
 
 def supervise_command(context: typer.Context) -> None:
-    """Run this command in a supervised child process, which a kernel may crash, and end with its status.
-
-    In the child itself, only return.
-    """
+    """Run this command in a child process, which a kernel may crash, and end with its status. In the child, return."""
     if context.obj and not measuring.supervised.follow_supervisor():
         raise typer.Exit(measuring.supervised.supervise(context.obj, partial(typer.echo, err=True)))
 

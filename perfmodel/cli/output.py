@@ -164,12 +164,6 @@ def print_refusal(error: PerfModelError) -> None:
     print(f"perfmodel: error: {visible(refusal_text(error))}", file=sys.stderr)
 
 
-def _begin_result() -> None:
-    """Report to the supervisor, if any, that this process prints the result, so that it is printed once."""
-    if supervised := sys.modules.get("perfmodel.measuring.supervised"):
-        supervised.begin_result()
-
-
 def report_status(status: object) -> None:
     """Report the status of this process to the supervisor, if there is one."""
     if supervised := sys.modules.get("perfmodel.measuring.supervised"):
@@ -178,7 +172,8 @@ def report_status(status: object) -> None:
 
 def show(document: Callable[[], Any], text: Callable[[], str], csv: Callable[[], str] | None = None) -> None:
     """Print `csv` if it is given, or else the document with ``--json``, or else the text. Only one is computed."""
-    _begin_result()
+    if supervised := sys.modules.get("perfmodel.measuring.supervised"):  # so that no other process prints it again
+        supervised.begin_result()
     if csv is not None:
         print(visible(csv()), end="")
     elif settings().json:

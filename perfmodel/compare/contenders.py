@@ -208,7 +208,6 @@ def has_measured_weight(family: Family, plain: Measurements, measured: Measureme
 SCHEMA = "perfmodel.comparison/1"
 BEST = "*"
 
-
 _COLUMNS: tuple[tuple[str, str, Callable[[float], str], int], ...] = (
     ("all", "error", percent, 1), ("factor - 1", "factor", percent, 1), ("regret", "regret", "{:.3f}".format, 1),
     ("top-1", "top1", percent, -1), ("tau", "tau", "{:.2f}".format, -1), ("inside", "inside", percent, 0),

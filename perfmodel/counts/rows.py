@@ -200,8 +200,7 @@ def _shown(counts: Any) -> Iterator[tuple[dict[str, Any], Count]]:
             "what": "access", "dtype": row.dtype, "space": row.space, "direction": row.direction, "array": row.array,
             "bits": row.bits, "stride": "indirect" if row.indirect else str(row.stride),
         }, row.count  # fmt: skip
-    for barrier in counts.barrier_table:
-        yield {"what": "barrier", "space": barrier.scope}, barrier.count
+    yield from (({"what": "barrier", "space": barrier.scope}, barrier.count) for barrier in counts.barrier_table)
 
 
 def records(counts: Any, sizes: Mapping[str, int]) -> Iterator[dict[str, Any]]:

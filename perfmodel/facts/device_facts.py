@@ -71,8 +71,7 @@ def _keys() -> dict[str, Key]:
         return {key: Key(unit, meaning, tuple(words.split())) for key, unit, meaning, words in [*csv.reader(file)][1:]}
 
 
-#: The keys of facts, which are the rows of ``keys.csv``.
-KEYS: Mapping[str, Key] = MappingProxyType(_keys())
+KEYS: Mapping[str, Key] = MappingProxyType(_keys())  #: The keys of facts, which are the rows of ``keys.csv``
 #: Facts that must be integers from 1 to these limits.
 WHOLE: Mapping[str, float] = MappingProxyType(
     {"subgroup_size": documents.MOST_LANES, "compute_units": math.inf, "vector_registers": math.inf}

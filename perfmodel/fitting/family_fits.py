@@ -29,8 +29,7 @@ from perfmodel.models.model import weight_name
 from perfmodel.store import Measurement, Measurements
 from perfmodel.values import FrozenValue
 
-#: The fold of samples, which no fit uses.
-SAMPLES = "samples"
+SAMPLES = "samples"  #: The fold of samples, which no fit uses
 
 
 class Refits:

@@ -15,8 +15,7 @@ from perfmodel.fitting.types import Flags, Floats
 from perfmodel.fitting.weights_file import Mark
 from perfmodel.values import grouped
 
-#: Groups of column numbers, each sorted.
-Groups: TypeAlias = tuple[tuple[int, ...], ...]
+Groups: TypeAlias = tuple[tuple[int, ...], ...]  #: Groups of column numbers, each sorted
 
 EPSILON = float(np.finfo(np.float64).eps)
 REFINEMENTS = 5  # most steps of iterative refinement

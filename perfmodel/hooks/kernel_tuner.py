@@ -26,8 +26,7 @@ from perfmodel.values import FrozenValue
 
 Build = Callable[..., "TranslationUnit"]
 Configuration = Mapping[str, Any]
-BLOCK_SIZES = ("block_size_x", "block_size_y", "block_size_z")
-"""Kernel Tuner's names of the three axes of a work-group."""
+BLOCK_SIZES = ("block_size_x", "block_size_y", "block_size_z")  #: Kernel Tuner's names of a work-group's three axes
 
 
 def refused(configuration: Configuration, problem: str) -> TuningError:

@@ -100,8 +100,7 @@ QUICK_CHECK = replace(QUICK, name="test", rungs=2, points=1, over_launch=1.5, lo
 #: The same with six variants, in three visits: about 100 seconds on two cores.
 DEFAULT = replace(QUICK, name="default", variants=6, visits=3, most_visits=4)
 
-#: Every variant in every shape, at all sizes of its ladder.
-FULL = Campaign("full")
+FULL = Campaign("full")  #: Every variant in every shape, at all sizes of its ladder
 
 #: Four sizes of each test kernel, to check a fitted model against.
 CHECK = Campaign("check", shapes=1, rungs=4, least_rungs=4, over_launch=1.5, longest_s=0.1)
@@ -115,17 +114,13 @@ SAMPLES = Campaign(
     apart_s=2.0, runs=7, enough_s=0.02,
 )  # fmt: skip
 
-#: The same in one visit.
-QUICK_SAMPLES = replace(SAMPLES, visits=1, most_visits=1)
-
+QUICK_SAMPLES = replace(SAMPLES, visits=1, most_visits=1)  #: The same in one visit
 
 T = TypeVar("T")
 
-#: Variants that are measured at the same sizes; mostly only one.
-Team: TypeAlias = tuple[Subject, ...]
+Team: TypeAlias = tuple[Subject, ...]  #: Variants that are measured at the same sizes; mostly only one
 
-#: Time of a visit without its runs, on a common machine [s]; the first visit of a variant takes longer.
-SETUP_S = 0.02
+SETUP_S = 0.02  #: Time of a visit without its runs, on a common machine [s]; the first visit of a variant takes longer
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,7 @@ from perfmodel.io import output_error, replace_file
 from perfmodel.progress import Progress, Reminder
 from perfmodel.store.measurement import LOADED
 
-POLL_S = 1.0
-"""Interval at which a waiting campaign tries the lock [s]; a shorter one would disturb the running campaign."""
+POLL_S = 1.0  #: Interval at which a waiting campaign tries the lock [s]; less would disturb the running campaign
 PINNED = MappingProxyType({"POCL_AFFINITY": "1", "DPCPP_CPU_CU_AFFINITY": "close", "DPCPP_CPU_PLACES": "threads"})
 """Variables of PoCL (drivers ``pthread`` and ``cpu``) and of Intel's driver that keep each thread on one core."""
 BUSY = 0.25  # number of cores used by other processes above which the machine counts as loaded [1]

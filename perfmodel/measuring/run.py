@@ -41,8 +41,7 @@ from perfmodel.store.measurement import LOADED, options_of
 
 FEWEST = 12  # fewest variants for each process, which takes seconds to start
 MOST = 8  # most processes, since each opens the device
-MAKE_S, MAKE_SAMPLE_S = 0.4, 0.1
-"""Time to make a variant, and to make a sample with its stored code and counts, on a common core [s]."""
+MAKE_S, MAKE_SAMPLE_S = 0.4, 0.1  #: Time to make a variant, and a sample with its code and counts, on a common core [s]
 
 VariantName: TypeAlias = tuple[str, str]  # of a class and of its variant
 

@@ -184,8 +184,7 @@ def sample(
     return Samples(tuple(host), tuple(device))
 
 
-CLOCK_SHARE, CLOCK_S = 0.01, 2e-6
-"""A device's time may exceed the host's by this share [1] and this time [s]: two clocks."""
+CLOCK_SHARE, CLOCK_S = 0.01, 2e-6  #: A device's time may exceed the host's by this share [1] and time [s]: two clocks
 DEVICE_TIMES, OVERHEADS = 2.0, 10.0
 """The host's time may be at most this many times the device's time plus this many launch overheads."""
 PEAKS = {"cpu": (16 * 2 * 2, 3 * 64), "gpu": (128 * 2 * 2, 256)}

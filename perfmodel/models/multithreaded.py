@@ -55,7 +55,6 @@ LABELS = {
     "chain_operations": ("waiting for an operation's result", "", "cycle"),
 }
 
-
 FAMILY = Family(
     name="multithreaded",
     citation=(

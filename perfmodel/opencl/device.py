@@ -14,8 +14,7 @@ from perfmodel.documents import one_line
 from perfmodel.errors import NoDeviceError
 from perfmodel.facts import DeviceFacts, Fact
 
-SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
-"""Linux's folder with a folder ``index*`` for each cache of the first processor."""
+SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")  #: Linux's: a folder ``index*`` for each cache of the first core
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage")  # Linux's folder with the settings of huge pages
 VENDORS = Path("/etc/OpenCL/vendors")  # folder of the drivers that OpenCL's loader finds
 INTEL = Path(sys.prefix, "lib", "libintelocl.so")  # driver of the package intel-opencl-rt

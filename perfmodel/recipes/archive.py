@@ -16,10 +16,11 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, timezone
 from functools import lru_cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
+from typing import Any, ParamSpec, TypeAlias
 from warnings import warn
 
 import numpy as np
+from loopy import TranslationUnit
 
 from perfmodel.calibration.recommended import data_folder, device_in_use
 from perfmodel.counts.cache import content_key
@@ -34,13 +35,10 @@ from perfmodel.opencl.device import identity_of
 from perfmodel.recipes.recipe import Recipe
 from perfmodel.values import FrozenValue, grouped
 
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
 Arguments = ParamSpec("Arguments")
 Sizes: TypeAlias = tuple[tuple[str, int], ...]  # sorted by name
 Slowdowns: TypeAlias = Mapping[Recipe, float]  # logarithm of each recipe's time over the shortest
-Transform: TypeAlias = "Callable[[TranslationUnit], TranslationUnit]"
+Transform: TypeAlias = Callable[[TranslationUnit], TranslationUnit]
 
 FOLDER = "recipes"
 VERSION = 1  # of the table
@@ -218,9 +216,7 @@ def kernel_key(t_unit: TranslationUnit) -> str:
 
     Raise an ArgumentError if the value is not a translation unit, or if Loopy cannot hash it.
     """
-    import loopy as lp
-
-    require(isinstance(t_unit, lp.TranslationUnit), "the kernel", t_unit, "a translation unit of Loopy")
+    require(isinstance(t_unit, TranslationUnit), "the kernel", t_unit, "a translation unit of Loopy")
     content = content_key(t_unit)
     require(content is not None, "the kernel", t_unit, "a unit that Loopy can hash (LoopyKeyBuilder)")
     return hashlib.sha256(str(content).encode()).hexdigest()[:32]

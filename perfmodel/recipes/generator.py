@@ -76,7 +76,6 @@ KINDS = (
     Kind("local", "L", Parts(items="_inner", outer="_outer"), 6, 4),
 )
 
-
 _STEPS = next(kind for kind in KINDS if kind.name == "steps")
 
 
@@ -368,8 +367,7 @@ def _distributed(axis: Axis, loop: str, tags: Sequence[str], size: int, several:
 def _barriers(nest: Nest, form: Form) -> Iterator[Step]:
     """Yield the steps that order statements of different nests, and that share the results of trees in a group."""
     within = {"within_inames": {nest.step}} if nest.step else {}
-    for before, after in nest.ordered:
-        yield Step.of("add_barrier", f"id:{before}", f"id:{after}", **within)
+    yield from (Step.of("add_barrier", f"id:{before}", f"id:{after}", **within) for before, after in nest.ordered)
     if _on_host(nest, form):
         every = " or ".join(f"id:{statement.name}" for statement in nest.statements)
         yield Step.of("add_barrier", every, insn_after=None, **within)

@@ -15,9 +15,11 @@ from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from loopy import TranslationUnit
+from loopy.diagnostic import LoopyWarning
 
 from perfmodel.calibration.recommended import load
 from perfmodel.counts import KernelCounts, count
@@ -44,9 +46,6 @@ from perfmodel.tuning.tuned import Tuned, TunedVariant
 from perfmodel.tuning.tuning import TUNE, Tuning
 from perfmodel.tuning.user_kernel import Arguments, Reference, UserKernel, check_given
 from perfmodel.values import FrozenValue
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
 
 REPORT_S = 5.0  # time between two reports of the best recipe so far [s]
 PLAIN = str(Recipe())  # name of the untransformed kernel
@@ -289,8 +288,6 @@ def transformed(
         print(found)
         print(found.code)
     """
-    from loopy import TranslationUnit
-
     began, jobs = monotonic(), checked_jobs(jobs)
     require(isinstance(t_unit, TranslationUnit), "transformed: t_unit", t_unit, "a translation unit of Loopy")
     require(sizes is None or isinstance(sizes, Mapping), "transformed: sizes", sizes, "a mapping of names to sizes")
@@ -351,8 +348,6 @@ def transformed(
 @contextmanager
 def _quiet_loopy() -> Iterator[None]:
     """Suppress Loopy's warnings about recipes, most of which are tried only once."""
-    from loopy.diagnostic import LoopyWarning
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LoopyWarning)
         warnings.filterwarnings("ignore", "Cannot (satisfy|enforce)", UserWarning)  # of an order of loops

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from loopy import TranslationUnit
 
 from perfmodel.recipes.loops import PARALLEL, REDUCTION, Nest, Statement, nest_of
 from perfmodel.recipes.recipe import Step
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
 
 LEAST_TERMS = 4096  # of a reduction that is worth a second kernel
 MORE_TERMS = 256  # times as many terms as results

@@ -80,10 +80,8 @@ ROOFS = {
     WITHOUT_VECTORS: ("float32 without vectors", ":", "op/s"),
 }  # fmt: skip
 """The name, the line and the unit of each roof."""
-LOWEST = {"compute": "arithmetic", "memory": "memory bandwidth", "local": "local memory"}
-"""Names of the lowest roof of a kernel."""
-BOUNDS = {"compute": ("blue", "o"), "memory": ("orange", "s"), "local": ("green", "D")}
-"""Colour and marker by the lowest roof."""
+LOWEST = {"compute": "arithmetic", "memory": "memory bandwidth", "local": "local memory"}  #: Names of lowest roofs
+BOUNDS = {"compute": ("blue", "o"), "memory": ("orange", "s"), "local": ("green", "D")}  #: Colour and marker by roof
 
 
 def roofline(

@@ -14,12 +14,10 @@ from perfmodel.documents import EXACT, canonical, one_line
 
 SCHEMA: Final = "perfmodel.measurement/1"
 
-AGREEMENT: Final = 0.05
-"""The two lowest visits of a configuration agree if their times differ by this share at most [1]."""
+AGREEMENT: Final = 0.05  #: Two lowest visits of a configuration agree if their times differ by at most this share [1]
 DISAGREE: Final = "visits"  # flag of a configuration whose two lowest visits do not agree
 LOADED: Final = "load"  # flag of a visit while other processes loaded the machine
-UNRANKED: Final = "few groups"
-"""Flag of a launch with too few work-groups for each compute unit; rankings leave it out."""
+UNRANKED: Final = "few groups"  #: Flag of a launch with too few work-groups for each compute unit; rankings omit it
 
 Clock: TypeAlias = Literal["host", "device"]
 """Clock of a time: the host's, from before the enqueue to the end, or the device's, without the launch."""

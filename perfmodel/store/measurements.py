@@ -33,7 +33,6 @@ from perfmodel.values import FrozenValue, grouped
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
 
-
 LAUNCHES: Final = 1 / 20  # least time of a launch, relative to an empty launch [1]
 FACTOR: Final = 10.0  # largest factor between a time and the range that other times allow [1]
 NEIGHBOURS: Final = 3  # number of smaller and of larger sizes that a size is compared with

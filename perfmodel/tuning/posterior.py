@@ -69,13 +69,11 @@ class Posterior:
     @property
     def seconds(self) -> Floats:
         """The expected time of each variant, the geometric mean [s]."""
-        expected: Floats = np.exp(self.weights @ self.locations)
-        return expected
+        return np.asarray(np.exp(self.weights @ self.locations))
 
     def below(self, seconds: float) -> Floats:
         """Return for each variant the probability that it takes less time than `seconds`."""
-        probabilities: Floats = self.weights @ stdtr(self.freedom, self._standardised(seconds))
-        return probabilities
+        return np.asarray(self.weights @ stdtr(self.freedom, self._standardised(seconds)))
 
     def improvement(self, seconds: float) -> Floats:
         r"""Return each variant's expected improvement :math:`\max(\log s - \log t, 0)` on a time s (`seconds`)."""
@@ -83,12 +81,10 @@ class Posterior:
         at_zero = math.exp(gammaln((freedom + 1) / 2) - gammaln(freedom / 2)) / math.sqrt(math.pi * freedom)
         density = at_zero * (1 + x**2 / freedom) ** (-(freedom + 1) / 2)
         gain = x * stdtr(freedom, x) + (freedom + x**2) / (freedom - 1) * density
-        expected: Floats = self.weights @ (self.scales * gain)
-        return expected
+        return np.asarray(self.weights @ (self.scales * gain))
 
     def _standardised(self, seconds: float) -> Floats:
-        x: Floats = (np.log(seconds) - self.locations) / self.scales
-        return x
+        return np.asarray((np.log(seconds) - self.locations) / self.scales)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +156,7 @@ def _shares(predictions: Sequence[Prediction]) -> Floats:
     """Return square roots of the shares of terms, shape (n_variants, n_terms). Their distance is Hellinger's."""
     names = sorted({name for prediction in predictions for name in prediction.terms})
     terms = np.array([[max(prediction.terms.get(name, 0.0), 0.0) for name in names] for prediction in predictions])
-    roots: Floats = np.sqrt(terms / np.maximum(terms.sum(axis=1, keepdims=True), np.finfo(float).tiny))
-    return roots
+    return np.asarray(np.sqrt(terms / np.maximum(terms.sum(axis=1, keepdims=True), np.finfo(float).tiny)))
 
 
 class Search:

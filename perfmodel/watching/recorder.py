@@ -29,11 +29,9 @@ from perfmodel.watching.writing import BUILD, OWN, WAIT, Writer
 
 MOST_PENDING = 1024  #: Most events that wait to be read
 MOST_SIZES = 1000  #: Most sizes of a unit that are recorded separately
-MOST_TIMES = 128
-"""Most single times of a row; then every second of them is dropped, and later ones are kept half as often."""
+MOST_TIMES = 128  #: Most single times of a row; then every second is dropped, and later ones are kept half as often
 MOST_SPANS = 2**20  #: Most intervals of the timeline
-FIRST_NS, FLUSH_NS = 50_000_000, 1_000_000_000
-"""First and longest time between two writes of the rows [ns]; it doubles from write to write."""
+FIRST_NS, FLUSH_NS = 50_000_000, 1_000_000_000  #: First and longest time between two writes of rows [ns]; it doubles
 REPLAY_NS = 60_000_000_000  #: Time after which no further unit is run alone [ns]
 COMPARED = 1000  #: Commands from which the difference of the clocks of host and device follows
 START, END, QUEUED = cl.profiling_info.START, cl.profiling_info.END, cl.profiling_info.QUEUED

@@ -14,8 +14,7 @@ from typing import Any
 
 from perfmodel.errors import OptionError
 
-FOLDER = "PERFMODEL_WATCH"
-"""Environment variable with the folder of a recording; it is given to all processes that a program starts."""
+FOLDER = "PERFMODEL_WATCH"  #: Environment variable: the folder of a recording, given to all processes of a program
 REPLAY = "PERFMODEL_WATCH_REPLAY"  #: Environment variable that is 1 if each unit is run alone at the end
 OPENCL = "pyopencl"
 LOOPY = "loopy.target.pyopencl_execution"

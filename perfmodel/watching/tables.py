@@ -19,7 +19,6 @@ FEW = 2  # calls whose times are in doubt
 LONGEST = 40  # characters of a row's sizes
 _STRIDE = re.compile(r"_stride\d+$")  # an argument that Loopy adds for an array of unknown layout
 
-
 COLUMNS = {column.name: column for column in (
     Column("kernel", "kernel"), Column("device", "device"), Column("sizes", "sizes_text"), Column("calls", "calls"),
     Column("total", "total_s", seconds_text), Column("share", "share", percent),

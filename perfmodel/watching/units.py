@@ -29,8 +29,7 @@ Sizes = tuple[Any, ...]
 MIB = 2**20
 
 OWN = ("wait_for", "allocator")  #: Arguments of host functions that are not the kernel's
-RUNS, LONGEST_S = 12, 0.5
-"""Most runs of a unit, and the time after which no further run begins [s]; two runs are always made."""
+RUNS, LONGEST_S = 12, 0.5  #: Most runs of a unit, and the time after which none begins [s]; at least two are made
 LIBRARIES = frozenset({"perfmodel", "loopy", "pyopencl", "arraycontext", "pytato", "pytools", "functools"})
 """Packages whose lines do not say where a program calls a kernel."""
 

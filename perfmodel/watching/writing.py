@@ -16,11 +16,9 @@ from perfmodel.watching.units import Sizes, Unit
 
 SCHEMA = "perfmodel.recording/1"
 ABOUT, UNITS, ROWS, TIMELINE, PROGRAMS = "recording.json", "units.json", "rows.json", "timeline.csv", "programs"
-WAIT, BUILD, OWN = -1, -2, -3
-"""Kinds of intervals of the host in the timeline: it waits, it builds kernels, or the recorder works."""
+WAIT, BUILD, OWN = -1, -2, -3  #: Kinds of the host's intervals: it waits, it builds kernels, or the recorder works
 LONGEST_S = 120.0  #: Longest time to write the programs of units at the end [s]
-DRIVERS = ("POCL_", "DPCPP_", "CL_CONFIG_")
-"""Beginnings of the environment variables of OpenCL drivers, which a recording keeps."""
+DRIVERS = ("POCL_", "DPCPP_", "CL_CONFIG_")  #: Beginnings of environment variables of OpenCL drivers, which are kept
 SHARE = 0.02  #: Share of the run time that may be used to write programs before the end
 
 

@@ -133,7 +133,6 @@ SOME = (CORE, "overlap", "mwp_cwp")  # the last one needs facts of the device th
 REST = {"recommended.json", "roofs.yaml", "verdict.txt"}
 NOTES = []  # what is reported of each step
 
-
 #: The fixture `found` is made before this one, with several processes as by default.
 pytestmark = pytest.mark.usefixtures("one_process")
 

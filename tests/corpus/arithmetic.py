@@ -45,7 +45,6 @@ def typed_constants() -> lp.TranslationUnit:
 
 _N = at(n=(16, 21))
 
-
 KERNELS = (
     # float4 loads, stores and arithmetic.
     CorpusKernel("vector_lanes", lambda: line(lp.tag_inames(make("{[i,v]: 0<=i<n and 0<=v<4}",

@@ -132,7 +132,6 @@ _NESTED = (
 )  # fmt: skip
 _N = at(n=(16, 21, 4))
 
-
 KERNELS = (
     CorpusKernel("predicate_affine", lambda: line(make("{[i]: 0<=i<n}", """
             if i >= 3

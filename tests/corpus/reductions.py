@@ -36,7 +36,6 @@ def sum_two_stage() -> lp.TranslationUnit:
 
 _N = at(n=(16, 21))
 
-
 KERNELS = (
     CorpusKernel("sum_sequential", lambda: line(_rows("sum", width="7")), _N),
     CorpusKernel("product_sequential", lambda: line(_rows("product", F64, "7")), _N),

@@ -16,7 +16,6 @@ def _strided(statement: str, shape: str, dtype: type = F32) -> Callable[[], lp.T
 
 _SIZES = at(n=(16, 32, 21))
 
-
 KERNELS = (
     CorpusKernel("copy_stride_1_unguarded", lambda: line(make("{[i]: 0<=i<n}", "b[i] = a[i]",
         assumes="n>=16 and n mod 16 = 0", dtypes={"a": F32})), at(n=(16, 48))),

@@ -11,7 +11,6 @@ from tests.corpus.structure import loop_around_launches
 
 SIZES = {"n": 4096}
 
-
 FIRST = ["b[i] = sum(k, a[k, i]*a[k, i]) {id=first}"]
 SECOND = ["tile[l] = b[32*g + l] {id=put}", "c[32*g + l] = tile[31 - l] + 1 {dep=put}"]
 WAIT = ["... gbarrier {id=wait, dep=first}", SECOND[0].replace("put", "put, dep=wait"), SECOND[1]]

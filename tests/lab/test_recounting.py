@@ -103,7 +103,6 @@ def test_code_that_was_not_measured_gets_no_counts(tmp_path, subject, counts):
 
 WORK_GROUP = canonical({"work_group": [16, 16]})
 
-
 OLD = Counts()
 NEW = Counts()
 NEW.content = {"a": 2}

@@ -62,7 +62,6 @@ _QUALIFIERS = {
     r"\b__local\b": "volatile", r"\b__restrict__\b": "", r"\binline\b": "", r"\bstatic\b": ""
 }  # fmt: skip
 
-
 _RANDOM123 = (r"typedef union\s*\{.*?\}\s*\w+;", r"^\w+ (?:philox|threefry)\w+\([^{]*\)\s*\{.*?^\}")
 
 

@@ -16,7 +16,6 @@ from tests.machine import ROOT
 
 QUICKSTART = ROOT / "scripts" / "quickstart.py"
 
-
 #: The script with a few kernel classes and samples, short probes, and no waiting. Whichever family is
 #: recommended, these classes exercise all that it needs for the test kernel.
 SHORTENED = """

@@ -33,8 +33,7 @@ class Effort(NamedTuple):
 
 
 EFFORTS = (Effort(), Effort(64), Effort(16), Effort(1), Effort(1, 2))  #: Efforts to try, the greatest first
-MOST_EXECUTIONS = 20_000
-"""Most executions of statements in a walk, which takes seconds; beyond this number a smaller effort is tried."""
+MOST_EXECUTIONS = 20_000  #: Most executions of statements in a walk (seconds); beyond it a smaller effort is tried
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,7 @@ def _summed_over(name: str, summand: PartialSum) -> Iterator[PartialSum]:
     if period > RESIDUES:
         raise TooHardError
     if period > 1:
-        for residue in range(period):
-            yield summand.substituted(name, AffineForm({name: period}, residue))
+        yield from (summand.substituted(name, AffineForm({name: period}, residue)) for residue in range(period))
         return
     lower, upper, others = summand.polytope.bounds(name)
     if not lower or not upper:

@@ -365,8 +365,7 @@ class TrafficPlan:
             yield self.launches.at({name: values.item() for name, values in arrays.items()})
             return
         columns = [np.broadcast_to(count.evaluate(arrays), shape).ravel() for count in self.launches.counts]
-        for point in zip(*map(np.ndarray.tolist, columns), strict=True):
-            yield self.launches.with_values(point)
+        yield from (self.launches.with_values(point) for point in zip(*map(np.ndarray.tolist, columns), strict=True))
 
     @property
     def arrays(self) -> tuple[str, ...]:

@@ -33,7 +33,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 
-
 TRACED = (  # of the corpus: guards, triangles, tiles, ties, copies of statements, vectors, offsets, launches
     "scan_in_group", "guard_in_ilp", "matmul_tiled", "stencil_box_halo_remainder", "skewed_triangle",
     "array_of_structures", "array_offset", "loop_around_launches", "gather", "complex128",
