@@ -227,9 +227,8 @@ def reading(path: str | Path) -> Iterator[None]:
     try:
         yield
     except MemoryError as error:
-        raise OutOfMemoryError(
-            f"out of memory while reading '{path}'", "free memory, or give a smaller file; written files are intact"
-        ) from error
+        problem = f"out of memory while reading '{path}'"
+        raise OutOfMemoryError(problem, "free memory, or give a smaller file; written files are intact") from error
 
 
 def read_file(path: str | Path, most: int = MOST_BYTES) -> bytes:

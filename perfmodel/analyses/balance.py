@@ -25,10 +25,8 @@ from perfmodel.quantities.instructions import critical_path, work
 from perfmodel.quantities.traffic import global_bytes, transfer_bytes
 
 FAMILY = "work_depth"
-COMPUTE_BOUND = "compute-bound"
-MEMORY_BOUND = "memory-bound"
-TOO_LITTLE_PARALLELISM = "too little parallelism"
-NO_WORK = "no work"
+COMPUTE_BOUND, MEMORY_BOUND = "compute-bound", "memory-bound"
+TOO_LITTLE_PARALLELISM, NO_WORK = "too little parallelism", "no work"
 
 
 @dataclass(frozen=True)

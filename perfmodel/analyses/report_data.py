@@ -32,6 +32,7 @@ from perfmodel.predicting.predictions import Predicting, Predictions
 from perfmodel.predicting.ranking import Ranking, rankings
 from perfmodel.store import Measurements
 from perfmodel.store.files import other_device
+from perfmodel.values import grouped
 
 TESTS = "test kernels, none of which is in the fit"
 FITTED = "the measured kernels themselves, to which the weights were fitted: this validates nothing"
@@ -223,13 +224,10 @@ def kernel_terms(
 
 
 def _unmeasured(rows: Sequence[Comparison], withheld: Mapping[str, Exception]) -> Mapping[str, tuple[str, ...]]:
-    needs: dict[str, dict[str, None]] = {}
     asked = [(row.kernel, row.needs) for row in rows]
     asked += [(name, error.features) for name, error in withheld.items() if isinstance(error, UnmeasuredFeatureError)]
-    for kernel, features in asked:
-        for feature in features:
-            needs.setdefault(feature, {})[kernel] = None
-    return MappingProxyType({feature: tuple(kernels) for feature, kernels in sorted(needs.items())})
+    needs = grouped((feature, kernel) for kernel, features in asked for feature in features)
+    return MappingProxyType({feature: tuple(dict.fromkeys(kernels)) for feature, kernels in sorted(needs.items())})
 
 
 def _points(compared: Measurements) -> tuple[KernelPoint, ...]:

@@ -25,13 +25,11 @@ from perfmodel.models import Family, find_family
 from perfmodel.opencl import identify
 from perfmodel.predicting.model import FittedModel, fit as fit_model, load as read_model, require_rows
 from perfmodel.store import Measurements
-from perfmodel.store.files import ROWS_FILE, no_store
+from perfmodel.store.files import DEVICE_FILE, ROWS_FILE, no_store
 
 CANDIDATES: tuple[str, ...] = ("bottleneck", "multithreaded", "stevens_kloeckner_2016")
 """Candidates for a device's family: for CPUs, for GPUs, and the linear model."""
-RECOMMENDED_FILE = "recommended.json"
-FOLDER = "fitted_weights"
-DEVICE_FILE = "device.json"
+RECOMMENDED_FILE, FOLDER = "recommended.json", "fitted_weights"
 SHIPPED = "shipped with perfmodel"  # origin of the weights that come with perfmodel
 _SCHEMA = Schema("perfmodel.recommended/1", "fit again (perfmodel fit --all --from FOLDER --out FOLDER)")
 _WORST_FIRST = (

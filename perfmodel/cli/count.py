@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from perfmodel.counts import AccessCount, Count, KernelCounts
     from perfmodel.processes.variants import CountedVariants
 
-SCHEMA = "perfmodel.count/1"
-SWEEP_SCHEMA = "perfmodel.count-sweep/1"
+SCHEMA, SWEEP_SCHEMA = "perfmodel.count/1", "perfmodel.count-sweep/1"
 COLUMNS = ("variant", "feature", "value", "unit", "problem")
 
 Points: TypeAlias = Sequence[Mapping[str, int]]

@@ -16,9 +16,7 @@ from perfmodel.cli import output
 from perfmodel.errors import OptionError
 from perfmodel.facts import assumed_facts, with_assumed_facts
 
-SCHEMA = "perfmodel.devices/1"
-FACTS_SCHEMA = "perfmodel.facts/1"
-DOCTOR_SCHEMA = "perfmodel.doctor/1"
+SCHEMA, FACTS_SCHEMA, DOCTOR_SCHEMA = "perfmodel.devices/1", "perfmodel.facts/1", "perfmodel.doctor/1"
 HEADER = ("", "device", "platform", "units", "memory", "local", "max group", "sub-group")
 
 Folder = Annotated[Path | None, Option(

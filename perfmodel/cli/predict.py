@@ -17,9 +17,7 @@ from perfmodel.cli import numbers, options, output
 from perfmodel.errors import OptionError, PerfModelError
 from perfmodel.values import FrozenValue
 
-SCHEMA = "perfmodel.prediction/1"
-RANKING_SCHEMA = "perfmodel.ranking/1"
-SWEEP_SCHEMA = "perfmodel.sweep/1"
+SCHEMA, RANKING_SCHEMA, SWEEP_SCHEMA = "perfmodel.prediction/1", "perfmodel.ranking/1", "perfmodel.sweep/1"
 MOST_PANELS = 6  # combinations of the other sizes in a picture
 LEVEL = 0.9  # probability of the intervals
 MANY = 8  # from this number of variants on, a bar shows the progress

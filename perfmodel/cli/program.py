@@ -34,8 +34,7 @@ DATA = ("import", "export", "recipes", "forget")  # the actions of `data`
 # Commands whose module has another name.
 MODULES = {"rank": "predict", "doctor": "devices", "fit": "calibrate", **dict.fromkeys(DATA, "data")}
 
-USER_ERROR = 2
-INTERRUPTED = 130
+USER_ERROR, INTERRUPTED = 2, 130  # exit statuses
 
 
 def main() -> None:

@@ -18,8 +18,7 @@ from perfmodel.cli import numbers, options, output
 from perfmodel.errors import OptionError, TuningError
 from perfmodel.io import write_whole
 
-SCHEMA = "perfmodel.tuning/1"
-TRANSFORMED_SCHEMA = "perfmodel.transformation/1"
+SCHEMA, TRANSFORMED_SCHEMA = "perfmodel.tuning/1", "perfmodel.transformation/1"
 
 Budget = Annotated[float | None, Option(
     "--budget", min=0, help="Start no run after this many seconds, counting included.",

@@ -1,6 +1,6 @@
 """Measurements from the results of other tuners. Each configuration is built into a kernel, counted, and stored."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,6 +25,7 @@ from perfmodel.progress import Progress
 from perfmodel.store import Measurement, Measurements
 from perfmodel.store.exchange import TunerResult, TunerResults, read_results
 from perfmodel.store.files import other_device
+from perfmodel.values import grouped
 
 TAG = "imported"  # tag of the records
 SUBGROUP_SIZE = 32  # of an unknown device
@@ -232,10 +233,7 @@ def _planned(
 def _outcomes(
     planned: Sequence[_Planned], counted: Iterable[tuple[str, Any]]
 ) -> Iterator[tuple[_Planned, KernelCounts | PerfModelError | None]]:
-    ran = defaultdict[str, list[_Planned]](list)
-    for one in planned:
-        if one.row.status == "ok":
-            ran[one.key].append(one)
+    ran = grouped((one.key, one) for one in planned if one.row.status == "ok")
     for key, outcome in counted:
         counts = counts_from_json(outcome) if isinstance(outcome, bytes) else outcome
         yield from ((one, _checked(one, counts)) for one in ran[key])

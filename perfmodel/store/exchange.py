@@ -270,7 +270,6 @@ def _seconds(times: Iterable[Any], unit: Any) -> tuple[float, ...]:
             raise DocumentError(f"has the time {shortened(time)}, which is not a number above 0")
         seconds.append(_UNITS[unit] * float(time))
         if not SHORTEST_S <= seconds[-1] <= LONGEST_S:
-            raise DocumentError(
-                f"has the time {shortened(time)}; a record holds times from {SHORTEST_S:g} to {LONGEST_S:g} s"
-            )
+            problem = f"has the time {shortened(time)}; a record holds times from {SHORTEST_S:g} to {LONGEST_S:g} s"
+            raise DocumentError(problem)
     return tuple(seconds)

@@ -24,10 +24,8 @@ from perfmodel.store.measurements import Measurements
 if TYPE_CHECKING:
     from perfmodel.counts import KernelCounts
 
-ROWS_FILE = "measurements.jsonl"
-COUNTS_FILE = "counts.jsonl"
+ROWS_FILE, COUNTS_FILE, PROBES_FILE = "measurements.jsonl", "counts.jsonl", "probes.jsonl"
 DEVICE_FILE = "device.json"
-PROBES_FILE = "probes.jsonl"
 PROBE = Schema(SCHEMA, "probe again: perfmodel calibrate --probes")
 TESTS_FILE = "test.jsonl"  #: measurements of test kernels in a device's folder
 SAMPLES_FILE = "samples.jsonl"  #: measurements of random samples in a device's folder

@@ -40,9 +40,7 @@ NEAR, MOST_NEAR = 1.1, 5
 SLOW = 30.0
 MOST_COMPARED = 12  # most variants that run only for their outputs
 
-KNOWN = "the best is known"
-ALL = "all variants were tried"
-BUDGET = "the time is used up"
+KNOWN, ALL, BUDGET = "the best is known", "all variants were tried", "the time is used up"
 UNKNOWN_ROOF = "calibrate the device, or fit its folder again (perfmodel fit --all), which keeps its roofs"
 ROOF = "the best reaches the given share of the device's roof"
 MOST = "as many ran as allowed"

@@ -16,9 +16,7 @@ from perfmodel.errors import OptionError
 
 FOLDER = "PERFMODEL_WATCH"  #: Environment variable: the folder of a recording, given to all processes of a program
 REPLAY = "PERFMODEL_WATCH_REPLAY"  #: Environment variable that is 1 if each unit is run alone at the end
-OPENCL = "pyopencl"
-LOOPY = "loopy.target.pyopencl_execution"
-QUEUES = "multiprocessing.queues"
+OPENCL, LOOPY, QUEUES = "pyopencl", "loopy.target.pyopencl_execution", "multiprocessing.queues"
 _running: list[Any] = []  # the recorder of this process
 
 

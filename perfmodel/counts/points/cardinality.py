@@ -80,9 +80,8 @@ class Cardinality:
 
 def unbounded(points: str) -> CountError:
     """Return the error for an infinite set. ``points`` is the text of the set, or of its counting function."""
-    return CountError(
-        f"cannot count {points}: it has infinitely many points", "give each dimension a lower and an upper bound"
-    )
+    problem = f"cannot count {points}: it has infinitely many points"
+    return CountError(problem, "give each dimension a lower and an upper bound")
 
 
 def only_at_sizes(points: isl.Set) -> Cardinality:
