@@ -32,10 +32,9 @@ Source = Annotated[Path | None, Option(
 Named = Annotated[str | None, Option(
     "--family", help="The family to show, by its name or its Python file; by default the recommended one.",
 )]  # fmt: skip
-Kept = Annotated[
-    Path | None,
-    Option("--keep", metavar="FOLDER", help="Store of `time --keep` or `tune --keep`: show its times too."),
-]
+Kept = Annotated[Path | None, Option(
+    "--keep", metavar="FOLDER", help="Store of `time --keep` or `tune --keep`: show its times too.",
+)]  # fmt: skip
 
 
 def report_command(

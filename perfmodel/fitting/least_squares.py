@@ -380,8 +380,7 @@ class NonlinearFit(Fit):
     def predict(self, matrix: Floats) -> Floats:
         """Return the times [s] of rows of feature values, shape (n_rows,)."""
         columns = dict(zip(self.model.features, matrix.T, strict=True))
-        times: Floats = np.zeros(len(matrix)) + self.model.value(columns, self.weights)
-        return times
+        return np.asarray(np.zeros(len(matrix)) + self.model.value(columns, self.weights))
 
 
 def fit_nonlinear(

@@ -87,37 +87,28 @@ def even_indices(count: int, wanted: int) -> tuple[int, ...]:
 
 
 SHORT_S = 0.02  # the longest run of short campaigns [s]
-
 #: Every class with three variants from all over its list, in one shape, at three sizes, in two visits: about 35
 #: seconds on two cores. docs/lab/choosing.md explains the choice.
 QUICK = Campaign(
     "quick", variants=3, shapes=1, rungs=3, longest_s=SHORT_S, visits=2, most_visits=3, apart_s=2.0, enough_s=0.25,
 )  # fmt: skip
-
 #: Two sizes of three variants of each test kernel, to check the fit of a quick campaign against.
 QUICK_CHECK = replace(QUICK, name="test", rungs=2, points=1, over_launch=1.5, longest_s=0.05)
-
 #: The same with six variants, in three visits: about 100 seconds on two cores.
 DEFAULT = replace(QUICK, name="default", variants=6, visits=3, most_visits=4)
-
 FULL = Campaign("full")  #: Every variant in every shape, at all sizes of its ladder
-
 #: Four sizes of each test kernel, to check a fitted model against.
 CHECK = Campaign("check", shapes=1, rungs=4, least_rungs=4, over_launch=1.5, longest_s=0.1)
-
 #: Three sizes of each test kernel, in two visits, to check the fit of a default campaign against.
 BRIEF_CHECK = replace(CHECK, rungs=3, least_rungs=3, visits=2, most_visits=3, apart_s=2.0, enough_s=0.1)
-
 #: Two sizes of each sample, in two visits: under a minute.
 SAMPLES = Campaign(
     "samples", shapes=1, rungs=2, over_launch=1.5, groups_per_unit=0, longest_s=0.05, visits=2, most_visits=3,
     apart_s=2.0, runs=7, enough_s=0.02,
 )  # fmt: skip
-
 QUICK_SAMPLES = replace(SAMPLES, visits=1, most_visits=1)  #: The same in one visit
 
 T = TypeVar("T")
-
 Team: TypeAlias = tuple[Subject, ...]  #: Variants that are measured at the same sizes; mostly only one
 
 SETUP_S = 0.02  #: Time of a visit without its runs, on a common machine [s]; the first visit of a variant takes longer

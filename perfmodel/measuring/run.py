@@ -304,9 +304,8 @@ class Session:
                 sleep(pause_s)
                 row = self.rows.get(c.key)
                 if row is None or row.status == "ok":
-                    with supervised.under_way(
-                        self.path, partial(self.timekeeper.failed, c.subject, NO_END, c.parameters)
-                    ):
+                    death = partial(self.timekeeper.failed, c.subject, NO_END, c.parameters)
+                    with supervised.under_way(self.path, death):
                         row = self.timekeeper.measured(c, positions[c.key])
                     self.record(row)
                     self._ended_s[c.key] = monotonic()

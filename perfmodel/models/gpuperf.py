@@ -30,14 +30,8 @@ from typing import Any
 import numpy as np
 
 from perfmodel.models.model import BANDWIDTH, GIVEN_LAUNCH, MEMORY_LATENCY, Family, Weight
+from perfmodel.quantities import instructions
 from perfmodel.quantities.case import Case, active_units, launched
-from perfmodel.quantities.instructions import (
-    divergence,
-    instruction_parallelism,
-    instructions,
-    memory_parallelism,
-    special_functions,
-)
 from perfmodel.quantities.traffic import global_accesses, hit_waits, miss_ratios, subgroup_transactions, transfer_bytes
 
 FERMI_SPECIAL_SHARE = 4 / 32
@@ -49,8 +43,8 @@ def quantities(case: Case) -> dict[str, Any]:
     units, groups, warps = active_units(case)
     amounts, strides, sizes = global_accesses(case)
     mem = amounts.sum(0)
-    special = special_functions(case) / items
-    insts = np.maximum(instructions(case) / items - special, 1)
+    special = instructions.special_functions(case) / items
+    insts = np.maximum(instructions.instructions(case) / items - special, 1)
     moves = (amounts * subgroup_transactions(case, strides, sizes)).sum(0) / np.where(mem > 0, mem, 1)
     near, far = miss_ratios(case, mem / items * all_warps * np.maximum(moves, 1))
     share = FERMI_SPECIAL_SHARE
@@ -62,13 +56,13 @@ def quantities(case: Case) -> dict[str, Any]:
         "mem_share": np.minimum(mem / items / insts, 1),
         "sync_insts": case.total("barrier_local") / items,
         "sfu_issues": special / share * np.clip(special / insts - share, 0, 1),  # Eq. 4.9 and 4.10
-        "diverged": divergence(case),
+        "diverged": instructions.divergence(case),
         "conflicts": bank_conflicts(case) / all_warps,
         "unit_warps": all_warps / units,
         "warps": groups * warps,
         "others": (groups * warps - 1) / (groups * warps),
-        "ilp": instruction_parallelism(case),
-        "mlp": memory_parallelism(case),
+        "ilp": instructions.instruction_parallelism(case),
+        "mlp": instructions.memory_parallelism(case),
         "more_transactions": np.maximum(moves, 1) - 1,
         "miss_ratio": far,
         "hit_waits": hit_waits(case, near),

@@ -1,7 +1,4 @@
-"""Selection of a device that works: it must build and run a kernel.
-
-The check is in a separate process, since drivers may crash.
-"""
+"""Selection of a device that works: it must build and run a kernel, in another process, since drivers may crash."""
 
 import json
 import os

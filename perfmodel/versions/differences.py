@@ -182,10 +182,7 @@ def _times(
 def time_change(
     model: FittedModel, sizes: Mapping[str, int], old: Prediction, new: Prediction, equal: bool = False
 ) -> TimeChange:
-    """Return the change between two predictions of a kernel; `equal` if all its formulas are.
-
-    Raises PredictionError if a time is not above zero.
-    """
+    """Return a change of predictions, `equal` if all formulas are. Raise PredictionError if a time is not above 0."""
     if not (old.seconds > 0 and new.seconds > 0):
         raise PredictionError("a predicted time is not above zero", "use another family (--family)")
     scatter = scatter_of(model, [old, new]) or UNKNOWN

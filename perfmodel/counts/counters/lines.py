@@ -43,10 +43,7 @@ def all_doubts(sites: list[Site]) -> list[str]:
 
 
 class Footprint:
-    """The cells of one array that accesses touch.
-
-    Cells that depend on data are unknown if the array has no known shape.
-    """
+    """The cells of one array that accesses touch. Those that depend on data are unknown in an array without a shape."""
 
     def __init__(self, sites: list[Site], cardinalities: Cardinalities) -> None:
         self._cardinalities = cardinalities
@@ -94,10 +91,7 @@ class Footprint:
         return reasons
 
     def _touching_once(self, cells: isl.Set) -> isl.Set | None:
-        """Return instances, one for each cell, if cells have several floors, as in ``a[i//4*8 + i%4]``.
-
-        Else return None.
-        """
+        """Return instances, one for each cell, if cells have several floors, as in ``a[i//4*8 + i%4]``, else None."""
         if all(basic.dim(DIV) < 2 for basic in cells.get_basic_sets()):
             return None
         if not self._alike or self._sample.cells is None or len(self._touching) > 1:
