@@ -5,12 +5,11 @@ counted anew and a device whose facts are made up.
 """
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib import import_module
 from itertools import product
-from math import nan
 from pathlib import Path
 from pkgutil import iter_modules
 from tempfile import TemporaryDirectory
@@ -30,6 +29,7 @@ from perfmodel.measuring.campaign import Campaign, even_indices
 from perfmodel.models import Family
 from perfmodel.predicting.model import FittedModel
 from perfmodel.quantities.case import Case
+from tests.standins import Row, Rows
 
 #: A made-up device: of each unit one number, and these for what must fit together.
 BY_UNIT = {"share": 0.25, "B": 2**16, "s": 2e-8, "Hz": 1.5e9, "B/s": 2e11, "operation/s": 4e12, "registers": 2**16}
@@ -48,47 +48,6 @@ CLOSE_TO_HIDDEN = 5e-3
 CITES = re.compile(r"\b(eq|equations?|sections?|chapters?|tables?|figures?)\b\.?|\d+\.\d+", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Row:
-    kernel: str
-    counts_hash: str
-    parameters: Mapping[str, int]
-    seconds: float
-    variant: Mapping[str, Any] = field(default_factory=dict)
-    group: str = ""
-    disagreement: float = nan  # of one visit
-    device_s: float = nan
-    flags: tuple[str, ...] = ()
-
-    @property
-    def kept_by_visit_s(self) -> tuple[tuple[float, ...], ...]:
-        """Its samples: of one visit."""
-        return ((self.seconds,),)
-
-    def seconds_by(self, clock: str) -> float:
-        return self.seconds if clock == "host" else self.device_s
-
-
-@dataclass(frozen=True)
-class Rows:
-    rows: tuple[Row, ...]
-    counts: Mapping[str, KernelCounts]
-    facts: DeviceFacts
-    device: str = "made up"
-    notes: tuple[str, ...] = ()
-    mixture: str = ""
-
-    def __iter__(self):
-        return iter(self.rows)
-
-    @property
-    def known_facts(self) -> DeviceFacts:
-        return self.facts
-
-    def with_facts(self, known: DeviceFacts) -> "Rows":
-        return replace(self, facts=known)
-
-
 @cache
 def facts() -> DeviceFacts:
     found = {key: Fact(VALUES.get(key, BY_UNIT.get(one.unit, 16)), one.unit, "made up") for key, one in KEYS.items()}
@@ -96,7 +55,7 @@ def facts() -> DeviceFacts:
 
 
 @cache
-def kernels() -> "Rows":
+def kernels() -> Rows:
     """The first and last variants of the measurement kernels at two or three small sizes, without times.
 
     Operations and functions that these lack follow in other variants, at one size. Without them the only divisions
@@ -113,8 +72,8 @@ def kernels() -> "Rows":
                 counts[found.hash] = found
                 for exponent in (ladder.start, ladder.start + ladder.step)[:rungs]:
                     for parameters in ladder.at(exponent)[:rungs]:
-                        rows.append(Row(kernel.name, found.hash, parameters, 1.0, variant, kernel.group))
-    return Rows(tuple(rows), counts, facts())
+                        rows.append(Row(kernel.name, parameters, 1.0, found.hash, variant, kernel.group))
+    return Rows(tuple(rows), counts, "made up", facts())
 
 
 @cache

@@ -109,6 +109,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def known_facts(self) -> DeviceFacts | None:
+        return self.facts
+
     def with_facts(self, facts: DeviceFacts | None) -> "Rows":
         return replace(self, facts=facts)
 

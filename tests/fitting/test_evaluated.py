@@ -17,8 +17,8 @@ from perfmodel.fitting.evaluated import Evaluated, evaluate_together, evaluated_
 from perfmodel.models import Family, find_family
 from perfmodel.progress import Silent
 from perfmodel.quantities.case import Case
-from tests.contract import Rows
 from tests.fitting.test_family_fits import CHOOSING as FAMILY, KNOWN, measured, quantities
+from tests.standins import Rows
 
 LINEAR = find_family("stevens_kloeckner_2016")
 
@@ -34,7 +34,7 @@ def rows() -> Stored:
     found = measured(0.5, 2.0)
     some = found.rows[::24]
     documents = {row.counts_hash: found.counts[row.counts_hash].to_json() for row in some}
-    return Stored(some, found.counts, found.facts, counts_documents=documents)
+    return Stored(some, found.counts, facts=found.facts, counts_documents=documents)
 
 
 def halves(*families: Family) -> Evaluated:

@@ -19,9 +19,9 @@ from perfmodel.models import Family, families, find_family
 from perfmodel.models.model import RunTime, Weight, bind, known_weights
 from perfmodel.predicting import load
 from perfmodel.quantities.case import Case
-from tests.contract import Row, Rows
 from tests.corpus.kernel import make
 from tests.quantities.test_multiplicity import sequence
+from tests.standins import Row, Rows
 
 TEXT = "w_launch*launches + smooth_max(w_add*op_float32_add, w_load*global_load_32_stride1, w_sharpness)"
 
@@ -213,9 +213,10 @@ class TestFamily:
 
     def test_a_fit_sees_rows_of_one_launch_and_of_several(self, family):
         forms = (PARTS, PARTS[:1], PARTS[1:], PARTS[:1] * 2)
-        rows = tuple(Row("k", counted(*parts).hash, {}, 1.0) for parts in forms)
+        rows = tuple(Row("k", {}, 1.0, counted(*parts).hash) for parts in forms)
         of_hash = {counted(*parts).hash: counted(*parts) for parts in forms}
-        table, run = build_design(Rows(rows, of_hash, KNOWN), family, FitOptions(fit_facts=True)), run_time(family)
+        table = build_design(Rows(rows, of_hash, facts=KNOWN), family, FitOptions(fit_facts=True))
+        run = run_time(family)
         columns = dict(zip(table.names, table.matrix.T, strict=True))
         found = table.model.value(columns, [run.weights[name] for name in table.model.weights])
         np.testing.assert_allclose(found, [run.seconds(values(family, *parts)) for parts in forms], rtol=1e-12)
