@@ -4,16 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from perfmodel.facts import DeviceFacts, Fact
-from perfmodel.facts.doubts import (
-    DISTURBED,
-    contradictions,
-    disturbed,
-    disturbed_probes,
-    doubted_facts,
-    undisturbed,
-    with_probed_facts,
-)
+from perfmodel.facts import DeviceFacts, Fact, doubts
 from perfmodel.store.files import read_probes
 from tests.probed import chase, lanes, probe
 from tests.recorded import PROBED
@@ -21,13 +12,13 @@ from tests.recorded import PROBED
 
 @pytest.mark.parametrize(("width", "hidden"), [(1, False), (8, False), (16, False), (4, True), (32, True), (64, True)])
 def test_devices_of_every_order_are_undisturbed(width, hidden):
-    assert "" == disturbed(lanes(width, hidden))
+    assert "" == doubts.disturbed(lanes(width, hidden))
 
 
 def test_committed_probes_are_undisturbed():
     runs = [run for folder in PROBED for run in read_probes(folder)]
     assert runs
-    assert [] == [(run.device, run.probe, disturbed(run)) for run in runs if disturbed(run)]
+    assert [] == [(run.device, run.probe, doubts.disturbed(run)) for run in runs if doubts.disturbed(run)]
 
 
 def changed(run, factor, **at):
@@ -42,8 +33,8 @@ def changed(run, factor, **at):
 def test_eight_lanes_cannot_take_less_time_than_one():
     """A serial device, of which 1 lane was disturbed while it was timed: 8 lanes take 8/941 of its time."""
     slow = changed(lanes(1), 941.0, lanes=1)
-    assert "8 lanes take 0.0085 times as long as 1; possible: 1 to 8" == disturbed(slow)
-    assert (lanes(1),) == undisturbed([slow, lanes(1)])
+    assert "8 lanes take 0.0085 times as long as 1; possible: 1 to 8" == doubts.disturbed(slow)
+    assert (lanes(1),) == doubts.undisturbed([slow, lanes(1)])
 
 
 @pytest.mark.parametrize(("block", "lane_count", "factor", "expected"), [
@@ -52,7 +43,7 @@ def test_eight_lanes_cannot_take_less_time_than_one():
     (2, 256, 0.1, "lanes of 2 kinds in blocks of 2 take 0.1 times as long as one kind; possible: 1 to 2"),
 ])
 def test_other_lanes_that_cannot_be(block, lane_count, factor, expected):
-    assert expected == disturbed(changed(lanes(1), factor, block=block, lanes=lane_count))
+    assert expected == doubts.disturbed(changed(lanes(1), factor, block=block, lanes=lane_count))
 
 
 def nests(gain):
@@ -79,14 +70,14 @@ def overlap(both):
     (overlap(9.0), "memory and computing take 9 s together; possible: 2 to 3 s"),
 ])
 def test_times_of_other_probes_that_cannot_be(run, expected):
-    assert disturbed(run).startswith(expected)
+    assert doubts.disturbed(run).startswith(expected)
 
 
 @pytest.mark.parametrize("run", [
     chase({4096: 1e-9, 8192: 1e-7}), nests(16.0), overlap(2.0), overlap(3.0), probe("new", [({}, 1, 1.0)]),
 ])
 def test_times_that_can_be(run):
-    assert "" == disturbed(run)
+    assert "" == doubts.disturbed(run)
 
 
 UNITS = {"vector_lanes": "work-items", "subgroup_size": "work-items", "clock_hz": "Hz", "clock_mhz": "MHz",
@@ -101,7 +92,7 @@ def device(source="measured, by hand", **values):
 
 
 def test_a_stream_and_a_chase_that_tell_two_last_levels():
-    (doubt,) = contradictions(device(last_level_bytes=32 * MIB, l3_bytes=3 * MIB, l3_told_bytes=32 * MIB))
+    (doubt,) = doubts.contradictions(device(last_level_bytes=32 * MIB, l3_bytes=3 * MIB, l3_told_bytes=32 * MIB))
     assert ("last_level_bytes", 32 * MIB, 3 * MIB) == (doubt.key, doubt.assumed, doubt.other)
     text = str(doubt)
     for said in ("a stream measures 32 MiB", "a pointer chase measures 3 MiB", "the system reports 32 MiB"):
@@ -131,19 +122,19 @@ def test_a_stream_and_a_chase_that_tell_two_last_levels():
     ({"memory_bandwidth_bytes_per_s": 1e10, "compute_units": 2, "memory_load_s": 1e-7, "cache_line_bytes": 64}, None),
 ])  # fmt: skip
 def test_each_pair(values, expected):
-    doubts = [(doubt.key, doubt.other) for doubt in contradictions(device(**values))]
-    assert ([] if expected is None else [expected]) == doubts
+    found = [(doubt.key, doubt.other) for doubt in doubts.contradictions(device(**values))]
+    assert ([] if expected is None else [expected]) == found
 
 
 def test_what_a_user_wrote_is_in_no_doubt():
     values = {"last_level_bytes": 32 * MIB, "l3_bytes": 3 * MIB}
     measured, written = device(**values), device(source="data sheet", last_level_bytes=32 * MIB)
-    assert 1 == len(contradictions(measured))
-    assert () == contradictions(measured.updated(dict(written.facts)))
+    assert 1 == len(doubts.contradictions(measured))
+    assert () == doubts.contradictions(measured.updated(dict(written.facts)))
 
 
 def test_the_other_fact_has_the_unit_and_says_why():
-    ((doubt, other),) = doubted_facts(device(last_level_bytes=32 * MIB, l3_bytes=3 * MIB))
+    ((doubt, other),) = doubts.doubted_facts(device(last_level_bytes=32 * MIB, l3_bytes=3 * MIB))
     assert ("last_level_bytes", 3 * MIB, "B") == (doubt.key, other.value, other.unit)
     assert isinstance(other.value, int)
     assert "a pointer chase measures 3 MiB" in other.source
@@ -155,26 +146,26 @@ GPU = device(source="CL_DEVICE_TYPE", device_type="gpu")
 
 def test_a_disturbed_probe_gives_no_fact_and_is_said():
     slow = changed(lanes(1), 941.0, lanes=1)
-    assert "lane_order" not in with_probed_facts(CPU, [slow])
-    (doubt,) = disturbed_probes(CPU, [slow])
+    assert "lane_order" not in doubts.with_probed_facts(CPU, [slow])
+    (doubt,) = doubts.disturbed_probes(CPU, [slow])
     for text in ("the probe 'lanes'", "8 lanes take 0.0085 times as long as 1", "as on every CPU, no work-items hide",
                  "perfmodel calibrate --probes"):  # fmt: skip
         assert text in doubt
-    recorded = replace(slow, status="failed", message=f"{DISTURBED}8 lanes take 0.0085 times as long as 1")
-    assert "8 lanes take" in str(disturbed_probes(CPU, [recorded])[0])
+    recorded = replace(slow, status="failed", message=f"{doubts.DISTURBED}8 lanes take 0.0085 times as long as 1")
+    assert "8 lanes take" in str(doubts.disturbed_probes(CPU, [recorded])[0])
 
 
 def test_a_second_visit_that_can_be_replaces_a_disturbed_one():
     runs = [changed(lanes(1), 941.0, lanes=1), replace(lanes(1), visit=1)]
-    assert "serial" == with_probed_facts(CPU, runs).value("lane_order")
-    assert () == disturbed_probes(CPU, runs)
+    assert "serial" == doubts.with_probed_facts(CPU, runs).value("lane_order")
+    assert () == doubts.disturbed_probes(CPU, runs)
 
 
 def test_no_cpu_hides_lanes():
     """All lanes of a group in the time of one: a GPU does it, and a CPU was disturbed."""
     runs = [lanes(4, hidden=True)]
-    assert "multithreaded" == with_probed_facts(GPU, runs).value("lane_order")
-    assert "lane_order" not in with_probed_facts(CPU, runs)
-    assert () == disturbed_probes(GPU, runs)
-    (doubt,) = disturbed_probes(CPU, runs)
+    assert "multithreaded" == doubts.with_probed_facts(GPU, runs).value("lane_order")
+    assert "lane_order" not in doubts.with_probed_facts(CPU, runs)
+    assert () == doubts.disturbed_probes(GPU, runs)
+    (doubt,) = doubts.disturbed_probes(CPU, runs)
     assert "64 lanes take 1 times as long as 8" in str(doubt)
