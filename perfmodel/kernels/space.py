@@ -93,8 +93,7 @@ class Space(FrozenValue):
             else:
                 taken = [configuration[name] for configuration in self.configurations]
                 columns += [[float(one == value) / np.sqrt(2) for one in taken] for value in values]
-        positions: NDArray[np.float64] = np.array(columns).T / np.sqrt(max(len(self.values), 1))
-        return positions
+        return np.asarray(np.array(columns).T / np.sqrt(max(len(self.values), 1)))
 
     def _check(self, restriction: Callable[..., bool]) -> tuple[Check, tuple[str, ...]]:
         try:
