@@ -78,7 +78,12 @@ class Recurrence:
 
 
 TIE = 10**9  # cost of an arithmetic operation; accesses cost 1, so that they only break ties
-GLOBAL_LOAD: OpKind = ("global", "load")
+GLOBAL_LOAD, LOCAL_LOAD = LOADS = ("global", "load"), ("local", "load")
+
+
+def _latency(operation: OpKind) -> int:
+    """Return the cycles for which an x86 core waits for an integer, a number, or a load from the first level."""
+    return 5 if operation in LOADS else 4 if operation[0].startswith(("float", "complex")) else 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,11 +156,17 @@ class Flow(FrozenValue):
 
     @cached_property
     def recurrences(self) -> tuple[Recurrence, ...]:
-        """The variables that loops carry from iteration to iteration."""
+        """The variables that loops carry from iteration to iteration.
+
+        The longest chain takes most time if a carried variable is in an index, as in ``c = table[c & 255] ^ (c >> 8)``.
+        """
         carried = {(arc.carried, arc.variable) for arc in self.dependences}
+        variables, reads = {name for _, name in carried}, (each for step in self.dataflow.steps for each in step.reads)
+        loads = any(read.variable in variables for read in reads if not {*LOADS}.isdisjoint(read.path))
+        growths = (self._walk(Rules(_latency), with_arcs=True) if loads else self._by_operations).growths
         return tuple(
             Recurrence(loop, variable, tuple(sorted(terms)), chains)
-            for (loop, variable, terms), chains in self._by_operations.growths.items() if (loop, variable) in carried
+            for (loop, variable, terms), chains in growths.items() if (loop, variable) in carried
         )
 
     def _walk(self, rules: Rules, with_arcs: bool = False) -> Walk:

@@ -189,6 +189,22 @@ def test_a_scan_passes_through_memory() -> None:
     assert ("i", "x") == (recurrence.loop, recurrence.variable)
 
 
+def test_the_recurrence_through_a_table_waits_for_its_load() -> None:
+    """Two operations lead past the table, one of them and a load through it; the depth counts operations."""
+    unit = kernel("{[i]: 0 <= i < n}", """
+        <int32> s = 1 {id=first}
+        for i
+            s = t[s] ^ (s >> 8) {id=next, dep=first}
+        end
+        out[0] = s {dep=next}
+    """, lp.GlobalArg("t, out", np.int32, shape="n"))
+    flow = flow_of(unit)
+    bitwise = ("int32", "bitwise")
+    assert {bitwise: 50, ("int32", "shift"): 50, STORE: 1} == at(flow.depth, n=50)
+    (recurrence,) = flow.recurrences
+    assert {(LOAD, ()): 1, (bitwise, ()): 1} == dict(recurrence.terms)
+
+
 def test_updates_of_different_cells_are_independent() -> None:
     flow = flow_of(kernel("{[i, j]: 0 <= i, j < n}", "x[i, j] = 2*x[i, j] + y[i]"))
     assert {LOAD: 1, MUL: 1, ADD: 1, STORE: 1} == at(flow.depth, n=50)
