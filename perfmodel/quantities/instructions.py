@@ -12,7 +12,7 @@ from perfmodel.quantities.case import Case, launched
 
 SIMPLE = frozenset({
     "add", "mul", "minmax", "shift", "bitwise", "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan", "isinf",
-    "isfinite", "compare", "select", *INDEX_DIVISIONS,
+    "isfinite", "compare", "select", "convert", *INDEX_DIVISIONS,
 })  # fmt: skip
 """Kinds that a CPU or GPU computes in one instruction; sign changes are not counted at all."""
 ORDINARY = SIMPLE | {"madd"}  #: Simple kinds, and multiply-adds that are counted as one operation

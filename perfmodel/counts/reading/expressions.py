@@ -59,6 +59,7 @@ class Walk(Mapper):  # type: ignore[misc]
     accesses: list[AccessEvent] = field(default_factory=list)
     operand: Operand = ""  # the value of the expression walked last
     divided: set[tuple[str, ...]] = field(default_factory=set)  # operands of divisions in indices
+    converted: set[Operand] = field(default_factory=set)  # operands of conversions
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -71,7 +72,9 @@ class Walk(Mapper):  # type: ignore[misc]
         used = [known[name] for name in instruction.dependency_names() for known in variables if name in known]
         self.has_complex = any(values.memory_type(variable) in COMPLEX for variable in used)
         scope = Scope(values.real_part(self.assigned_type(targets[0])) if targets else INT)
-        self.rec(instruction.expression, scope)
+        dtype = self.rec(instruction.expression, scope)
+        if len(targets) == 1:
+            self.convert(self.assigned_type(targets[0]), dtype, self.operand, scope)
         unread = {entry.var_name for entry in instruction.atomicity} - instruction.read_dependency_names()
         if instruction.atomicity:
             self.note(values.real_part(self.assigned_type(targets[0])), "atomic", scope, ())
@@ -243,8 +246,17 @@ class Walk(Mapper):  # type: ignore[misc]
         return self.rec(expr.child, scope)
 
     def map_type_cast(self, expr: lp.symbolic.TypeCast, scope: Scope) -> Type[Any]:
-        self.rec(expr.child, scope)
-        return np.dtype(expr.type.numpy_dtype)
+        return self.convert(np.dtype(expr.type.numpy_dtype), self.rec(expr.child, scope), self.operand, scope)
+
+    def convert(self, dtype: Type[Any], value: Type[Any], operand: Operand, scope: Scope) -> Type[Any]:
+        """Record the conversion of a value between integer and floating point, once. Arguments are converted before."""
+        number = isinstance(operand, str) and not any(map(str.isalpha, operand))
+        fixed = number or (str(operand).isidentifier() and operand not in self.kernel.temporary_variables)
+        if {dtype.kind, value.kind} in ({"f", "i"}, {"f", "u"}) and not fixed and operand not in self.converted:
+            self.converted.add(operand)
+            floating = values.type_name(dtype if dtype.kind == "f" else value)
+            self.record(OperationEvent(floating, "convert", 1, scope.conditions))
+        return dtype
 
     def note(
         self, dtype: Type[Any], kind: str, scope: Scope, operands: tuple[Operand, ...], amount: int = 1,
@@ -311,6 +323,8 @@ class Walk(Mapper):  # type: ignore[misc]
         per_lane: bool = True, complex_type: Type[Any] | None = None,
     ) -> Type[Any]:
         dtype = values.promote(left, right)
+        for value, operand in zip((left, right), operands, strict=True):
+            self.convert(dtype, value, operand, scope)
         if dtype in COMPLEX:
             dtype = complex_type or dtype
             for step, amount in COMPLEX_OPERATIONS[kind, left in COMPLEX, right in COMPLEX]:

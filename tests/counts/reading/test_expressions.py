@@ -27,10 +27,24 @@ def walked(code: str, options: Options | None = None, **types: type) -> PathWalk
 
 
 def amounts(walk: PathWalk) -> dict[tuple[str, str], int]:
+    """Return the operations of a walk without conversions (:func:`test_conversions`)."""
     total = Counter[tuple[str, str]]()
     for event in walk.operations:
-        total[event.dtype, event.kind] += event.amount
-    return dict(total)
+        total[event.dtype, event.kind] += event.amount if event.kind != "convert" else 0
+    return dict(+total)
+
+
+@pytest.mark.parametrize(("code", "types", "expected"), [
+    ("out[i] = b[i]*a[i]", {"b": np.uint8}, 1), ("out[i] = b[i]*a[i]", {}, 0),
+    ("out[i] = b[i]*2 + b[i]*a[i]", {"b": np.uint8}, 1),  # of one value
+    ("out[i] = b[i]*c[i]*a[i]", {"b": np.int32, "c": np.int32}, 1),  # (b * c) * a: of their product
+    ("out[i] = a[i]*n + a[i]*i + 2*a[i]", {}, 0),  # before the loop, of induction variables, at compile time
+    ("out[i] = 255*a[i] + 3", {"out": np.uint8}, 1), ("out[i] = b[i] + 1", {"out": np.uint8, "b": np.int32}, 0),
+    ("out[i] = fmax(b[i], a[i])", {"b": np.int32}, 1), ("out[i] = a[b[i]]", {"b": np.int32}, 0),
+])  # fmt: skip
+def test_conversions(code: str, types: dict[str, Any], expected: int) -> None:
+    """Conversions between integers and floating point, which no table counts."""
+    assert expected == sum(event.amount for event in walked(code, **types).operations if event.kind == "convert")
 
 
 @pytest.mark.parametrize(("code", "expected"), [
