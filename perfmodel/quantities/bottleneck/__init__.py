@@ -168,6 +168,6 @@ def _work(counts: KernelCounts, sizes: SizeItems, device: DeviceUnits) -> Values
         works[-1].add_to(quantities)
     items = sum(work.items for work in works)
     quantities[IMBALANCE] = sum(work.imbalance * work.items for work in works) / items if items else 1.0
-    if device.loses_neighbours:
+    if device.loses_neighbours or device.order == "serial":
         quantities[GATHERED], quantities[GATHERED_JUMPS] = gathered_share(kernel.launches, device)
     return quantities

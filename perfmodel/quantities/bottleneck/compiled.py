@@ -10,17 +10,18 @@ The generated code, here row sums in groups of 64::
         out[i] = total                  a chain: additions that wait for each other, carried by j
 """
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import log2, prod
+from math import inf, log2, prod
 from typing import Generic, NamedTuple
 
 from perfmodel.counts import Count, KernelCounts, LaunchCount
 from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
 from perfmodel.counts.nests.nest import FIRST_LANES, Nest, NestAccess
-from perfmodel.counts.program.program import DECISIONS, SHARED, UNLISTED, OpKind
+from perfmodel.counts.program.program import DECISIONS, INDEX_DIVISIONS, SHARED, UNLISTED, Operand, OpKind, Statement
 from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
 from perfmodel.quantities.bottleneck.pairs import PackedPairs, packed_pairs
 from perfmodel.quantities.instructions import is_call
@@ -38,6 +39,10 @@ CELL_ADDRESSES = 8
 
 It makes these vectors before it loops over work-items, and then makes none of the work-items (docs/lab/recipes.md).
 """
+MASKED_BITS = 32  # fewest bits of values that AVX-512 gathers
+DIVISIONS = ("div", INDEX_DIVISIONS[0])
+DIVISION_COST = 22.0  # instructions that save in vectors of 8 what a division of integers loses: (160 - 8) / (8 - 1)
+SURPLUS = 12.5  # 300 random kernels: PoCL's compiler makes vectors that cost up to 12 more by these costs, none above
 FEWEST_ITEMS = 16  # with fewer work-items along the first axis, PoCL's compiler unrolls the loop over them
 WRITTEN_OUT = 16  # most trips of a loop of constant trips that a compiler unrolls
 UNROLLED_CODE = 400  # most operations and accesses of the loops that Intel's compiler unrolls (docs/lab/guards.md)
@@ -135,6 +140,7 @@ class CompiledLaunch(Generic[Amount]):
     separate_addresses: int  # the most addresses of one global matrix that differ by more than a constant
     cell_addresses: int  # the most addresses of one array that the cells of a work-item compute in the same form
     stores_pairs: bool  # whether work-items store to neighbouring cells
+    costs_more: tuple[bool, bool]  # whether vectors of work-items cost more than single ones, without and with AVX-512
     nests: tuple[CompiledNest[Amount], ...]
     unrolled: tuple[CompiledNest[Amount], ...]  # the nests as Intel's compiler sees them, which unrolls more loops
 
@@ -147,12 +153,13 @@ class CompiledLaunch(Generic[Amount]):
         - The loop is unrolled (:data:`FEWEST_ITEMS`).
         - The loop has too many addresses (:data:`MOST_ADDRESSES`, :data:`CELL_ADDRESSES`).
         - The compiler assumes that a parameter is 1.
+        - Vectors cost more (:func:`_costs_more`).
         """
         one_loop = not self.loops and not self.barriers and self.row_items >= FEWEST_ITEMS
         hindered = any(nest.calls or nest.pairs.are_packed(wide) for nest in self.nests)
         assumed = any(access.assumed_lanes for nest in self.nests for access in nest.accesses)
         few_addresses = self.separate_addresses <= MOST_ADDRESSES and self.cell_addresses < CELL_ADDRESSES
-        return one_loop and not (hindered or assumed) and few_addresses
+        return one_loop and not (hindered or assumed or self.costs_more[wide]) and few_addresses
 
     @property
     def group_items(self) -> int:
@@ -191,14 +198,44 @@ def _launch(row: LaunchCount, nests: Sequence[Nest]) -> CompiledLaunch[Count]:
     accesses = [access for nest in nests for access in nest.accesses]
     stored, alone = _stored(nests), prod(row.group_shape) == 1
     unrolled = [_unrolled(nest, stored) for nest in nests]
+    compiled = tuple(_nest(nest, nest, nests) for nest in nests)
+    barriers = len({nest.loops.interval for nest in nests}) > 1 or any(nest.loops.outer for nest in nests)
+    loops = any(nest.loops.inner for nest in nests)
+    at_size = NamedCounts(compiled).at(nests[0].kernel.sizes) if nests and not (barriers or loops) else ()
     return CompiledLaunch(
-        row.group_shape, row.launches, row.work_groups,
-        barriers=len({nest.loops.interval for nest in nests}) > 1 or any(nest.loops.outer for nest in nests),
-        loops=any(nest.loops.inner for nest in nests), separate_addresses=_separate_addresses(accesses),
-        cell_addresses=_cell_addresses(nests, row.group_shape), stores_pairs=any(map(_stores_pairs, accesses)),
-        nests=tuple(_nest(nest, nest, nests) for nest in nests),
+        row.group_shape, row.launches, row.work_groups, barriers, loops,
+        separate_addresses=_separate_addresses(accesses), cell_addresses=_cell_addresses(nests, row.group_shape),
+        stores_pairs=any(map(_stores_pairs, accesses)), nests=compiled,
+        costs_more=(_costs_more(at_size, wide=False), _costs_more(at_size, wide=True)),
         unrolled=tuple(_nest(*pair, unrolled, stored, alone) for pair in zip(unrolled, nests, strict=True)),
     )  # fmt: skip
+
+
+def _costs_more(nests: Sequence[CompiledNest[float]], wide: bool) -> bool:
+    """Return whether LLVM's costs of vectors exceed those of single work-items, which a test halves.
+
+    A 64-bit value that is gathered or scattered costs 6 for 4 work-items, alone 4; other instructions 1 and 4. Each
+    lane divides integers alone. Behind a test bytes, and without AVX-512 all values, are gathered by branches.
+    """
+    nests = [nest for nest in nests if nest.iterations > 0]
+    accesses = [(access, access.unmasked / nest.iterations) for nest in nests for access in nest.accesses]
+    far = [(access, number) for access, number in accesses if max(map(abs, access.lane_strides), default=inf) > 1]
+    guarded = [(access, number) for access, number in far if access.guarded]
+    branches = [(1 + access.load) * number for access, number in guarded
+                if access.bits < MASKED_BITS or (access.load and not wide)]  # fmt: skip
+    if sum(branches) > 1:
+        return True
+    amounts = defaultdict[str, float](float)
+    for nest in nests:
+        for operation in nest.operations:
+            kind = f"{INTEGER}div" if operation.integer and operation.kind in DIVISIONS else operation.kind
+            amounts[kind] += operation.unmasked / nest.iterations
+    divisions, roots = amounts.pop(f"{INTEGER}div", 0.0), amounts.pop("sqrt", 0.0)
+    simple = sum(amounts.values()) - amounts["div"] + sum(number for _, number in accesses)
+    if not any(access.guarded for access, _ in accesses):
+        return divisions * DIVISION_COST > simple
+    wide_values = sum(number for access, number in guarded if access.bits > MASKED_BITS)
+    return 5 * wide_values + 8 * roots - simple - 3 * sum(access.new_address for access, _ in far) > SURPLUS
 
 
 def _unrolled(nest: Nest, stored: Container[str]) -> Nest:
@@ -279,8 +316,15 @@ def _chains(nest: Nest) -> Iterator[CompiledChain[Count]]:
 
 def _chosen(nest: Nest) -> Iterator[CompiledChain[Count]]:
     """Yield a chain of decisions about values of the iteration before. A compiler reorders only minima of integers."""
-    targets = {arc.target for arc in nest.kernel.flow.dependences if arc.carried in nest.loops.inner[-1:]}
-    kinds = [(each, _is_floating(each.dtype)) for statement in nest.decisions if statement.instruction in targets
+    arcs = nest.kernel.flow.dependences
+    targets = {arc.target for arc in arcs if arc.carried in nest.loops.inner[-1:]}
+    reached, more = set[str](), targets
+    while more:
+        reached |= more
+        more = {arc.target for arc in arcs if arc.source in reached} - reached
+    changed = {arc.variable for arc in arcs if arc.source in reached}
+    kinds = [(each, _is_floating(each.dtype)) for statement in nest.decisions
+             if statement.instruction in targets and _decides_about(changed, statement, nest)
              for each in statement.operations if each.kind not in UNLISTED]  # fmt: skip
     amounts = {
         "minmax": sum(each.amount for each, floating in kinds if floating and each.kind == "compare"),
@@ -289,6 +333,20 @@ def _chosen(nest: Nest) -> Iterator[CompiledChain[Count]]:
     operations = {kind: amount * nest.iterations for kind, amount in amounts.items() if amount}
     if operations:
         yield CompiledChain(operations, 1, 32, nest.entries)
+
+
+def _decides_about(variables: Set[str], statement: Statement, nest: Nest) -> bool:
+    """Return whether any decision of a statement uses one of the variables, or whether its operands are unknown."""
+    alike = (each for each in (*nest.statements, *nest.decisions) if each.instruction == statement.instruction)
+    made = {each.number: each.operands for other in alike for each in other.computed}
+
+    def uses(operand: Operand) -> bool:
+        if isinstance(operand, int):
+            return any(map(uses, made.get(max(operand, ~operand), ())))
+        return not variables.isdisjoint(re.findall(r"\w+", operand))
+
+    known = statement.computed and all(each.operands for each in statement.computed)
+    return not known or any(uses(operand) for each in statement.computed for operand in each.operands)
 
 
 def _stays_scalar(nest: Nest, launch: Sequence[Nest]) -> bool:

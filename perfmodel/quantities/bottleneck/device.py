@@ -191,7 +191,11 @@ def gathered_share(launches: Sequence[CompiledLaunch[float]], device: DeviceUnit
         accesses = ((nest, access) for nest in launch.unrolled for access in nest.accesses)
         for nest, access in (each for each in accesses if each[1].space != "local" and not each[1].invariant):
             total += access.executions
-            if launch.group_items == 1:
+            far = max(map(abs, access.lane_strides), default=0.0) > 1
+            if device.order == "serial":  # vectors load whole rows and shuffle them, but not behind a test
+                apart = far and (access.guarded or not access.fills_stride)
+                lines = STRIDED_LINES * (apart and launch.packs_items(device.masks_gathers))
+            elif launch.group_items == 1:
                 gathered = access.load and not (access.contiguous or nest.calls) and nest.loops > 0
                 # a loop that would scatter stays scalar
                 lines = GATHERED_LINES * (gathered and all(each.load or each.contiguous for each in nest.accesses))
@@ -199,8 +203,7 @@ def gathered_share(launches: Sequence[CompiledLaunch[float]], device: DeviceUnit
                 lines = 0.0
             else:
                 wide = access.parts > 1 and access.bits > WIDEST_NUMBER and len(nest.operations) > 0
-                far = max(map(abs, access.lane_strides), default=0.0) > 1 or wide
-                lines = GATHERED_LINES if access.widened else STRIDED_LINES * far
+                lines = GATHERED_LINES if access.widened else STRIDED_LINES * (far or wide)
             share += access.executions * (lines > 0)
             jumps += access.executions * lines
     return share / max(total, 1.0), jumps / max(total, 1.0)

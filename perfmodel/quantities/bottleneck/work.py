@@ -56,6 +56,7 @@ Three are the test, and five are the loop with two induction variables. Eager ar
 work-items of groups of 32.
 """
 FLOOR_CODE = 19  # instructions of floor and ceil in PoCL's library, beyond the first: conversions, tests and the sign
+CONVERSION_CODE = 3  # further instructions that take as long as one of an integer to floating point, or back, alone
 ADDRESS_CODE = 4  # instructions of an address with products, if Intel's compiler loops over work-items in an interval
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",
@@ -132,7 +133,7 @@ class NestWork:
         if self.launch.barriers:  # a test around a loop stays a branch; other tests become masks
             return not (self.nest.pairs.are_packed(wide) or (self.nest.guarded and self.nest.loops))
         written_out = execution.writes_rows_out(self.launch)
-        return self.launch.packs_items(wide) and not written_out and not self._gathers_by_branches
+        return self.launch.packs_items(wide) and not written_out
 
     @cached_property
     def _loses_neighbours(self) -> bool:
@@ -145,13 +146,6 @@ class NestWork:
             access.lane_strides and max(map(abs, access.lane_strides)) == 1 and not access.sized
             for access in self.nest.accesses
         )
-
-    @cached_property
-    def _gathers_by_branches(self) -> bool:
-        """Whether a guarded load would be gathered, each lane by a branch. A compiler then leaves the code scalar."""
-        loads = (access for nest in self.launch.nests for access in nest.accesses if access.guarded and access.load)
-        far = (max((abs(stride) for stride in load.lane_strides), default=inf) > 1 for load in loads)
-        return not self.device.masks_gathers and any(far)
 
     @cached_property
     def along_loop(self) -> bool:
@@ -231,6 +225,7 @@ class NestWork:
             simple = max(kinds["add"], kinds["mul"])  # a multiplication and an addition are fused
             simple += sum([amount for kind, amount in kinds.items() if kind in UNFUSED])
             simple += (0 if self.lockstep else FLOOR_CODE) * (kinds["floor"] + kinds["ceil"])
+            simple += (CONVERSION_CODE if lanes == 1 else 0) * kinds["convert"]
             self._add("minmax", kinds["minmax"] / lanes)
             tests = 0.0 if self.lockstep or lanes == 1 else self.nest.pairs.nan_tests
             instructions += (simple + kinds["minmax"] * (1 + tests)) / lanes

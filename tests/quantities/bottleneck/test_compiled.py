@@ -160,3 +160,32 @@ def test_a_loop_along_a_row_is_contiguous_and_one_along_a_column_is_not() -> Non
     assert [(True, False), (True, True), (False, True)] == sorted(
         ((access.load, access.contiguous) for access in loop.accesses), key=lambda pair: (not pair[0], pair[1])
     )
+
+
+COSTS = [  # statements, arrays, whether n is a multiple of the group, what PoCL 3.1 reports
+    ("out[i] = b[3*i]*a[i]", "uint8 b: 3*n; a, out: n", False, False),  # AVX-512 gathers no bytes
+    ("out[i] = b[3*i]*a[i]", "uint8 b: 3*n; a, out: n", True, True),
+    ("out[i] = b[i]*a[i]", "uint8 b: n; a, out: n", False, True),
+    ("out[i] = b[k[i]] + c[i]", "int16 b, c, out: n; int32 k: n", False, False),
+    ("out[3*i] = b[i]", "int16 b: n; int16 out: 3*n", False, True),
+    ("out[3*i] = b[i]\nout[3*i + 1] = c[i]", "int16 b, c: n; int16 out: 3*n", False, False),
+    ("out[i] = a[3*i]*a[3*i + 1]*a[3*i + 2]", "float64 a: 3*n; float64 out: n", False, True),
+    ("<> r = 1/sqrt(a[3*i]**2 + a[3*i + 1]**2 + a[3*i + 2]**2)\n"
+     "out[3*i] = a[3*i]*r\nout[3*i + 1] = a[3*i + 1]*r\nout[3*i + 2] = a[3*i + 2]*r", "TYPE a, out: 3*n", False, None),
+    ("out[5*i] = sqrt(a[i])\nout[5*i + 1] = sqrt(b[i])", "TYPE a, b: n; TYPE out: 5*n", False, None),
+    ("out[i] = a[i // m]", "a, out: n", True, False), ("out[i] = a[i // m]", "a, out: n", False, True),
+    ("out[i] = k[i] // c[i]", "int32 k, c, out: n", True, False),
+    ("out[i] = k[i] // 7", "int32 k, out: n", True, True),
+]
+
+
+@pytest.mark.parametrize(("code", "shapes", "divides", "vectors"), [
+    (code, shapes.replace("TYPE", dtype), divides, dtype == "float32" if vectors is None else vectors)
+    for code, shapes, divides, vectors in COSTS for dtype in ("float32", "float64")[:1 + ("TYPE" in shapes)]
+])  # fmt: skip
+def test_pocl_makes_no_vectors_that_cost_more(code: str, shapes: str, divides: bool, vectors: bool) -> None:
+    """``vectors`` is what PoCL 3.1 reports with POCL_VECTORIZER_REMARKS=1 for AVX-512."""
+    assumes = "n >= 1 and m >= 1" + " and n mod 64 = 0"*divides
+    unit = make("[n, m] -> { [i]: 0 <= i < n }", code, shapes, assumes=assumes)
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    assert vectors == compiled_kernel(count(unit)).tree.launches[0].packs_items(wide=True)
