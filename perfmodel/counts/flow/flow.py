@@ -82,7 +82,7 @@ GLOBAL_LOAD, LOCAL_LOAD = LOADS = ("global", "load"), ("local", "load")
 
 
 def _latency(operation: OpKind) -> int:
-    """Return the cycles for which an x86 core waits for an integer, a number, or a load from the first level."""
+    """Return roughly the cycles for which an x86 core waits for an integer, a number, or a load."""
     return 5 if operation in LOADS else 4 if operation[0].startswith(("float", "complex")) else 1
 
 
@@ -108,6 +108,12 @@ class Flow(FrozenValue):
         if self.same_schedule is not None:
             return self.same_schedule._by_operations
         return self._walk(Rules(lambda operation: 1 if operation[0] in SHARED else TIE), with_arcs=True)
+
+    @cached_property
+    def _by_latency(self) -> Walk:
+        if self.same_schedule is not None:
+            return self.same_schedule._by_latency
+        return self._walk(Rules(_latency), with_arcs=True)
 
     @cached_property
     def work(self) -> Chain:
@@ -158,12 +164,14 @@ class Flow(FrozenValue):
     def recurrences(self) -> tuple[Recurrence, ...]:
         """The variables that loops carry from iteration to iteration.
 
-        The longest chain takes most time if a carried variable is in an index, as in ``c = table[c & 255] ^ (c >> 8)``.
+        If a carried variable is in an index, as in ``c = table[c & 255] ^ (c >> 8)``, the longest chain is the one that
+        takes most time.
         """
         carried = {(arc.carried, arc.variable) for arc in self.dependences}
         variables, reads = {name for _, name in carried}, (each for step in self.dataflow.steps for each in step.reads)
-        loads = any(read.variable in variables for read in reads if not {*LOADS}.isdisjoint(read.path))
-        growths = (self._walk(Rules(_latency), with_arcs=True) if loads else self._by_operations).growths
+        loads = any(not {*LOADS}.isdisjoint(read.path[len(read.cell) > 0:]) for read in reads
+                    if read.variable in variables)  # fmt: skip
+        growths = (self._by_latency if loads else self._by_operations).growths
         return tuple(
             Recurrence(loop, variable, tuple(sorted(terms)), chains)
             for (loop, variable, terms), chains in growths.items() if (loop, variable) in carried

@@ -80,8 +80,8 @@ OpKind = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or `
 Index = tuple[int, tuple[tuple[str, int], ...]] | None
 Cell = tuple[Index, ...]
 INDEX_DIVISIONS = ("index_div", "row_index_div")  # by a size, in an index: for each lane, and equal for a row of lanes
-UNLISTED = ("atomic", "convert", *INDEX_DIVISIONS)  # kinds of nests that no table has; conversions to or from float
-DECISIONS = ("compare", "select", *UNLISTED)  # kinds of operations that do not compute a number of the kernel
+UNLISTED = ("atomic", "convert", *INDEX_DIVISIONS)  # kinds that nests have, but no table
+DECISIONS = ("compare", "select", *UNLISTED)  # kinds of operations that are not counted as arithmetic
 ARITHMETIC = frozenset({"add", "mul", "madd", "div", "pow", "minmax", "shift", "bitwise", "intpow"})
 BUILT_IN = frozenset({
     "abs", "acos", "acosh", "acospi", "asin", "asinh", "asinpi", "atan", "atan2", "atan2pi", "atanh", "atanpi",

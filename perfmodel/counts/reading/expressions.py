@@ -59,7 +59,8 @@ class Walk(Mapper):  # type: ignore[misc]
     accesses: list[AccessEvent] = field(default_factory=list)
     operand: Operand = ""  # the value of the expression walked last
     divided: set[tuple[str, ...]] = field(default_factory=set)  # operands of divisions in indices
-    converted: set[Operand] = field(default_factory=set)  # operands of conversions
+    #: conversions between integers and floating point, by the operand and the type of floating point
+    conversions: dict[tuple[Operand, str], OperationEvent] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -248,14 +249,23 @@ class Walk(Mapper):  # type: ignore[misc]
     def map_type_cast(self, expr: lp.symbolic.TypeCast, scope: Scope) -> Type[Any]:
         return self.convert(np.dtype(expr.type.numpy_dtype), self.rec(expr.child, scope), self.operand, scope)
 
+    def convert_both(
+        self, dtype: Type[Any], parts: Sequence[Type[Any]], operands: Sequence[Operand], scope: Scope
+    ) -> None:
+        for value, operand in zip(parts, operands, strict=True):
+            self.convert(dtype, value, operand, scope)
+
     def convert(self, dtype: Type[Any], value: Type[Any], operand: Operand, scope: Scope) -> Type[Any]:
-        """Record the conversion of a value between integer and floating point, once. Arguments are converted before."""
-        number = isinstance(operand, str) and not any(map(str.isalpha, operand))
-        fixed = number or (str(operand).isidentifier() and operand not in self.kernel.temporary_variables)
-        if {dtype.kind, value.kind} in ({"f", "i"}, {"f", "u"}) and not fixed and operand not in self.converted:
-            self.converted.add(operand)
-            floating = values.type_name(dtype if dtype.kind == "f" else value)
-            self.record(OperationEvent(floating, "convert", 1, scope.conditions))
+        """Record that a value is converted between integer and floating point, and return the new type.
+
+        A compiler converts numbers, scalar arguments and inames elsewhere, and a value that is used again only once.
+        """
+        text = operand if isinstance(operand, str) else "["
+        fixed = values.is_number(text) or (text.isidentifier() and text not in self.kernel.temporary_variables)
+        if {dtype.kind, value.kind} in ({"f", "i"}, {"f", "u"}) and not fixed:
+            name = values.type_name(dtype if dtype.kind == "f" else value)
+            event = OperationEvent(name, "convert", 1, scope.conditions, operands=(operand,))
+            self.conversions.setdefault((operand, name), event)
         return dtype
 
     def note(
@@ -292,7 +302,7 @@ class Walk(Mapper):  # type: ignore[misc]
             per_lane = per_lane or not self.vector_iname or self.vector_iname in lp.symbolic.get_dependencies(operand)
             dtype, free = self.rec(operand, scope), kind == "mul" and values.is_sign(operand)
             if free or not paid:
-                total = values.promote(total, dtype) if position else dtype
+                total = self.convert(values.promote(total, dtype), dtype, self.operand, scope) if position else dtype
             else:
                 total = self.combine(kind, total, dtype, scope, (left, self.operand), per_lane, complex_type)
             left = left if free and paid else self.operand
@@ -323,8 +333,7 @@ class Walk(Mapper):  # type: ignore[misc]
         per_lane: bool = True, complex_type: Type[Any] | None = None,
     ) -> Type[Any]:
         dtype = values.promote(left, right)
-        for value, operand in zip((left, right), operands, strict=True):
-            self.convert(dtype, value, operand, scope)
+        self.convert_both(dtype, (left, right), operands, scope)
         if dtype in COMPLEX:
             dtype = complex_type or dtype
             for step, amount in COMPLEX_OPERATIONS[kind, left in COMPLEX, right in COMPLEX]:
@@ -363,7 +372,8 @@ class Walk(Mapper):  # type: ignore[misc]
         left, above = self.rec(expr.numerator, scope), self.operand
         right, below = self.rec(expr.denominator, scope), self.operand
         if left.kind in "iub" and right.kind in "iub" and scope.literal.kind == "f":
-            left = right = scope.literal
+            left = self.convert(scope.literal, left, above, scope)
+            right = self.convert(scope.literal, right, below, scope)
         return self.combine("div", left, right, scope, (above, below), complex_type=self.complex_type(expr))
 
     def map_floor_div(self, expr: p.FloorDiv | p.Remainder, scope: Scope) -> Type[Any]:
@@ -435,8 +445,10 @@ class Walk(Mapper):  # type: ignore[misc]
     def map_comparison(self, expr: p.Comparison, scope: Scope) -> Type[Any]:
         inner = scope._replace(literal=values.real_part(self.loopy_type(expr.left - expr.right)))
         left, above = self.rec(expr.left, inner), self.operand
-        right = self.rec(expr.right, inner)
-        self.decide("compare", values.promote(left, right), expr, scope, (above, self.operand, expr.operator))
+        right, below = self.rec(expr.right, inner), self.operand
+        dtype = values.promote(left, right)
+        self.convert_both(dtype, (left, right), (above, below), scope)
+        self.decide("compare", dtype, expr, scope, (above, below, expr.operator))
         return INT
 
     def decide(
@@ -460,8 +472,10 @@ class Walk(Mapper):  # type: ignore[misc]
     def map_if(self, expr: p.If, scope: Scope) -> Type[Any]:
         self.test(expr.condition, scope)
         then, first = self.rec(expr.then, scope.under((expr.condition, True))), self.operand
-        otherwise = self.rec(expr.else_, scope.under((expr.condition, False)))
-        return self.decide("select", values.promote(then, otherwise), expr, scope, (first, self.operand))
+        otherwise, second = self.rec(expr.else_, scope.under((expr.condition, False))), self.operand
+        dtype = values.promote(then, otherwise)
+        self.convert_both(dtype, (then, otherwise), (first, second), scope)
+        return self.decide("select", dtype, expr, scope, (first, second))
 
     def map_call(self, expr: p.Call, scope: Scope) -> Type[Any]:
         name = self.function_name(expr)
@@ -485,6 +499,8 @@ class Walk(Mapper):  # type: ignore[misc]
             for dtype, operand in zip(arguments[1:], operands[1:], strict=True):
                 total = self.combine(name.removeprefix("f"), total, dtype, scope, (self.operand, operand))
             return total
+        for i, (dtype, operand) in enumerate(zip(arguments, operands, strict=True)):
+            self.convert(types.get(i, dtype), dtype, operand, scope)
         result = types.get(-1, arguments[0] if arguments else scope.literal)
         makes_vector = name.startswith("make_") and name[-1].isdigit()  # make_float4 executes no operation
         if name not in FREE_FUNCTIONS and not makes_vector:

@@ -183,10 +183,12 @@ class Statements:
         """Add the events of a walk. Vectorised accesses, and operations not made for each lane, are executed once."""
         names = frozenset(inames)
         once = names - {walk.vector_iname}
-        for number, operation in enumerate(walk.operations):
+        for number, operation in enumerate((*walk.operations, *walk.conversions.values())):
             around = names if operation.per_lane else once
             if operation.kind in program.INDEX_DIVISIONS:
                 around, operation = self._divided(around, operation, bool(conditions or operation.conditions))
+            elif operation.kind == "convert":
+                around = self._converted(around, operation)
             domain = where(self.launch, around, (*conditions, *operation.conditions))
             executed = self._executed(domain)
             self.operations[executed][operation.dtype, operation.kind] += operation.amount
@@ -199,6 +201,14 @@ class Statements:
                 continue
             domain = where(self.launch, once, (*conditions, *access.conditions))
             self.accesses[self._executed(domain)].append(self.indexing.access(access, domain, self.width))
+
+    def _converted(self, inames: frozenset[str], operation: OperationEvent) -> frozenset[str]:
+        """Return the inames around a conversion. A compiler moves one out of all loops if none of them changes it."""
+        text = str(operation.operands[0])
+        loops = frozenset(name for name in inames if not self.domains.axes[name])
+        changed = loops | self.kernel.get_written_variables() | self.kernel.temporary_variables.keys()
+        moves = "[" in text and changed.isdisjoint(re.findall(r"\w+", text)) and not operation.conditions
+        return inames - loops if moves else inames
 
     def _divided(
         self, inames: frozenset[str], operation: OperationEvent, tested: bool

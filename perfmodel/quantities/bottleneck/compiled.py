@@ -15,17 +15,18 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from math import inf, log2, prod
 from typing import Generic, NamedTuple
 
 from perfmodel.counts import Count, KernelCounts, LaunchCount
 from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
 from perfmodel.counts.nests.nest import FIRST_LANES, Nest, NestAccess
-from perfmodel.counts.program.program import DECISIONS, INDEX_DIVISIONS, SHARED, UNLISTED, Operand, OpKind, Statement
+from perfmodel.counts.program.program import DECISIONS, INDEX_DIVISIONS, SHARED, UNLISTED, Computed, OpKind, Statement
 from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
 from perfmodel.quantities.bottleneck.pairs import PackedPairs, packed_pairs
 from perfmodel.quantities.instructions import is_call
-from perfmodel.values import cached_method
+from perfmodel.values import cached_method, grouped
 
 MOST_COPIES = 64  # most copies of an access whose addresses are compared; no rule needs more streams
 WIDEST_STRIDE = 4  # cells from one lane to the next that a compiler loads in vectors and shuffles, if all are needed
@@ -201,7 +202,11 @@ def _launch(row: LaunchCount, nests: Sequence[Nest]) -> CompiledLaunch[Count]:
     compiled = tuple(_nest(nest, nest, nests) for nest in nests)
     barriers = len({nest.loops.interval for nest in nests}) > 1 or any(nest.loops.outer for nest in nests)
     loops = any(nest.loops.inner for nest in nests)
-    at_size = NamedCounts(compiled).at(nests[0].kernel.sizes) if nests and not (barriers or loops) else ()
+    at_size: tuple[CompiledNest[float], ...] = ()
+    if nests and not (barriers or loops):  # what costs do not need is left out, as its evaluation takes time
+        short = (tuple(replace(each, start=None, steps=()) for each in nest.accesses) for nest in compiled)
+        less = tuple(replace(nest, chains=(), accesses=each) for nest, each in zip(compiled, short, strict=True))
+        at_size = NamedCounts(less).at(nests[0].kernel.sizes)
     return CompiledLaunch(
         row.group_shape, row.launches, row.work_groups, barriers, loops,
         separate_addresses=_separate_addresses(accesses), cell_addresses=_cell_addresses(nests, row.group_shape),
@@ -212,10 +217,12 @@ def _launch(row: LaunchCount, nests: Sequence[Nest]) -> CompiledLaunch[Count]:
 
 
 def _costs_more(nests: Sequence[CompiledNest[float]], wide: bool) -> bool:
-    """Return whether LLVM's costs of vectors exceed those of single work-items, which a test halves.
+    """Return whether vectors cost more than single work-items, by the costs of LLVM 15 for x86.
 
-    A 64-bit value that is gathered or scattered costs 6 for 4 work-items, alone 4; other instructions 1 and 4. Each
-    lane divides integers alone. Behind a test bytes, and without AVX-512 all values, are gathered by branches.
+    Without a test, each lane of a vector divides integers alone, which costs :data:`DIVISION_COST`. Behind a test LLVM
+    halves the costs of single work-items. Branches then gather values of less than 32 bits, and without AVX-512 all
+    values. A 64-bit value that four work-items gather or scatter costs 6 in a vector, and alone 4/2 = 2: a vector loses
+    4. An instruction with a cost of 1 saves 4/2 - 1 = 1. An address has three. A root loses 8, a division nothing.
     """
     nests = [nest for nest in nests if nest.iterations > 0]
     accesses = [(access, access.unmasked / nest.iterations) for nest in nests for access in nest.accesses]
@@ -229,13 +236,14 @@ def _costs_more(nests: Sequence[CompiledNest[float]], wide: bool) -> bool:
     for nest in nests:
         for operation in nest.operations:
             kind = f"{INTEGER}div" if operation.integer and operation.kind in DIVISIONS else operation.kind
-            amounts[kind] += operation.unmasked / nest.iterations
-    divisions, roots = amounts.pop(f"{INTEGER}div", 0.0), amounts.pop("sqrt", 0.0)
+            amounts[kind if kind != "sqrt" else f"sqrt_{operation.bits}"] += operation.unmasked / nest.iterations
+    divisions, roots = amounts.pop(f"{INTEGER}div", 0.0), amounts.pop("sqrt_64", 0.0)
     simple = sum(amounts.values()) - amounts["div"] + sum(number for _, number in accesses)
     if not any(access.guarded for access, _ in accesses):
         return divisions * DIVISION_COST > simple
     wide_values = sum(number for access, number in guarded if access.bits > MASKED_BITS)
-    return 5 * wide_values + 8 * roots - simple - 3 * sum(access.new_address for access, _ in far) > SURPLUS
+    addresses = sum(number for access, number in far if access.new_address)
+    return 5 * wide_values + 8 * roots - simple - 3 * addresses > SURPLUS
 
 
 def _unrolled(nest: Nest, stored: Container[str]) -> Nest:
@@ -323,8 +331,10 @@ def _chosen(nest: Nest) -> Iterator[CompiledChain[Count]]:
         reached |= more
         more = {arc.target for arc in arcs if arc.source in reached} - reached
     changed = {arc.variable for arc in arcs if arc.source in reached}
+    parts = grouped((each.instruction, each.computed) for each in (*nest.statements, *nest.decisions))
     kinds = [(each, _is_floating(each.dtype)) for statement in nest.decisions
-             if statement.instruction in targets and _decides_about(changed, statement, nest)
+             if statement.instruction in targets
+             and _decides_about(changed, statement, chain(*parts[statement.instruction]))
              for each in statement.operations if each.kind not in UNLISTED]  # fmt: skip
     amounts = {
         "minmax": sum(each.amount for each, floating in kinds if floating and each.kind == "compare"),
@@ -335,18 +345,19 @@ def _chosen(nest: Nest) -> Iterator[CompiledChain[Count]]:
         yield CompiledChain(operations, 1, 32, nest.entries)
 
 
-def _decides_about(variables: Set[str], statement: Statement, nest: Nest) -> bool:
-    """Return whether any decision of a statement uses one of the variables, or whether its operands are unknown."""
-    alike = (each for each in (*nest.statements, *nest.decisions) if each.instruction == statement.instruction)
-    made = {each.number: each.operands for other in alike for each in other.computed}
+def _decides_about(variables: Set[str], statement: Statement, computed: Iterable[Computed]) -> bool:
+    """Return whether any decision of a statement uses one of the variables, or whether its operands are unknown.
 
-    def uses(operand: Operand) -> bool:
-        if isinstance(operand, int):
-            return any(map(uses, made.get(max(operand, ~operand), ())))
-        return not variables.isdisjoint(re.findall(r"\w+", operand))
-
+    ``computed`` are all operations of the statement's instruction.
+    """
+    using = set[int]()
+    for each in sorted(computed):  # an operand has a smaller number
+        texts = re.findall(r"\w+", " ".join(operand for operand in each.operands if isinstance(operand, str)))
+        numbers = {max(operand, ~operand) for operand in each.operands if isinstance(operand, int)}
+        if not variables.isdisjoint(texts) or not using.isdisjoint(numbers):
+            using.add(each.number)
     known = statement.computed and all(each.operands for each in statement.computed)
-    return not known or any(uses(operand) for each in statement.computed for operand in each.operands)
+    return not known or any(each.number in using for each in statement.computed)
 
 
 def _stays_scalar(nest: Nest, launch: Sequence[Nest]) -> bool:

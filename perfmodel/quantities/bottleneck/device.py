@@ -20,6 +20,7 @@ from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
 from perfmodel.facts import DeviceFacts, vector_registers
 from perfmodel.facts.doubts import X86_ONLY
 from perfmodel.quantities.bottleneck.compiled import CompiledLaunch, compiled_kernel
+from perfmodel.quantities.bottleneck.execution import writes_rows_out
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import LAST_LEVEL, UNBOUNDED, cold_share
 from perfmodel.values import FrozenValue
@@ -183,18 +184,20 @@ def gathered_share(launches: Sequence[CompiledLaunch[float]], device: DeviceUnit
     """Return the share of accesses that gather or scatter, and the jumps that their lines count as.
 
     Widened accesses, and cells of rows if vectors run along a lone work-item's loop, count :data:`GATHERED_LINES`.
-    Cells at a stride count :data:`STRIDED_LINES`. A processor prefetches for loads of one address, and the instructions
-    of a gather fill its window.
+    Cells at a stride count :data:`STRIDED_LINES`, but on PoCL not if vectors load whole rows and shuffle them, without
+    a test. A processor prefetches for loads of one address, and the instructions of a gather fill its window.
     """
     share = jumps = total = 0.0
     for launch in launches:
-        accesses = ((nest, access) for nest in launch.unrolled for access in nest.accesses)
+        serial = device.order == "serial"
+        packs = serial and launch.packs_items(device.masks_gathers) and not writes_rows_out(launch)
+        nests = launch.nests if serial else launch.unrolled
+        accesses = ((nest, access) for nest in nests for access in nest.accesses)
         for nest, access in (each for each in accesses if each[1].space != "local" and not each[1].invariant):
             total += access.executions
             far = max(map(abs, access.lane_strides), default=0.0) > 1
-            if device.order == "serial":  # vectors load whole rows and shuffle them, but not behind a test
-                apart = far and (access.guarded or not access.fills_stride)
-                lines = STRIDED_LINES * (apart and launch.packs_items(device.masks_gathers))
+            if serial:
+                lines = STRIDED_LINES * (packs and far and (access.guarded or not access.fills_stride))
             elif launch.group_items == 1:
                 gathered = access.load and not (access.contiguous or nest.calls) and nest.loops > 0
                 # a loop that would scatter stays scalar

@@ -13,6 +13,8 @@ the pairs of its operands, if this saves more than it costs::
 The costs are from LLVM 15, and agree with the compiler's remarks.
 """
 
+from __future__ import annotations
+
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,10 +32,12 @@ from perfmodel.counts.program.program import Computed, Domain, Operand
 FUSED = "madd"  # an addition and a product of the same instruction
 BINARY = ("add", "mul", "div")  # an operation whose operands may be a pair
 COMPARED = ("compare", "minmax")
+INTEGERS = ("add", "mul", "shift", "bitwise")
 SAVED: Mapping[tuple[str, int], tuple[int, int]] = {
     **{(kind, bits): (1, 1) for kind in ("add", "mul", FUSED) for bits in (32, 64)},
     **{("minmax", bits): (4, 4) for bits in (32, 64)},  # a test for NaN, a comparison, their union and a select
     **{("fabs", bits): (5, 5) for bits in (32, 64)},  # two changes of type that vectors do not need, and a mask
+    **{(f"integer_{kind}", 0): (1, 1) for kind in INTEGERS},
     ("div", 32): (7, 3), ("div", 64): (14, 4), ("sqrt", 32): (7, 7), ("sqrt", 64): (14, 14),
 }  # fmt: skip
 """What a pair of operations saves, by kind and bits: without and with AVX-512."""
@@ -41,7 +45,7 @@ MINMAX_WITHOUT_TEST = 2  # what a pair of minima saves that has no two tests for
 FABS_OF_LOADS = 2  # what a pair of absolute values saves if they are loaded as integers
 COMPLEX64 = 64  # bits
 COMPLEX_DIVISION = 3  # divisions of real numbers in a division of complex numbers (COMPLEX_OPERATIONS)
-WIDEST = 64  # bits of a number that is not a vector
+WIDEST, WIDEST_VECTOR = 64, 256  # bits of a number that is not a vector, and of a vector
 DEEPEST = 12  # most operations from a comparison to a pair with which LLVM starts, and from there
 CELL = re.compile(r"(\w+)(\[.*\W)(\d+)\]")  # "a[i, 1]": array, other indices, last index
 Start = tuple[tuple[int, int], ...]  # pairs of values
@@ -157,6 +161,8 @@ class _Values:
         parts = [self._operand(operand, local) for operand in texts]
         operands, signs = tuple(number for number, _ in parts), tuple(negative for _, negative in parts)
         known = -1 not in operands and (kind not in (*BINARY, *COMPARED) or len(operands) == 2)
+        if known and each.kind in INTEGERS and each.dtype.startswith(("int", "uint")):
+            return self._number(_Value(f"integer_{each.kind}", 0, domain, "", signs, operands))
         if not known or not each.dtype.startswith("float") or each.lanes > 1:
             return self._other(object())
         if kind == "fabs" and self.values[operands[0]].kind == kind:
@@ -244,18 +250,18 @@ class _Values:
 class _Tree:
     """Pairs of operations and the pairs of their operands, as vectors."""
 
-    def __init__(self, values: _Values, wide: bool) -> None:
-        self.values, self.wide, self.copies = values, wide, False
+    def __init__(self, values: _Values, wide: bool, loop: _CopiedLoop | None = None) -> None:
+        self.values, self.wide, self.loop, self.copies = values, wide, loop, loop is not None
         self.pairs: set[tuple[int, int]] = set()
         self.joined: set[tuple[int, int]] = set()
         self.members: set[int] = set()
 
-    def cost(self, start: Start, copies: bool = False, stores: Sequence[str] = ()) -> int:
+    def cost(self, start: Start, copies: bool = False, stores: Sequence[str] = ()) -> float:
         """Return the cost less what is saved.
 
         A vector of n ``stores`` saves n - 1. Two comparisons save 1, but both results are used elsewhere.
         """
-        self.copies = copies
+        self.copies = self.copies or copies
         total = sum(self._add(pair, 0) for pair in start) + (1 - len(stores) if stores else len(start) - 1)
         inside = {*self.members, *stores}
         for pair in self.pairs:
@@ -265,7 +271,7 @@ class _Tree:
                 total += bool(self.values.tested[value.operands[1]] - self.members)
         return total
 
-    def _add(self, pair: tuple[int, int], depth: int) -> int:
+    def _add(self, pair: tuple[int, int], depth: int) -> float:
         """Add a pair and the pairs of its operands. Return the cost of joined values less what is saved."""
         (first, second), values = pair, self.values
         if pair in self.pairs or pair in self.joined:
@@ -275,6 +281,8 @@ class _Tree:
         unusable = needed or depth == DEEPEST or not self.members.isdisjoint(pair)
         if one[:-1] != other[:-1] or (one.kind, one.bits) not in SAVED or unusable:
             self.joined.add(pair)
+            if self.loop is not None:
+                return self.loop.cost(str(one.text), values.is_constant(first))
             return -1 if values.are_neighbours(pair) else int(not all(map(values.is_constant, pair)))
         self.pairs.add(pair)
         self.members.update(pair)
@@ -310,7 +318,7 @@ def packed_pairs(nest: Nest, near: bool) -> PackedPairs:
         return PackedPairs((True, True), nan_tests=tests)
     starts = [*values.starts()]
     without, wide = (any(_Tree(values, wide).cost(*start) < 0 for start in starts) for wide in (False, True))
-    return PackedPairs((without, wide), _stored_together(nest, values), tests)
+    return PackedPairs((without, wide), max(_stored_together(nest, values), _copies_together(nest, values)), tests)
 
 
 def _stored_together(nest: Nest, values: _Values) -> int:
@@ -342,8 +350,59 @@ def _stored_together(nest: Nest, values: _Values) -> int:
     return 1
 
 
-def _is_whole(access: NestAccess, number: int) -> bool:
-    """Return whether all inames move an access by multiples of a number of cells."""
-    steps = None if access.address is None or access.address.chosen else map(constant_of, access.address.steps.values())
+class _CopiedLoop(NamedTuple):
+    """An unrolled loop that stores neighbouring cells."""
+
+    iname: str
+    width: int  # of a vector of copies
+    near: frozenset[str]  # the arrays from which copies load neighbouring cells
+    far: frozenset[str]  # and those from which they load other cells
+
+    def cost(self, text: str, is_constant: bool) -> float:
+        """Return the cost of a vector of copies of a value without operation, over what a saved operation saves.
+
+        A load of a vector saves as much. A value is copied to all lanes in one instruction. AVX-512 gathers at a cost
+        of 2, but not two values.
+        """
+        array = text.partition("[")[0]
+        if array in self.near:
+            return -1.0
+        if array in self.far:
+            return min(1.0, 2 / (self.width - 1))
+        return 0.0 if is_constant or text == self.iname else 1 / (self.width - 1)
+
+
+def _copies_together(nest: Nest, values: _Values) -> int:
+    """Return how many neighbouring cells the copies of an unrolled loop store as a vector: 8, 4, 2 or 1."""
+    accesses = zip(((each, access) for each in nest.statements for access in each.accesses), nest.accesses, strict=True)
+    for (statement, _), access in accesses:
+        stores = (access.space, access.direction) == ("global", "store") and access.bits <= WIDEST
+        for name, number in access.copies.items() if stores else ():
+            most = min(number, WIDEST_VECTOR // access.bits)
+            width = next((each for each in (8, 4, 2) if each <= most and _is_whole(access, each, name)), 1)
+            if width > 1 and _is_cell(access, name):
+                loads = [each for each in nest.accesses if each.direction == "load" and name in each.copies]
+                far = frozenset(each.array for each in loads if not _is_cell(each, name))
+                loop = _CopiedLoop(name, width, frozenset(each.array for each in loads) - far, far)
+                if statement.computed and statement.instruction in values.stored:
+                    value, alike = values.stored[statement.instruction], (statement.instruction,) * 2
+                    cost = _Tree(values, True, loop).cost(((value, value),), stores=alike)
+                else:  # it copies the value of its only load
+                    moved = [each.array for each in statement.accesses if each.direction == "load"]
+                    cost = sum(loop.cost(array, False) for array in moved) - 1
+                if cost < 0:
+                    return width
+    return 1
+
+
+def _is_cell(access: NestAccess, name: str) -> bool:
+    return access.address is not None and constant_of(access.address.step(name)) == Fraction(access.bits, 8)
+
+
+def _is_whole(access: NestAccess, number: int, besides: str = "") -> bool:
+    """Return whether all inames, or all ``besides`` one, move an access by multiples of a number of cells."""
+    if access.address is None or access.address.chosen:
+        return False
+    steps = (constant_of(step) for name, step in access.address.steps.items() if name != besides)
     size = Fraction(access.bits, 8) * number
-    return steps is not None and all(step is not None and step % size == 0 for step in steps)
+    return all(step is not None and step % size == 0 for step in steps)

@@ -56,7 +56,7 @@ Three are the test, and five are the loop with two induction variables. Eager ar
 work-items of groups of 32.
 """
 FLOOR_CODE = 19  # instructions of floor and ceil in PoCL's library, beyond the first: conversions, tests and the sign
-CONVERSION_CODE = 3  # further instructions that take as long as one of an integer to floating point, or back, alone
+CONVERSION_CODE = 3  # instructions of a conversion between integer and floating point beyond one, in scalar code
 ADDRESS_CODE = 4  # instructions of an address with products, if Intel's compiler loops over work-items in an interval
 CHAIN_NAMES: Mapping[str, str] = {
     "minmax": "chain_minmax", "div": "chain_divide", "sqrt": "chain_root", "rsqrt": "chain_root", "pow": "chain_power",

@@ -27,24 +27,10 @@ def walked(code: str, options: Options | None = None, **types: type) -> PathWalk
 
 
 def amounts(walk: PathWalk) -> dict[tuple[str, str], int]:
-    """Return the operations of a walk without conversions (:func:`test_conversions`)."""
     total = Counter[tuple[str, str]]()
     for event in walk.operations:
-        total[event.dtype, event.kind] += event.amount if event.kind != "convert" else 0
-    return dict(+total)
-
-
-@pytest.mark.parametrize(("code", "types", "expected"), [
-    ("out[i] = b[i]*a[i]", {"b": np.uint8}, 1), ("out[i] = b[i]*a[i]", {}, 0),
-    ("out[i] = b[i]*2 + b[i]*a[i]", {"b": np.uint8}, 1),  # of one value
-    ("out[i] = b[i]*c[i]*a[i]", {"b": np.int32, "c": np.int32}, 1),  # (b * c) * a: of their product
-    ("out[i] = a[i]*n + a[i]*i + 2*a[i]", {}, 0),  # before the loop, of induction variables, at compile time
-    ("out[i] = 255*a[i] + 3", {"out": np.uint8}, 1), ("out[i] = b[i] + 1", {"out": np.uint8, "b": np.int32}, 0),
-    ("out[i] = fmax(b[i], a[i])", {"b": np.int32}, 1), ("out[i] = a[b[i]]", {"b": np.int32}, 0),
-])  # fmt: skip
-def test_conversions(code: str, types: dict[str, Any], expected: int) -> None:
-    """Conversions between integers and floating point, which no table counts."""
-    assert expected == sum(event.amount for event in walked(code, **types).operations if event.kind == "convert")
+        total[event.dtype, event.kind] += event.amount
+    return dict(total)
 
 
 @pytest.mark.parametrize(("code", "expected"), [
@@ -236,3 +222,34 @@ def test_a_search_for_the_largest_compares_at_each_step() -> None:
     chains = [(kind, number) for each in counts.flow.recurrences for (kind, _), number in each.terms]
     assert chains == [(("float32", "minmax"), 1)] * 2  # of the value and its index
     assert expected == dict(oracle.execute(unit, {"n": N}, 32).operations)
+
+
+@pytest.mark.parametrize(("code", "types", "expected"), [
+    ("out[i] = b[i]*a[i]", {"b": np.uint8}, 1), ("out[i] = b[i]*a[i]", {}, 0),
+    ("out[i] = b[i]*2 + b[i]*a[i]", {"b": np.uint8}, 1),  # of one value
+    ("out[i] = b[i]*c[i]*a[i]", {"b": np.int32, "c": np.int32}, 1),  # (b * c) * a: of their product
+    ("out[i] = a[i]*n + a[i]*i + 2*a[i]", {}, 0),  # before the loop, of induction variables, at compile time
+    ("out[i] = 255*a[i] + 3", {"out": np.uint8}, 1), ("out[i] = b[i] + 1", {"out": np.uint8, "b": np.int32}, 0),
+    ("out[i] = fmax(b[i], a[i])", {"b": np.int32}, 1), ("out[i] = a[b[i]]", {"b": np.int32}, 0),
+    ("out[i] = a[i] - b[i]", {"b": np.int32}, 1), ("out[i] = -b[i]", {"b": np.int32}, 1),
+    ("out[i] = b[i]/c[i]", {"b": np.int32, "c": np.int32}, 2), ("out[i] = sqrt(b[i])", {"b": np.int32}, 1),
+    ("out[i] = c[i] if a[i] > b[i] else 0", {"b": np.int32}, 1),  # before the comparison
+    ("out[i] = b[i] if a[i] > 0 else a[i]", {"b": np.int32}, 1), ("out[i] = a[i]*1e-6", {"out": np.int32}, 1),
+])  # fmt: skip
+def test_conversions(code: str, types: dict[str, Any], expected: int) -> None:
+    """Conversions between integers and floating point, which are not among the operations."""
+    walk = walked(code, **types)
+    assert expected == len(walk.conversions)
+    assert "convert" not in {event.kind for event in walk.operations}
+
+
+def test_equal_casts_are_equal_values() -> None:
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = 0", "int32 b: n; a, out: n")
+    cast = lp.symbolic.TypeCast(np.float32, lp.symbolic.parse("b[i]"))
+    code = lp.symbolic.parse("sqrt(x) + 3*sqrt(x)")
+    value = lp.symbolic.SubstitutionMapper(lambda name: cast if getattr(name, "name", "") == "x" else None)(code)
+    (instruction,) = unit.default_entrypoint.instructions
+    unit = unit.with_kernel(unit.default_entrypoint.copy(instructions=[instruction.copy(expression=value)]))
+    counts = count(unit, cache=False)
+    roots = [row.count(n=100) for row in counts.compiled.operation_table if row.kind == "sqrt"]
+    assert [100] == roots

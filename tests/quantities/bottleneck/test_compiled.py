@@ -176,6 +176,8 @@ COSTS = [  # statements, arrays, whether n is a multiple of the group, what PoCL
     ("out[i] = a[i // m]", "a, out: n", True, False), ("out[i] = a[i // m]", "a, out: n", False, True),
     ("out[i] = k[i] // c[i]", "int32 k, c, out: n", True, False),
     ("out[i] = k[i] // 7", "int32 k, out: n", True, True),
+    ("out[i] = (k[i] // c[i])*" + "*".join(f"w{i}[i]" for i in range(24)),
+     f"int32 k, c, out, {', '.join(f'w{i}' for i in range(24))}: n", True, True),  # what else vectors save
 ]
 
 

@@ -161,3 +161,23 @@ def test_values_that_a_loop_passes_in_a_circle_come_to_an_end() -> None:
     unit = make("[n] -> { [i]: 0 <= i < n }", code, arrays, assumes="n mod 64 = 0 and n >= 1", seq_dependencies=True)
     counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), 16)
     assert (False, False) == compiled_kernel(counts).tree.launches[0].nests[0].pairs.packs
+
+
+@pytest.mark.parametrize(("code", "shapes", "width", "together"), [
+    ("out[i, j] = 2*a[i, j]", "a, out: n, 4", 4, 4), ("out[i, j] = a[i, j]", "a, out: n, 2", 2, 2),
+    ("out[i, j] = 2*a[i, j]", "a, out: n, 16", 16, 8), ("out[i, j] = 2*a[i, j]", "float64 a, out: n, 8", 8, 4),
+    ("out[i, j] = 2*a[i, j]", "a, out: n, 3", 3, 1),  # no row but the first starts at an even cell
+    ("out[i, j] = 2*a[i, j]", "a, out: n, 6", 3, 2),
+    ("out[i, j] = a[j, i] + 1", "a: 2, n; out: n, 2", 2, 2),
+    ("out[i, j] = a[j, i]*b[j, i]", "a, b: 2, n; out: n, 2", 2, 1),
+    ("out[i, j] = a[j, i]*b[j, i]", "a, b: 8, n; out: n, 8", 8, 8),  # AVX-512 gathers
+    ("out[i, j] = a[i]", "a: n; out: n, 4", 4, 4), ("out[i, j] = a[i]", "a: n; out: n, 2", 2, 1),
+    ("out[i, j] = k[i, j]*l[i]", "int32 k, out: n, 4; int32 l: n", 4, 4),
+])  # fmt: skip
+def test_copies_that_store_neighbours_make_a_vector(code: str, shapes: str, width: int, together: int) -> None:
+    """For ``together`` > 1, PoCL 3.1 reports "SLP vectorized", else a "vectorized loop", with and without a test."""
+    for assumes in ("n >= 1", "n >= 1 and n mod 64 = 0"):
+        unit = make(f"[n] -> {{ [i, j]: 0 <= i < n and 0 <= j < {width} }}", code, shapes, assumes=assumes)
+        unit = lp.tag_inames(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"), {"j": "unr"})
+        (launch,) = compiled_kernel(count(unit)).tree.launches
+        assert (together, together == 1) == (launch.nests[0].pairs.stored, launch.packs_items(wide=True))

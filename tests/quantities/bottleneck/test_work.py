@@ -147,6 +147,22 @@ def test_a_comparison_and_a_select_are_instructions(order: str) -> None:
     assert 640 / LANES == chosen - added  # two, where the sum is one
 
 
+@pytest.mark.parametrize(("code", "shape", "amount"), [
+    ("out[i] = 2.5*b[i]", "n", 128 / LANES), ("out[i] = sum(j, a[i, j]*b[j])", "k", 4 * 128 * 640),
+    ("out[i] = sum(j, a[i, j]*b[i])", "n", 4 * 128),  # before the loop
+])  # fmt: skip
+def test_a_conversion_is_an_instruction_of_a_vector_and_four_alone(code: str, shape: str, amount: float) -> None:
+    """PoCL's code converts in one cycle of an x86 core (docs/lab/guards.md). The sum of floats is scalar."""
+    integers, floats = (
+        quantities(count(lp.split_iname(make(
+            "[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }", code, f"a: n, k; {dtype} b: {shape}; out: n",
+            assumes="n mod 64 = 0 and n >= 64 and k >= 1",
+        ), "i", 64, outer_tag="g.0", inner_tag="l.0"), cache=False), "serial", n=128, k=640)["instructions"]
+        for dtype in ("int32", "float32")
+    )  # fmt: skip
+    assert amount == integers - floats
+
+
 CHOICES = [
     ("any(j, a[i] == b[j])", np.float32, {}),  # PoCL 3.1 reports vectors along j for this loop and the next
     ("sum(j, 1 if a[i] > b[j] else 0)", np.int32, {}),
@@ -262,12 +278,12 @@ def test_each_entry_varies_if_data_decide_the_trips() -> None:
 
 @pytest.mark.parametrize(("order", "vectors"), [("serial", True), ("lockstep", False)])
 def test_copies_that_fill_the_cells_between_lanes_are_vectors_of_a_compiler(order: str, vectors: bool) -> None:
-    """Four copies of a load next to each other, from work-items with a stride of four cells."""
-    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[i]", "a, out: n", assumes="n mod 256 = 0 and n >= 256")
-    unit = lp.split_iname(unit, "i", 256, inner_iname="cell", outer_tag="g.0")
-    unit = lp.split_iname(unit, "cell", 4, inner_tag="unr", outer_tag="l.0")
-    values = quantities(count(unit, cache=False), order, n=1024)
-    names, amount = (("loads", "stores"), 1024 / LANES) if vectors else (("gathers", "scatters"), 1024)
+    """Three copies of a load next to each other, from work-items with a stride of three cells."""
+    unit = make("{ [i]: 0 <= i < n }", "out[i] = a[i]", "a, out: n", assumes="n mod 192 = 0 and n >= 192")
+    unit = lp.split_iname(unit, "i", 192, inner_iname="cell", outer_tag="g.0")
+    unit = lp.split_iname(unit, "cell", 3, inner_tag="unr", outer_tag="l.0")
+    values = quantities(count(unit, cache=False), order, n=1536)
+    names, amount = (("loads", "stores"), 1536 / LANES) if vectors else (("gathers", "scatters"), 1536)
     assert [amount, amount] == [values[name] for name in names]
 
 
