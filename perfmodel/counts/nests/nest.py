@@ -208,10 +208,16 @@ class Nest(FrozenValue):
     def unexpected(self) -> Count:
         """The branches that go the rarer way, of those that tests of data decide by their probabilities.
 
-        The two arms of a select are one branch. An arm that has only :data:`CHEAP` operations is computed without one.
+        The two arms of a select are one branch. An arm that has only :data:`CHEAP` operations, and loads only what is
+        loaded without a test, is computed without one.
         """
+        owners = [statement for statement in self.statements for _ in statement.accesses]
+        accesses = [*zip(owners, map(_place, self.accesses), strict=True)]
+        always = {place for owner, place in accesses if owner.domain.chance == 1}
+        domains = [owner.domain for owner, place in accesses if place is not None and place not in always]
+        domains += [each.domain for each in self.statements if not CHEAP.issuperset(o.kind for o in each.operations)]
         branches = {}
-        for domain in dict.fromkeys(statement.domain for statement in self.statements if _needs_branch(statement)):
+        for domain in dict.fromkeys(domains):
             rarer = min(domain.chance, 1 - domain.chance)
             if rarer > 0:
                 branches[self._without_chance(domain).points, rarer] = self._without_chance(domain)
@@ -262,9 +268,12 @@ class Nest(FrozenValue):
         return tuple(each for each in self.kernel.flow.recurrences if each.loop in self.loops.inner[-1:])
 
 
-def _needs_branch(statement: Statement) -> bool:
-    far = any(access.space in program.SHARED for access in statement.accesses)
-    return far or any(each.kind not in CHEAP for each in statement.operations)
+def _place(access: NestAccess) -> object:
+    """Return a value that is equal for loads from one address; None for private arrays."""
+    if access.space not in program.SHARED or access.address is None:
+        return None if access.space not in program.SHARED else access
+    steps = sorted((name, str(step.polynomial)) for name, step in access.address.steps.items())
+    return access.direction, access.array, str(access.address.start.polynomial), tuple(steps), access.address.chosen
 
 
 class NestedKernel:

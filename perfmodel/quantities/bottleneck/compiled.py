@@ -331,10 +331,11 @@ def _chosen(nest: Nest) -> Iterator[CompiledChain[Count]]:
         reached |= more
         more = {arc.target for arc in arcs if arc.source in reached} - reached
     changed = {arc.variable for arc in arcs if arc.source in reached}
+    passed = {arc.target for arc in arcs if arc.carried in nest.loops.inner[-1:] and not arc.path}  # and `||`
     parts = grouped((each.instruction, each.computed) for each in (*nest.statements, *nest.decisions))
     kinds = [(each, _is_floating(each.dtype)) for statement in nest.decisions
-             if statement.instruction in targets
-             and _decides_about(changed, statement, chain(*parts[statement.instruction]))
+             if statement.instruction in passed or (statement.instruction in targets and _decides_about(
+                 changed, statement, chain(*parts[statement.instruction])))
              for each in statement.operations if each.kind not in UNLISTED]  # fmt: skip
     amounts = {
         "minmax": sum(each.amount for each, floating in kinds if floating and each.kind == "compare"),

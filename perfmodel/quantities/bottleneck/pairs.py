@@ -20,7 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from perfmodel.counts.nests.addresses import constant_of
@@ -28,6 +28,7 @@ from perfmodel.counts.nests.folded import COMMUTATIVE, covers, literal_of, names
 from perfmodel.counts.nests.loops import copies_of
 from perfmodel.counts.nests.nest import Nest, NestAccess
 from perfmodel.counts.program.program import Computed, Domain, Operand
+from perfmodel.values import grouped
 
 FUSED = "madd"  # an addition and a product of the same instruction
 BINARY = ("add", "mul", "div")  # an operation whose operands may be a pair
@@ -84,6 +85,7 @@ class _Values:
         self.users: dict[int, Counter[object]] = defaultdict(Counter)
         self.tested: dict[int, set[int]] = defaultdict(set)  # the minima that test a value for NaN: their second one
         self.stored: dict[str, int] = {}  # by instruction
+        self.computes: dict[str, bool] = {}
         odd = {access.array for access in nest.accesses if not _is_whole(access, 2)}
         self.even = {access.array for access in nest.accesses} - odd  # arrays whose first cells have an even index
         self._numbers: dict[_Value, list[int]] = defaultdict(list)  # of values without their domains
@@ -101,6 +103,7 @@ class _Values:
                         and len(self._writers.get(step.writes[0].variable, ())) == 1}  # fmt: skip
         for (_, instruction), group in groupby(statements, key=lambda each: (each.place, each.instruction)):
             result = self._result([(each, statement.domain) for statement in group for each in statement.computed])
+            self.computes[instruction] = result is not None
             if instruction not in steps:
                 continue
             result = self._other(object()) if result is None else result
@@ -327,9 +330,11 @@ def _stored_together(nest: Nest, values: _Values) -> int:
     The compiler must know that the index of the first cell is a multiple of this number. It knows this for ``x[i, 0]``
     and ``x[i, 1]`` in rows of two, but not in rows of three. It joins four values only if all are alike.
     """
-    accesses = zip(((each, access) for each in nest.statements for access in each.accesses), nest.accesses, strict=True)
-    stores = [(statement, access) for (statement, _), access in accesses
+    owners = (statement for statement in nest.statements for _ in statement.accesses)
+    accesses = [*zip(owners, nest.accesses, strict=True)]
+    stores = [(statement, access) for statement, access in accesses
               if (access.space, access.direction) == ("global", "store") and access.bits <= WIDEST]  # fmt: skip
+    loads = grouped((each.instruction, access) for each, access in accesses if access.direction == "load")
     for number in (4, 2):
         rows: dict[object, dict[Fraction, str]] = defaultdict(dict)
         for statement, access in stores:
@@ -342,12 +347,26 @@ def _stored_together(nest: Nest, values: _Values) -> int:
         for row in rows.values():
             for first in (cell for cell in row if cell % number == 0 and all(cell + k in row for k in range(number))):
                 names = [row[first + k] for k in range(number)]
+                if all(len(loads.get(name, ())) == 1 and not values.computes[name] for name in names):
+                    moved = [loads[name][0] for name in names]
+                    if all(_follows(*each) for each in pairwise(moved)):
+                        return number
                 stored = [values.stored[name] for name in names]
                 alike = len({values.values[each].kind for each in stored}) == 1
                 pairs = tuple(zip(stored[::2], stored[1::2], strict=True))
                 if (alike or number == 2) and _Tree(values, wide=True).cost(pairs, stores=names) < 0:
                     return number
     return 1
+
+
+def _follows(one: NestAccess, other: NestAccess) -> bool:
+    """Return whether an access is to the cell after that of another one."""
+    if one.address is None or other.address is None or one.array != other.array:
+        return False
+    steps = ([*sorted((name, str(step.polynomial)) for name, step in each.steps.items())]
+             for each in (one.address, other.address))  # fmt: skip
+    apart = constant_of(other.address.start + -1 * one.address.start)
+    return next(steps) == next(steps) and apart == Fraction(one.bits, 8)
 
 
 class _CopiedLoop(NamedTuple):
@@ -374,8 +393,8 @@ class _CopiedLoop(NamedTuple):
 
 def _copies_together(nest: Nest, values: _Values) -> int:
     """Return how many neighbouring cells the copies of an unrolled loop store as a vector: 8, 4, 2 or 1."""
-    accesses = zip(((each, access) for each in nest.statements for access in each.accesses), nest.accesses, strict=True)
-    for (statement, _), access in accesses:
+    owners = (statement for statement in nest.statements for _ in statement.accesses)
+    for statement, access in zip(owners, nest.accesses, strict=True):
         stores = (access.space, access.direction) == ("global", "store") and access.bits <= WIDEST
         for name, number in access.copies.items() if stores else ():
             most = min(number, WIDEST_VECTOR // access.bits)

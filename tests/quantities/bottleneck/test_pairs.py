@@ -108,7 +108,7 @@ def test_minima_of_vectors_test_for_nan(code: str, tests: float) -> None:
     ("out[i, {0}] = 2*a[i, {0}]", 2, 2), ("out[i, {0}] = a[i, {0}] + 1", 4, 4), ("out[i, {0}] = 2*a[i, {0}]", 3, 1),
     ("out[i, {0}] = low[{0}, i]", 2, 1), ("out[i, {0}] = low[{0}, i]", 4, 4),  # a copy of two saves nothing
     ("out[i, {0}] = 2*a[i, {0}]", 6, 2), ("out[i, {0}] = sqrt(a[i, 0])*a[i, {0}] + {0}", 2, 2),
-    ("low[{0}, i] = 2*a[i, {0}]", 2, 1),
+    ("low[{0}, i] = 2*a[i, {0}]", 2, 1), ("out[i, {0}] = a[i, {0}]", 2, 2), ("out[i, {0}] = a[i, {0}]", 4, 4),
 ])  # fmt: skip
 def test_statements_that_store_neighbours_make_a_vector(code: str, columns: int, together: int) -> None:
     """PoCL reports "Stores SLP vectorized", and no vectors of work-items, if more than one is stored together."""
