@@ -190,7 +190,8 @@ def gathered_share(launches: Sequence[CompiledLaunch[float]], device: DeviceUnit
     share = jumps = total = 0.0
     for launch in launches:
         serial = device.order == "serial"
-        packs = serial and launch.packs_items(device.masks_gathers) and not writes_rows_out(launch)
+        # without AVX-512, PoCL's vectors load such cells one by one, and the processor prefetches for these loads
+        packs = serial and device.masks_gathers and launch.packs_items(True) and not writes_rows_out(launch)
         nests = launch.nests if serial else launch.unrolled
         accesses = ((nest, access) for nest in nests for access in nest.accesses)
         for nest, access in (each for each in accesses if each[1].space != "local" and not each[1].invariant):

@@ -522,6 +522,12 @@ def test_a_guarded_gather_stays_scalar_without_mask_registers() -> None:
     assert (n, 0) == (gathered["znver4"]["gathers"], gathered["znver4"]["loads"])
 
 
+def test_lines_of_cells_at_a_stride_are_a_stream_without_gathers() -> None:
+    jumps = {name: guarded_copy(f"pthread-{name}-AMD EPYC", "n mod 64 = 0 and n >= 64", 1 << 24, "out[i] = a[2*i]")
+             ["memory_jumps"] for name in ("haswell", "znver4")}  # fmt: skip
+    assert jumps["haswell"] == 0 < jumps["znver4"]
+
+
 def test_a_tested_loop_between_barriers_runs_one_item_after_another() -> None:
     """The size is a multiple of the group, but the code has the test. A test without a loop becomes a mask."""
     unit = make("{ [i, j]: 0 <= i < n and 0 <= j < k }", "out[i] = sum(j, a[i + j])", "a: n + k; out: n",
