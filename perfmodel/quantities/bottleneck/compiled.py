@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
 from math import inf, log2, prod
+from operator import attrgetter
 from typing import Generic, NamedTuple
 
 from perfmodel.counts import Count, KernelCounts, LaunchCount
@@ -352,7 +353,7 @@ def _decides_about(variables: Set[str], statement: Statement, computed: Iterable
     ``computed`` are all operations of the statement's instruction.
     """
     using = set[int]()
-    for each in sorted(computed):  # an operand has a smaller number
+    for each in sorted(computed, key=attrgetter("number")):  # an operand has a smaller number
         texts = re.findall(r"\w+", " ".join(operand for operand in each.operands if isinstance(operand, str)))
         numbers = {max(operand, ~operand) for operand in each.operands if isinstance(operand, int)}
         if not variables.isdisjoint(texts) or not using.isdisjoint(numbers):

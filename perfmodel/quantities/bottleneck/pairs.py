@@ -23,7 +23,7 @@ from fractions import Fraction
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from perfmodel.counts.nests.addresses import constant_of
+from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
 from perfmodel.counts.nests.folded import COMMUTATIVE, covers, literal_of, names_in
 from perfmodel.counts.nests.loops import copies_of
 from perfmodel.counts.nests.nest import Nest, NestAccess
@@ -164,7 +164,7 @@ class _Values:
         parts = [self._operand(operand, local) for operand in texts]
         operands, signs = tuple(number for number, _ in parts), tuple(negative for _, negative in parts)
         known = -1 not in operands and (kind not in (*BINARY, *COMPARED) or len(operands) == 2)
-        if known and each.kind in INTEGERS and each.dtype.startswith(("int", "uint")):
+        if known and each.lanes == 1 and each.kind in INTEGERS and each.dtype.startswith(("int", "uint")):
             return self._number(_Value(f"integer_{each.kind}", 0, domain, "", signs, operands))
         if not known or not each.dtype.startswith("float") or each.lanes > 1:
             return self._other(object())
@@ -400,7 +400,8 @@ def _copies_together(nest: Nest, values: _Values) -> int:
             most = min(number, WIDEST_VECTOR // access.bits)
             width = next((each for each in (8, 4, 2) if each <= most and _is_whole(access, each, name)), 1)
             if width > 1 and _is_cell(access, name):
-                loads = [each for each in nest.accesses if each.direction == "load" and name in each.copies]
+                loads = [each for each in nest.accesses if each.direction == "load" and name in each.copies
+                         and each.step(name) != NO_BYTES]  # fmt: skip
                 far = frozenset(each.array for each in loads if not _is_cell(each, name))
                 loop = _CopiedLoop(name, width, frozenset(each.array for each in loads) - far, far)
                 if statement.computed and statement.instruction in values.stored:
