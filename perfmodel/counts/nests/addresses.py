@@ -57,6 +57,11 @@ class Address(FrozenValue):
         return not factors or (whole and width & (width - 1) == 0)
 
 
+def texts_of(steps: Mapping[str, Count]) -> tuple[tuple[str, str], ...]:
+    """Return steps as texts, which are equal if the steps are."""
+    return tuple(sorted((name, str(step.polynomial)) for name, step in steps.items()))
+
+
 def _terms(count: Count) -> list[tuple[int, isl.Val]]:
     """Return the degree in parameters, and in floors of parameters, and the factor of each term."""
     terms: list[isl.Term] = []

@@ -28,7 +28,17 @@ from functools import lru_cache
 from itertools import groupby, takewhile
 from typing import NamedTuple
 
-from perfmodel.counts.program.program import SHARED, Computed, Domain, Program, Run, Statement, nodes_in
+from perfmodel.counts.program.program import (
+    NAME,
+    SHARED,
+    Computed,
+    Domain,
+    Program,
+    Run,
+    Statement,
+    literal_of,
+    nodes_in,
+)
 
 Amounts = tuple[tuple[str, int], ...]  # kinds of operations, and how many of each
 #: operations of functions, for each component of a vector
@@ -50,7 +60,6 @@ OF_COMPLEX: Mapping[str, tuple[str, ...]] = {
 REAL = {"complex64": "float32", "complex128": "float64"}
 COMMUTATIVE = ("add", "mul")
 AMBIGUOUS = ("minmax", "shift", "bitwise")  # kinds that comprise several operations, so that two of one kind may differ
-NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
 WHOLE = re.compile(r"-?\d+")
 LOOP_PRODUCTS = 3  # of a power with an integer exponent of 2 or 3 bits: two squares, and a last product
 CONSTANT = math.nan  # a constant whose value no rule uses
@@ -79,14 +88,6 @@ def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
         around = (("add", lanes),) if kind == "distance" else (("mul", lanes),) if kind == "normalize" else ()
         return (("mul", lanes), ("add", lanes - 1), *ACROSS[kind], *around)
     return tuple((part, amount * lanes) for part, amount in MADE_OF.get(kind, ((kind, 1),)))
-
-
-def literal_of(text: str) -> float | None:
-    """Return the number in a text, or None if the text is not a literal."""
-    try:
-        return None if NAME.search(text) else float(text)
-    except ValueError:
-        return None
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ unrolls loops, and sub-groups issue the rest (:class:`~perfmodel.counts.nests.is
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,7 +23,7 @@ import islpy as isl
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.flow import Flow, Recurrence
 from perfmodel.counts.flow.trips import Trips
-from perfmodel.counts.nests.addresses import Address, moving_address_of
+from perfmodel.counts.nests.addresses import Address, moving_address_of, texts_of
 from perfmodel.counts.nests.digits import place_values
 from perfmodel.counts.nests.folded import Changes, Values
 from perfmodel.counts.nests.loops import (
@@ -211,10 +211,9 @@ class Nest(FrozenValue):
         The two arms of a select are one branch. An arm that has only :data:`CHEAP` operations, and loads only what is
         loaded without a test, is computed without one.
         """
-        owners = [statement for statement in self.statements for _ in statement.accesses]
-        accesses = [*zip(owners, map(_place, self.accesses), strict=True)]
-        always = {place for owner, place in accesses if owner.domain.chance == 1}
-        domains = [owner.domain for owner, place in accesses if place is not None and place not in always]
+        places = [(owner.domain, _place(access)) for owner, access in self.owned_accesses]
+        always = {place for domain, place in places if domain.chance == 1}
+        domains = [domain for domain, place in places if place is not None and place not in always]
         domains += [each.domain for each in self.statements if not CHEAP.issuperset(o.kind for o in each.operations)]
         branches = {}
         for domain in dict.fromkeys(domains):
@@ -238,6 +237,12 @@ class Nest(FrozenValue):
     def accesses(self) -> tuple[NestAccess, ...]:
         """The accesses, one for each expression."""
         return tuple(self._access(access, s.domain) for s in self.statements for access in s.accesses)
+
+    @property
+    def owned_accesses(self) -> Iterator[tuple[Statement, NestAccess]]:
+        """The accesses, each with its statement."""
+        owners = (statement for statement in self.statements for _ in statement.accesses)
+        return zip(owners, self.accesses, strict=True)
 
     def _access(self, access: program.Access, domain: Domain) -> NestAccess:
         return NestAccess(
@@ -270,10 +275,12 @@ class Nest(FrozenValue):
 
 def _place(access: NestAccess) -> object:
     """Return a value that is equal for loads from one address; None for private arrays."""
-    if access.space not in program.SHARED or access.address is None:
-        return None if access.space not in program.SHARED else access
-    steps = sorted((name, str(step.polynomial)) for name, step in access.address.steps.items())
-    return access.direction, access.array, str(access.address.start.polynomial), tuple(steps), access.address.chosen
+    if access.space not in program.SHARED:
+        return None
+    address = access.address
+    if address is None:
+        return access
+    return access.direction, access.array, str(address.start.polynomial), texts_of(address.steps), address.chosen
 
 
 class NestedKernel:

@@ -3,6 +3,7 @@
 An *instance* of a statement is one execution of it, given by the values of the inames around the statement.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -79,6 +80,7 @@ OpKind = tuple[str, str]  #: ``("float32", "mul")``, ``("global", "load")`` or `
 #: An affine index: its constant, and the coefficients of the names in it; None for an index that is not affine.
 Index = tuple[int, tuple[tuple[str, int], ...]] | None
 Cell = tuple[Index, ...]
+NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")  # in the text of an operand
 INDEX_DIVISIONS = ("index_div", "row_index_div")  # by a size, in an index: for each lane, and equal for a row of lanes
 UNLISTED = ("atomic", "convert", *INDEX_DIVISIONS)  # kinds that nests have, but no table
 DECISIONS = ("compare", "select", *UNLISTED)  # kinds of operations that are not counted as arithmetic
@@ -106,6 +108,14 @@ class Read(NamedTuple):  # counts make thousands; a NamedTuple is four times as 
 #: The number n of another operation of the instruction, ~n for its negative, or a text with all names that the operand
 #: depends on: ``"2.0"``, ``"a[i]"``, ``"x if c else y"``. The third operand of a minimum or a comparison is its name.
 Operand = int | str
+
+
+def literal_of(text: str) -> float | None:
+    """Return the number in a text, or None if the text is not a literal."""
+    try:
+        return None if NAME.search(text) else float(text)
+    except ValueError:
+        return None
 
 
 class Computed(NamedTuple):

@@ -19,7 +19,7 @@ from loopy.library.reduction import ArgExtOp, ReductionOpFunction
 from loopy.type_inference import TypeReader
 from pymbolic.mapper import Mapper
 
-from perfmodel.counts.program.program import INDEX_DIVISIONS, Operand
+from perfmodel.counts.program.program import INDEX_DIVISIONS, Operand, literal_of
 from perfmodel.counts.reading import sets, values
 from perfmodel.counts.reading.domains import affine_form, is_nonnegative, names_in
 from perfmodel.counts.reading.values import COMPLEX, INT, AccessEvent, Condition, OperationEvent, Options, Scope, Type
@@ -261,7 +261,7 @@ class Walk(Mapper):  # type: ignore[misc]
         A compiler converts numbers, scalar arguments and inames elsewhere, and a value that is used again only once.
         """
         text = operand if isinstance(operand, str) else "["
-        fixed = values.is_number(text) or (text.isidentifier() and text not in self.kernel.temporary_variables)
+        fixed = literal_of(text) is not None or (text.isidentifier() and text not in self.kernel.temporary_variables)
         if {dtype.kind, value.kind} in ({"f", "i"}, {"f", "u"}) and not fixed:
             name = values.type_name(dtype if dtype.kind == "f" else value)
             event = OperationEvent(name, "convert", 1, scope.conditions, operands=(operand,))

@@ -196,14 +196,6 @@ def is_sign(expr: Any) -> bool:
     return p.is_constant(expr) and bool(expr == -1)
 
 
-def is_number(text: str) -> bool:
-    """Return whether a text is the text of a number, such as ``2`` or ``1e-06``."""
-    try:
-        return bool(float(text) == float(text))
-    except ValueError:
-        return False
-
-
 def is_product(expr: Any) -> bool:
     return isinstance(expr, p.Product) and sum(not is_sign(child) for child in expr.children) > 1
 

@@ -21,7 +21,7 @@ from operator import attrgetter
 from typing import Generic, NamedTuple
 
 from perfmodel.counts import Count, KernelCounts, LaunchCount
-from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
+from perfmodel.counts.nests.addresses import NO_BYTES, constant_of, texts_of
 from perfmodel.counts.nests.nest import FIRST_LANES, Nest, NestAccess
 from perfmodel.counts.program.program import DECISIONS, INDEX_DIVISIONS, SHARED, UNLISTED, Computed, OpKind, Statement
 from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
@@ -389,11 +389,7 @@ def _position_key(access: NestAccess) -> tuple[object, ...]:
     if access.address is None:
         return (id(access),)
     address = access.address
-    return access.bits, str(address.start.polynomial), _text(address.steps), address.chosen
-
-
-def _text(steps: Mapping[str, Count]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((name, str(step.polynomial)) for name, step in steps.items()))
+    return access.bits, str(address.start.polynomial), texts_of(address.steps), address.chosen
 
 
 def _without_repeats(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:
@@ -476,7 +472,7 @@ def _filling(accesses: Iterable[NestAccess]) -> set[NestAccess]:
     for access in accesses:
         if access.address is not None and access.lanes:
             steps = {name: step for name, step in access.address.steps.items() if name not in access.copies}
-            motion = (access.array, access.direction, access.bits, _text(steps), access.address.base)
+            motion = (access.array, access.direction, access.bits, texts_of(steps), access.address.base)
             together[motion].append(access)
     return {access for alike in together.values() if _fill_stride(alike) for access in alike}
 
@@ -568,7 +564,7 @@ def _cells(access: NestAccess, extents: Mapping[str, int]) -> _Cells | None:
     step = address.step(name)
     in_cells = {row: Fraction(8, access.bits) * each for row, each in {**address.steps, "": address.start}.items()}
     return _Cells(
-        _text(in_cells), address.base, start, far[name],
+        texts_of(in_cells), address.base, start, far[name],
         distance=Fraction(0) if step.parameters else abs(constant_of(step) or Fraction(0)),
         between=any(step == extent * address.step(row) for row, extent in extents.items() if row in address.steps),
     )  # fmt: skip

@@ -20,7 +20,7 @@ from perfmodel.counts.traffic.traffic import MovedLines, TrafficAt
 from perfmodel.facts import DeviceFacts, vector_registers
 from perfmodel.facts.doubts import X86_ONLY
 from perfmodel.quantities.bottleneck.compiled import CompiledLaunch, compiled_kernel
-from perfmodel.quantities.bottleneck.execution import writes_rows_out
+from perfmodel.quantities.bottleneck.execution import packs_items
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.traffic import LAST_LEVEL, UNBOUNDED, cold_share
 from perfmodel.values import FrozenValue
@@ -188,10 +188,10 @@ def gathered_share(launches: Sequence[CompiledLaunch[float]], device: DeviceUnit
     a test. A processor prefetches for loads of one address, and the instructions of a gather fill its window.
     """
     share = jumps = total = 0.0
+    serial = device.order == "serial"
     for launch in launches:
-        serial = device.order == "serial"
         # without AVX-512, PoCL's vectors load such cells one by one, and the processor prefetches for these loads
-        packs = serial and device.masks_gathers and launch.packs_items(True) and not writes_rows_out(launch)
+        packs = serial and device.masks_gathers and packs_items(launch, wide=True)
         nests = launch.nests if serial else launch.unrolled
         accesses = ((nest, access) for nest in nests for access in nest.accesses)
         for nest, access in (each for each in accesses if each[1].space != "local" and not each[1].invariant):

@@ -16,6 +16,11 @@ LOOP_CODE, ADDRESS_CODE, TEST_CODE = 2, 2, 5  # additional instructions of a loo
 FEWEST_TRIPS = 4  # fewest iterations of a loop of known trips that become a vector
 
 
+def packs_items(launch: CompiledLaunch[float], wide: bool) -> bool:
+    """Return whether PoCL's compiler makes vectors of work-items, with AVX-512 (``wide``) or without."""
+    return launch.packs_items(wide) and not writes_rows_out(launch)
+
+
 def writes_rows_out(launch: CompiledLaunch[float]) -> bool:
     """Return whether the compiler unrolls the loop over the work-items of a row, so that their code is scalar.
 

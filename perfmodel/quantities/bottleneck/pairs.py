@@ -23,11 +23,11 @@ from fractions import Fraction
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from perfmodel.counts.nests.addresses import NO_BYTES, constant_of
-from perfmodel.counts.nests.folded import COMMUTATIVE, covers, literal_of, names_in
+from perfmodel.counts.nests.addresses import NO_BYTES, constant_of, texts_of
+from perfmodel.counts.nests.folded import COMMUTATIVE, covers, names_in
 from perfmodel.counts.nests.loops import copies_of
 from perfmodel.counts.nests.nest import Nest, NestAccess
-from perfmodel.counts.program.program import Computed, Domain, Operand
+from perfmodel.counts.program.program import Computed, Domain, Operand, literal_of
 from perfmodel.values import grouped
 
 FUSED = "madd"  # an addition and a product of the same instruction
@@ -330,18 +330,15 @@ def _stored_together(nest: Nest, values: _Values) -> int:
     The compiler must know that the index of the first cell is a multiple of this number. It knows this for ``x[i, 0]``
     and ``x[i, 1]`` in rows of two, but not in rows of three. It joins four values only if all are alike.
     """
-    owners = (statement for statement in nest.statements for _ in statement.accesses)
-    accesses = [*zip(owners, nest.accesses, strict=True)]
-    stores = [(statement, access) for statement, access in accesses
+    stores = [(statement, access) for statement, access in nest.owned_accesses
               if (access.space, access.direction) == ("global", "store") and access.bits <= WIDEST]  # fmt: skip
-    loads = grouped((each.instruction, access) for each, access in accesses if access.direction == "load")
+    loads = grouped((each.instruction, access) for each, access in nest.owned_accesses if access.direction == "load")
     for number in (4, 2):
         rows: dict[object, dict[Fraction, str]] = defaultdict(dict)
         for statement, access in stores:
             if _is_whole(access, number) and access.address is not None:
                 start, size = constant_of(access.address.start), Fraction(access.bits, 8)
-                steps = tuple(sorted((name, str(step.polynomial)) for name, step in access.address.steps.items()))
-                key = access.array, access.address.base, steps, statement.domain
+                key = access.array, access.address.base, texts_of(access.address.steps), statement.domain
                 if start is not None and statement.instruction in values.stored:
                     rows[key][start / size] = statement.instruction
         for row in rows.values():
@@ -363,10 +360,8 @@ def _follows(one: NestAccess, other: NestAccess) -> bool:
     """Return whether an access is to the cell after that of another one."""
     if one.address is None or other.address is None or one.array != other.array:
         return False
-    steps = ([*sorted((name, str(step.polynomial)) for name, step in each.steps.items())]
-             for each in (one.address, other.address))  # fmt: skip
-    apart = constant_of(other.address.start + -1 * one.address.start)
-    return next(steps) == next(steps) and apart == Fraction(one.bits, 8)
+    distance = constant_of(other.address.start + -1 * one.address.start)
+    return texts_of(one.address.steps) == texts_of(other.address.steps) and distance == Fraction(one.bits, 8)
 
 
 class _CopiedLoop(NamedTuple):
@@ -393,8 +388,7 @@ class _CopiedLoop(NamedTuple):
 
 def _copies_together(nest: Nest, values: _Values) -> int:
     """Return how many neighbouring cells the copies of an unrolled loop store as a vector: 8, 4, 2 or 1."""
-    owners = (statement for statement in nest.statements for _ in statement.accesses)
-    for statement, access in zip(owners, nest.accesses, strict=True):
+    for statement, access in nest.owned_accesses:
         stores = (access.space, access.direction) == ("global", "store") and access.bits <= WIDEST
         for name, number in access.copies.items() if stores else ():
             most = min(number, WIDEST_VECTOR // access.bits)

@@ -132,8 +132,7 @@ class NestWork:
         wide = self.device.masks_gathers
         if self.launch.barriers:  # a test around a loop stays a branch; other tests become masks
             return not (self.nest.pairs.are_packed(wide) or (self.nest.guarded and self.nest.loops))
-        written_out = execution.writes_rows_out(self.launch)
-        return self.launch.packs_items(wide) and not written_out
+        return execution.packs_items(self.launch, wide)
 
     @cached_property
     def _loses_neighbours(self) -> bool:
