@@ -1,7 +1,5 @@
 """Pictures of predictions and models. Each function draws on axes of matplotlib (``ax=``), and returns them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Progress reports of long tasks, and a progress bar on standard error (lines without a terminal)."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +24,7 @@ class FailedStep(str):
     name: str
     problem: str
 
-    def __new__(cls, name: str, problem: object) -> FailedStep:
+    def __new__(cls, name: str, problem: object) -> "FailedStep":
         """Make the note."""
         note = super().__new__(cls, f"{name}: {problem}")
         note.name, note.problem = name, str(problem)

@@ -1,7 +1,5 @@
 """Calibrates a device: probes and measures it, fits every model family, and judges the fits on test kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -17,8 +17,6 @@ top1 is ``random_top1``, the mean of :math:`1/n`. A model must be better than a 
 from these figures whether a model is usable to predict times, to rank variants, or both.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,7 +65,7 @@ class Comparison:
     def of(
         cls, row: Measurement, predicted: float | None, needs: tuple[str, ...], interval: tuple[float, float] | None,
         clock: Clock = "host",
-    ) -> Comparison:
+    ) -> "Comparison":
         """Return a measured row with its prediction. Both use the same clock."""
         measured, ranked = row.seconds_by(clock), UNRANKED not in row.flags
         return cls(row.kernel, row.parameters, measured, predicted, needs, row.group, row.variant, interval, ranked)

@@ -32,7 +32,7 @@ SUBGROUP_SIZE = 32  # of an unknown device
 MANY = 64  # from this number of kernels, each core has a process that counts, and the store is packed
 VARIANT = "variant"  # key of a variant that has only a name
 
-Source: TypeAlias = "str | Path | KernelClass | Build"
+Source: TypeAlias = str | Path | KernelClass | Build
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,5 @@
 """An opened device on which variants are compiled, checked and timed, in visits with records."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ cloudpickle pickles a function of an importable module by its name, and other fu
 cannot import a kernel file. The text of the file is therefore sent too, and runs there first. Counts are sent as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -25,9 +23,9 @@ from perfmodel.documents import one_line
 from perfmodel.errors import KernelError, PerfModelError, failed
 from perfmodel.kernels.files import Source, built, restore, sources_in
 
-Variant: TypeAlias = "TranslationUnit | KernelCounts | Callable[[], TranslationUnit | KernelCounts]"
+Variant: TypeAlias = TranslationUnit | KernelCounts | Callable[[], TranslationUnit | KernelCounts]
 """A translation unit or its counts, or a function without arguments that returns one of these."""
-Task: TypeAlias = "Callable[[TranslationUnit | KernelCounts], Any]"
+Task: TypeAlias = Callable[[TranslationUnit | KernelCounts], Any]
 LONGEST = 500  # characters of another library's message
 
 _loaded = lru_cache(maxsize=4)(cloudpickle.loads)
@@ -60,7 +58,7 @@ class CountedVariants(Mapping[str, KernelCounts]):
         failed = f", {len(self.errors)} with an error" if self.errors else ""
         return one_line(f"<CountedVariants: {len(self)} counted{failed}: {', '.join(self)}>")
 
-    def __reduce__(self) -> tuple[type[CountedVariants], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[type["CountedVariants"], tuple[object, ...]]:
         return type(self), (self._counts, dict(self.errors))
 
 

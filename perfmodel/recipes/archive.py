@@ -5,8 +5,6 @@ unit, with all types, that is equal in all processes. Changes are immediate tran
 at once wait for each other, and a killed process leaves the archive as it was before its last change.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import sqlite3
@@ -71,7 +69,7 @@ class Entry(FrozenValue):
 
     @classmethod
     @lru_cache(maxsize=4096)  # parsing the JSON of 100 rows takes 2 ms
-    def from_row(cls, row: tuple[Any, ...]) -> Entry:
+    def from_row(cls, row: tuple[Any, ...]) -> "Entry":
         """Return the entry of a row. Raise a DocumentError if its JSON is damaged."""
         key, device, driver, sizes, recipe, kernel, seconds, measured, date, versions = row
         named, steps = (json_document(str(text).encode()) for text in (sizes, recipe))
@@ -117,7 +115,7 @@ class Archive(FrozenValue):
     driver: str
 
     @classmethod
-    def of(cls, device: str | DeviceFacts | Any = None) -> Archive:
+    def of(cls, device: str | DeviceFacts | Any = None) -> "Archive":
         """Return the archive of a device, in the folder ``recipes`` of the user's data.
 
         `device` is a selector as of :func:`perfmodel.load`, the facts of a device, or a ``pyopencl.Device``. The
@@ -225,7 +223,7 @@ def kernel_key(t_unit: TranslationUnit) -> str:
 def record(
     t_unit: TranslationUnit, sizes: Mapping[str, int], seconds: Mapping[Recipe, float],
     device: str | DeviceFacts | Any = None, measured: bool = True,
-) -> Archive:  # fmt: skip
+) -> "Archive":  # fmt: skip
     """Add times of recipes of an untransformed kernel to the archive of a device, and return the archive.
 
     Parameters

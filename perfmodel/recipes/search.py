@@ -1,7 +1,5 @@
 """The search for the fastest recipe of a plain kernel: the model predicts hundreds of recipes, and a few run."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import re
@@ -83,7 +81,7 @@ class Candidate(FrozenValue):
         return float(self.prediction.seconds)
 
     @property
-    def unassumed(self) -> Candidate:
+    def unassumed(self) -> "Candidate":
         """The recipe without assumptions, with the same prediction, although its tests may take time."""
         if not self.recipe.assumptions:
             return self

@@ -1,7 +1,5 @@
 """Reductions with few results in two stages: many work-items reduce parts, and a second kernel combines them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Sentences on a kernel's bounds: by work and depth, by benefits, and by roofs."""
 
-from __future__ import annotations
-
 import math
 
 from perfmodel.analyses.balance import COMPUTE_BOUND, MEMORY_BOUND, NO_WORK, TOO_LITTLE_PARALLELISM, Balance

@@ -3,8 +3,6 @@
 A *visit* is a series of runs of one variant at one size.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -90,7 +88,7 @@ class Trials:
         self._earlier = defaultdict[tuple[str, str], list[Measurement]](list)
         self._stack = ExitStack()
 
-    def __enter__(self) -> Trials:
+    def __enter__(self) -> "Trials":
         if self._keep is not None:
             store.prepare(self._keep, self.device.facts)
             for row in recorded_before(self._keep):  # records of earlier processes of this supervised command

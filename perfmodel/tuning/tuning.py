@@ -1,7 +1,5 @@
 """Tuning: run the most promising variants of a kernel until the best is known."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing

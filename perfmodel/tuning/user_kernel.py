@@ -20,9 +20,9 @@ from perfmodel.measuring.subject import FailedError, Subject, array_arguments, o
 # A prime, so that all rows and tiles of a matrix differ: a kernel that exchanges them has other outputs.
 PERIOD = 2**20 + 7  #: Number of elements of an array that differ; after them the array repeats
 
-Variant: TypeAlias = "TranslationUnit | Callable[[], TranslationUnit]"
+Variant: TypeAlias = TranslationUnit | Callable[[], TranslationUnit]
 Arguments: TypeAlias = Callable[..., Mapping[str, Any]]
-Reference: TypeAlias = "Callable[..., Mapping[str, Any] | TranslationUnit]"
+Reference: TypeAlias = Callable[..., Mapping[str, Any] | TranslationUnit]
 
 
 class UserKernel:
