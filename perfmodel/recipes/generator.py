@@ -5,8 +5,6 @@ through local memory, and which loops are unrolled. With tile sizes it gives a :
 when they are used, because Loopy takes 30 to 200 ms to transform and schedule a kernel.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,18 +12,23 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain, islice, permutations, product, zip_longest
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import loopy as lp
+from loopy import TranslationUnit
+from loopy.check import check_for_unused_hw_axes_in_insns, check_for_write_races, pre_schedule_checks
+from loopy.diagnostic import WriteRaceConditionWarning
+from loopy.kernel.tools import get_subkernel_to_insn_id_map
+from loopy.schedule import generate_loop_schedules
 
 from perfmodel.documents import one_line
 from perfmodel.errors import ArgumentError, KernelError, clipped
+from perfmodel.facts import DeviceFacts
+from perfmodel.recipes import loops as nesting
+from perfmodel.recipes.loops import Invariants, Loop, Nest, Statement
 from perfmodel.recipes.recipe import Recipe, Step, reason_of
+from perfmodel.recipes.stages import in_stages
 from perfmodel.values import FrozenValue, cached_method
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
-
-    from perfmodel.facts.device_facts import DeviceFacts
-    from perfmodel.recipes.loops import Invariants, Loop, Nest, Statement
 
 LOCAL_BYTES, LARGEST_GROUP = 32 * 1024, 256  # limits where no facts are given: what OpenCL's full profile promises
 SHORT = 16  # trips of a loop that may be unrolled
@@ -250,8 +253,6 @@ class Recipes(FrozenValue):
     @cached_method
     def _implied(self, text: str) -> bool:
         """Whether the plain kernel's own assumptions imply a condition."""
-        import loopy as lp
-
         own, more = (unit.default_entrypoint.assumptions for unit in (self.t_unit, lp.assume(self.t_unit, text)))
         return bool(own.is_subset(more))
 
@@ -576,11 +577,7 @@ def recipes_of(
     and if no private scalar outlives an iteration. If only different iterations of a sequential loop around all
     statements access such elements, that loop is a loop of the host, and a global barrier ends each of its iterations.
     """
-    from loopy import TranslationUnit as Unit
-
-    from perfmodel.recipes.stages import in_stages
-
-    if not isinstance(t_unit, Unit):
+    if not isinstance(t_unit, TranslationUnit):
         raise ArgumentError(f"t_unit is of the type {type(t_unit).__name__}", "give a loopy.TranslationUnit")
     cpu = facts is not None and facts.known("device_type", "gpu") == "cpu"
     largest = int(facts.known("max_work_group_size", LARGEST_GROUP)) if facts is not None else LARGEST_GROUP
@@ -597,15 +594,11 @@ def recipes_of(
 
 def _nest(t_unit: TranslationUnit, sizes: Mapping[str, int]) -> Nest:
     """Return the loops of a kernel. If it cannot be transformed, there are none, and a note has the reason."""
-    from loopy import CallableKernel
-
-    from perfmodel.recipes.loops import Nest, nest_of
-
-    kernels = [kernel for kernel in t_unit.callables_table.values() if isinstance(kernel, CallableKernel)]
+    kernels = [kernel for kernel in t_unit.callables_table.values() if isinstance(kernel, lp.CallableKernel)]
     if len(kernels) != 1 or len(t_unit.entrypoints) != 1:
         return Nest(notes=(f"the unit has {len(kernels)} kernels; recipes need one, with its callees inlined",))
     try:
-        return nest_of(t_unit, sizes)
+        return nesting.nest_of(t_unit, sizes)
     except Exception as error:  # Loopy refuses the plain kernel with errors of many kinds
         return Nest(notes=(f"Loopy refuses the untransformed kernel: {reason_of(error)}",))
 
@@ -615,20 +608,12 @@ def legal(recipe: Recipe, t_unit: TranslationUnit) -> TranslationUnit:
 
     A write race is a refusal too, unless a single work-item executes the instruction.
     """
-    import loopy as lp
-    from loopy.check import check_for_unused_hw_axes_in_insns, check_for_write_races, pre_schedule_checks
-    from loopy.diagnostic import WriteRaceConditionWarning
-    from loopy.kernel.tools import get_subkernel_to_insn_id_map
-    from loopy.schedule import generate_loop_schedules
-
-    from perfmodel.recipes.loops import RaceChecker, assigned, quiet, states_no_race
-
     t_unit = recipe.apply(t_unit)
     kernel = t_unit.default_entrypoint
-    stated = {f"write_race({insn.id})" for insn in kernel.instructions if states_no_race(kernel, insn)}
+    stated = {f"write_race({insn.id})" for insn in kernel.instructions if nesting.states_no_race(kernel, insn)}
     t_unit = t_unit.with_kernel(kernel.copy(silenced_warnings=frozenset({"v1_scheduler_fallback", *stated})))
     try:
-        with quiet() as given:
+        with nesting.quiet() as given:
             checked = lp.preprocess_program(t_unit)
             check_for_write_races(checked)
             pre_schedule_checks(checked)
@@ -645,8 +630,8 @@ def legal(recipe: Recipe, t_unit: TranslationUnit) -> TranslationUnit:
             insn = kernel.id_to_insn[match[1]] if match else None
             ids = next((ids for ids in launches if insn is not None and insn.id in ids), ())
             own = kernel.copy(instructions=[one for one in kernel.instructions if one.id in ids])  # with its work-items
-            checker = RaceChecker(own, checked.callables_table)
-            if not ids or insn is None or any(checker.races(insn.id, insn.id, name) for name in assigned(insn)):
+            checker = nesting.RaceChecker(own, checked.callables_table)
+            if not ids or insn is None or any(checker.races(insn.id, insn.id, name) for name in nesting.assigned(insn)):
                 raise WriteRaceConditionWarning(text.partition(" (add ")[0])
     except Exception as error:  # Loopy raises many kinds
         reason = reason_of(error)

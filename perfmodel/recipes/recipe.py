@@ -11,15 +11,15 @@ from functools import cached_property
 from inspect import getsource
 from io import StringIO
 from itertools import chain, count
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+import loopy as lp
+from loopy import TranslationUnit
 
 from perfmodel.documents import Schema, one_line
 from perfmodel.errors import ArgumentError, DocumentError, KernelError, clipped, listed
 from perfmodel.recipes.own_steps import extract_invariants, extract_parts, merge_domains
 from perfmodel.values import FrozenValue
-
-if TYPE_CHECKING:
-    from loopy import TranslationUnit
 
 Argument: TypeAlias = "str | int | float | bool | tuple[Argument, ...] | None"
 
@@ -75,8 +75,6 @@ class Step(FrozenValue):
 
     def apply(self, t_unit: TranslationUnit) -> TranslationUnit:
         """Return the transformed unit. Raise a KernelError with Loopy's `reason` if Loopy refuses the step."""
-        import loopy as lp
-
         options = {key: frozenset(v) if key in _SETS and isinstance(v, tuple) else v for key, v in self.options}
         arguments = [list(value) if isinstance(value, tuple) else value for value in self.arguments]
         try:
