@@ -12,18 +12,8 @@ import islpy as isl
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.counters.lines import Footprint, Site
 from perfmodel.counts.kernel import KernelCounts
-from perfmodel.counts.program.program import (
-    UNLISTED,
-    Access,
-    DeviceKernel,
-    Domain,
-    LaneStride,
-    Loop,
-    Node,
-    Program,
-    Statement,
-    unknown_probability,
-)
+from perfmodel.counts.program import program as programs
+from perfmodel.counts.program.program import Access, DeviceKernel, Domain, LaneStride, Loop, Node, Program, Statement
 from perfmodel.counts.quasipoly.arguments import parameters_of
 from perfmodel.counts.quasipoly.count import Count
 from perfmodel.counts.rows import AccessCount, BarrierCount, LaunchCount, LaunchShape, OperationCount, total
@@ -72,7 +62,7 @@ def _operation_rows(program: Program, cardinalities: Cardinalities) -> tuple[Ope
     amounts: dict[tuple[Domain, str, str], int] = defaultdict(int)
     for statement in (*program.statements, *program.decisions):
         for operation in statement.operations:
-            if operation.kind not in UNLISTED:
+            if operation.kind not in programs.UNLISTED:
                 amounts[statement.domain, operation.dtype, operation.kind] += operation.amount
     parts = grouped(
         ((dtype, kind), amount * cardinalities.count(domain)) for (domain, dtype, kind), amount in amounts.items()
@@ -170,7 +160,7 @@ def _changed(counts: KernelCounts, change: Callable[[Statement], Statement]) -> 
 
 
 def _never(domain: Domain) -> Domain:
-    unknown = {unknown_probability(test) for test in domain.unknown_tests}
+    unknown = {programs.unknown_probability(test) for test in domain.unknown_tests}
     reasons = tuple(reason for reason in domain.reasons if reason not in unknown)
     return replace(domain, chance=Fraction(0), reasons=reasons, exact=not reasons) if unknown else domain
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import count
 from math import prod
 
 import islpy as isl
@@ -197,8 +198,7 @@ def _work_items(domain: Domain, launch: Launch) -> isl.Set:
 def completed(domain: Domain, launch: Launch, groups: bool = True) -> Domain:
     """Return the domain with all local axes of its launch as dimensions. If ``groups``, add all group axes too."""
     points, axes, names = domain.points, list(domain.axes), list(domain.names)
-    below = isl.Map("{ [n] -> [x] : 0 <= x < n }")
-    limits = [(f"g.{k}", isl.Set.from_pw_aff(extent).apply(below)) for k, extent in enumerate(launch.grid) if groups]
+    limits = [(f"g.{k}", isl.Set.from_pw_aff(extent).apply(BELOW)) for k, extent in enumerate(launch.grid) if groups]
     limits += [(f"l.{k}", isl.Set(f"{{ [x] : 0 <= x < {extent} }}")) for k, extent in enumerate(launch.group_shape)]
     for axis, limit in limits:
         if axis not in axes:
@@ -224,11 +224,8 @@ def in_sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[isl.Set
 
 def side_by_side(parts: Iterable[isl.Set]) -> isl.Set:
     """Return the disjoint union of sets."""
-    pairs: isl.Set | None = None
-    for number, points in enumerate(parts):
-        numbered = points.flat_product(isl.Set(f"{{ [{number}] }}"))
-        pairs = numbered if pairs is None else pairs.union(numbered)
-    return pairs
+    numbers = (isl.Set(f"{{ [{number}] }}") for number in count())
+    return reduce(isl.Set.union, map(isl.Set.flat_product, parts, numbers))
 
 
 def sub_groups(domain: Domain, launch: Launch, size: int) -> Iterator[tuple[int, isl.Set]]:

@@ -61,12 +61,9 @@ class Footprint:
         return tuple(dict.fromkeys((domain.points, access.cells) for domain, access in self._sites))
 
     def _union(self) -> isl.Set | None:
-        if not self._alike or self._sample.cells is None:
-            return self._whole_array()
-        return reduce(isl.Set.union, (points.apply(cells) for points, cells in self._touching)).coalesce()
-
-    def _whole_array(self) -> isl.Set | None:
-        shape = self._sample.shape
+        if self._alike and self._sample.cells is not None:
+            return reduce(isl.Set.union, (points.apply(cells) for points, cells in self._touching)).coalesce()
+        shape = self._sample.shape  # of the whole array
         if shape is None or not all(extent.is_bounded() for extent in shape):
             return None
         return _box(shape).intersect_params(self._cardinalities.program.assumptions)

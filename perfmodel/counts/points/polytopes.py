@@ -52,13 +52,7 @@ class AffineForm:
     def _plus(self, other: AffineForm | int, times: int) -> AffineForm:
         if isinstance(other, int):
             return AffineForm(self.terms, self.constant + times * other)
-        terms = dict(self.terms)
-        for name, c in other.terms.items():
-            total = terms.get(name, 0) + times * c
-            if total:
-                terms[name] = total
-            else:
-                del terms[name]
+        terms = {name: c for name in {**self.terms, **other.terms} if (c := self[name] + times * other[name])}
         return AffineForm(terms, self.constant + times * other.constant)
 
     def __mul__(self, factor: int) -> AffineForm:
@@ -368,11 +362,6 @@ def fraction_of(aff: isl.Aff, names: list[str]) -> tuple[AffineForm, int]:
 
 
 def _form_of(aff: isl.Aff, names: list[str]) -> AffineForm:
-    terms: dict[str, int] = {}
-    position = 0
-    for kind in (PARAM, IN, DIV):
-        for k in range(aff.dim(kind)):
-            if c := int(aff.get_coefficient_val(kind, k).to_python()):
-                terms[names[position]] = c
-            position += 1
+    values = (aff.get_coefficient_val(kind, k) for kind in (PARAM, IN, DIV) for k in range(aff.dim(kind)))
+    terms = {name: c for name, value in zip(names, values, strict=False) if (c := int(value.to_python()))}
     return AffineForm(terms, int(aff.get_constant_val().to_python()))
