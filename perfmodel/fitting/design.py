@@ -218,15 +218,13 @@ class DesignFit:
         return np.asarray(table.matrix * values)
 
 
+_controller = cache(ThreadpoolController)
+
+
 def single_threaded() -> AbstractContextManager[Any]:
     """Return a context in which BLAS and LAPACK use one thread. More threads change the last bits of sums."""
     limits: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
     return limits
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def fit_to_design(table: Design, family: Family, options: FitOptions | None = None) -> DesignFit:

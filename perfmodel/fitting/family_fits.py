@@ -10,17 +10,10 @@ import numpy as np
 
 from perfmodel.errors import FitError, OptionError
 from perfmodel.facts import Fact, FactValue
+from perfmodel.fitting import design as designs
 from perfmodel.fitting.anchored import Anchored, anchored_errors
 from perfmodel.fitting.conformal import Conformal, Unseen, calibrate, lack_of_support, support_of
-from perfmodel.fitting.design import (
-    Design,
-    DesignFit,
-    Evaluate,
-    build_design,
-    evaluate_rows,
-    fit_to_design,
-    fitted_weights,
-)
+from perfmodel.fitting.design import Design, DesignFit, Evaluate, build_design, evaluate_rows, fitted_weights
 from perfmodel.fitting.selection import Scatter, cells_of, estimate_scatter
 from perfmodel.fitting.types import Flags, Floats, Rows
 from perfmodel.fitting.weights_file import FitOptions, FittedWeights
@@ -48,7 +41,7 @@ class Refits:
         """Return the fit to the rows with these numbers. Raise a FitError for fewer rows than weights."""
         key = np.sort(seen).tobytes()
         if key not in self._made:
-            self._made[key] = fit_to_design(self.table.select(seen), self.family, self.options)
+            self._made[key] = designs.fit_to_design(self.table.select(seen), self.family, self.options)
         return self._made[key]
 
     def support(self, seen: Rows) -> Floats:
@@ -114,9 +107,7 @@ def dealt(labels: Sequence[Hashable], folds: int | None) -> list[int | None]:
 
 
 def _flags(count: int, rows: Rows | None) -> Flags:
-    flags = np.zeros(count, dtype=np.bool_)
-    flags[slice(None) if rows is None else rows] = True
-    return flags
+    return np.ones(count, dtype=np.bool_) if rows is None else np.isin(np.arange(count), rows)
 
 
 SOURCE = "chosen by cross-validation over groups of measured kernels"

@@ -218,10 +218,7 @@ def merged_shares(matrix: Floats, groups: Groups) -> Floats:
 
 
 def _members(groups: Groups, count: int) -> Flags:
-    inside = np.zeros(count, dtype=np.bool_)
-    for group in groups:
-        inside[list(group)] = True
-    return inside
+    return np.isin(np.arange(count), [i for group in groups for i in group])
 
 
 def diagnosis(weights: Floats, slopes: Floats, residuals: Floats, moves: Flags, held: Flags) -> dict[str, Any]:
