@@ -62,16 +62,11 @@ def usable(base: Path) -> bool:
     """Whether a cache folder can be written or made, and its disk has free space."""
     if base.parts[:1] == ("~",):
         return False
-    folders = {_existing(base.absolute() / name) for name in LIBRARIES}
+    paths = (base.absolute() / name for name in LIBRARIES)
+    folders = {next(each for each in (path, *path.parents) if os.path.lexists(each)) for path in paths}
     try:
         if not all(folder.is_dir() and os.access(folder, os.R_OK | os.W_OK | os.X_OK) for folder in folders):
             return False
         return all(shutil.disk_usage(folder).free >= LEAST_BYTES for folder in folders)
     except OSError:
         return False
-
-
-def _existing(path: Path) -> Path:
-    while not os.path.lexists(path):
-        path = path.parent
-    return path

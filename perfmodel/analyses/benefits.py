@@ -59,9 +59,8 @@ class Benefits:
 def potential_benefits(model: FittedModel, kernel: Any, sizes: Mapping[str, int]) -> Benefits:
     """Return the benefits of a kernel, a ``TranslationUnit`` or its counts, on the device of a ``gpuperf`` model."""
     family = find_family(FAMILY)
-    if model.family.name != family.name:
-        problem = f"the model is of the family '{model.family.name}'"
-        raise FamilyError(problem, f"fit the family '{family.name}' for this")
+    if model.family.name != FAMILY:
+        raise FamilyError(f"the model is of the family '{model.family.name}'", f"fit the family '{FAMILY}' for this")
     widened = replace(
         family, quantities=_quantities, units={**family.units, "fp_insts": "operation", "moved": "B"},
         parts={**family.parts, **_IDEALS},

@@ -253,7 +253,7 @@ def family_lines(
             else:
                 problems.append(FamilyLine(path.stem, problem=f"its weights are of {of_path.device}"))
         except PerfModelError as error:
-            problems.append(FamilyLine(path.stem, problem=_one_line(error)))
+            problems.append(FamilyLine(path.stem, problem=" ".join(str(error).split())))
     if not any(known is model for known, _ in judged):
         judged.append((model, compare(model, compared, level)))
     common = set.intersection(*({row.case for row in rows if row.predicted is not None} for _, rows in judged))
@@ -284,7 +284,7 @@ def bound_models(folder: str | Path | None, device: str) -> BoundModels:
         try:
             model = load(path)
         except PerfModelError as error:
-            problems.append(_one_line(error))
+            problems.append(" ".join(str(error).split()))
             continue
         if name == "benefits" and model.facts and model.facts.known("device_type") == "cpu":
             problems.append(f"{family} assumes that work-items hide each other's latency, as on GPUs; this is a CPU")
@@ -293,7 +293,3 @@ def bound_models(folder: str | Path | None, device: str) -> BoundModels:
         else:
             problems.append(f"the weights of {family} are of {model.device}")
     return BoundModels(**known, problems=tuple(problems))
-
-
-def _one_line(error: PerfModelError) -> str:
-    return " ".join(str(error).split())

@@ -160,8 +160,6 @@ def _hidden_cards(platforms: tuple[str, ...]) -> Iterator[Part]:
 def _repair_of(slug: str) -> str:
     if not slug.startswith("pocl-"):
         return _REPAIR_DEVICES
-    try:
-        metadata.version("pocl-binary-distribution")
-    except metadata.PackageNotFoundError:
+    if not installed("pocl-binary-distribution"):
         return "as root: apt-get install --reinstall pocl-opencl-icd"
     return f"{sys.executable} -m pip uninstall -y pocl-binary-distribution && scripts/setup"

@@ -151,20 +151,18 @@ def quiet_grid(axes: Axes, axis: Literal["both", "x", "y"] = "both") -> None:
     axes.set_axisbelow(True)
 
 
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK = (
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000",
-)  # fmt: skip
+NAMED = {
+    "blue": "#0072B2", "vermilion": "#D55E00", "green": "#009E73", "purple": "#CC79A7", "orange": "#E69F00",
+    "sky": "#56B4E9", "yellow": "#F0E442", "black": "#000000", "muted": "0.4",
+}  # fmt: skip
+"""Colours by name; the report's style sheet has the same names."""
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK, _ = NAMED.values()
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)  # without yellow, which is hard to see on white
 FILLS = (BLUE, ORANGE, GREEN, SKY, VERMILION, YELLOW, PURPLE)  # of areas: neighbours differ in lightness
 REST = "#BBBBBB"  # of small parts that are summed
 MARKERS = "osD^vPX<"  # one more than the colours, so that 56 kernels differ in colour or marker
 LINES = ("-", "--", "-.", ":")
 ERRORS_MAP = "viridis_r"  # matplotlib's colour map for errors: yellow is small, dark violet is large
-NAMED = {
-    "blue": BLUE, "vermilion": VERMILION, "green": GREEN, "purple": PURPLE, "orange": ORANGE, "sky": SKY,
-    "yellow": YELLOW, "black": BLACK, "muted": "0.4",
-}  # fmt: skip
-"""Colours by name; the report's style sheet has the same names."""
 RANGE = (0.05, 5.0)  #: Errors between which colours change, evenly on a logarithmic axis [1]
 
 

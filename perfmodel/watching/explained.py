@@ -1,6 +1,5 @@
 """Explains a recording: the prediction of each kernel, its largest term, and the time that it could save."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -251,11 +250,9 @@ def _advice(explanation: Explanation) -> Iterator[str]:
     if names := list(dict.fromkeys(each.row.name for each in alone)):
         run = "runs as one work-item" if len(names) == 1 else "run as one work-item each"
         yield f"{', '.join(names)} {run}, on one core or lane of the device; distribute the loops over work-groups"
-    calls: Counter[str] = Counter()
-    for row in recording.kernels:
-        calls[row.name] += row.calls
     for unit in recording.units:
-        if unit.made > max(FEW, calls[unit.name] / 2):  # nearly each call makes an executor
+        calls = sum(row.calls for row in recording.kernels if row.name == unit.name)
+        if unit.made > max(FEW, calls / 2):  # nearly each call makes an executor
             yield (
                 f"the program compiles {unit.name} {unit.made} times; keep its executor, t_unit.executor(context), and "
                 "call that"

@@ -113,10 +113,7 @@ def watch(folder: str | Path | None = None) -> Iterator[Path]:
 def new_folder(folder: str | Path | None) -> Path:
     """Return the absolute path of a new folder for a recording, or raise OptionError if there is something in it."""
     if folder is None:
-        number = 1
-        while Path(f"recording-{number}").exists():
-            number += 1
-        folder = f"recording-{number}"
+        folder = next(path for number in count(1) if not (path := Path(f"recording-{number}")).exists())
     path = Path(folder).absolute()
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise OptionError(f"'{folder}' exists", "give a folder that does not exist, or an empty one")

@@ -1,7 +1,7 @@
 """Probes and their settings, and the device on which they run, with the clock of campaigns."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -48,17 +48,15 @@ class Instrument:
     def memory(self, *contents: Any) -> Iterator[tuple[Any, ...]]:
         """Yield a buffer for each array, with its contents, or for each number of bytes. Release all at the end."""
         buffers = []
-        try:
+        with ExitStack() as stack:
             for content in contents:
                 octets = content if isinstance(content, int) else content.nbytes
                 buffers.append(cl.Buffer(self.context, cl.mem_flags.READ_WRITE, octets))
+                stack.callback(buffers[-1].release)
                 if not isinstance(content, int):
                     cl.enqueue_copy(self.queue, buffers[-1], content)
             self.queue.finish()
             yield tuple(buffers)
-        finally:
-            for buffer in buffers:
-                buffer.release()
 
     def write(self, buffer: Any, array: Any, at: int = 0) -> None:
         """Copy an array into a buffer, at an offset of `at` bytes."""
