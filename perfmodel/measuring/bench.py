@@ -18,7 +18,7 @@ from perfmodel.kernels.samples import KeptKernel
 from perfmodel.measuring import subject as subjects, timing
 from perfmodel.measuring.campaign import Campaign, Configuration
 from perfmodel.measuring.lock import LoadWatch
-from perfmodel.measuring.subject import FailedError, Subject, stage
+from perfmodel.measuring.subject import FailedError, Subject, remembered, stage
 from perfmodel.opencl import Device, quiet_compiler
 from perfmodel.opencl.health import broken
 from perfmodel.progress import FailedStep
@@ -261,13 +261,9 @@ class Timekeeper:
 
     def check(self, subject: Subject) -> None:
         """Compare the output with the reference, once for each variant, or raise FailedError."""
-        key = subject.key
-        if key not in self.checked:
-            try:
-                self.work_groups(subject, subject.smallest)
-                self.bench.check(subject)
-                self.checked[key] = None
-            except FailedError as failure:
-                self.checked[key] = failure
-        if (failed := self.checked[key]) is not None:
-            raise failed
+
+        def compare() -> None:
+            self.work_groups(subject, subject.smallest)
+            self.bench.check(subject)
+
+        remembered(self.checked, subject.key, compare)

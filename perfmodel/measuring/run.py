@@ -30,7 +30,7 @@ from perfmodel.measuring import size_plan as sizes, supervised
 from perfmodel.measuring.bench import Bench, Timekeeper, outcome
 from perfmodel.measuring.campaign import DEFAULT, Campaign, Configuration, Team, ordered, teams
 from perfmodel.measuring.lock import PINNED, LoadWatch, locked
-from perfmodel.measuring.size_plan import Plan, PlanError
+from perfmodel.measuring.size_plan import Plan, PlanError, naming
 from perfmodel.measuring.subject import FailedError, Subject, one_line
 from perfmodel.opencl import Device, find
 from perfmodel.processes.pool import is_death, processes_here
@@ -388,10 +388,7 @@ def _try(session: Session, subject: Subject, recorded: Subject, work: Callable[[
     if death := session.deaths.get(record.key):
         raise PlanError(subject, FailedError("runtime", death.message), death)
     with supervised.under_way(session.path, lambda: record):
-        try:
-            work(subject)
-        except FailedError as failure:
-            raise PlanError(subject, failure) from failure
+        naming(subject, work)
 
 
 def _time(session: Session, subject: Subject, parameters: Parameters) -> float:

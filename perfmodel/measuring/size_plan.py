@@ -113,14 +113,14 @@ def plan_sizes(timekeeper: Timekeeper, team: Team, time: Callable[[Subject, Para
         least_s, least_groups = 0.0, 0
 
     def run_trial(parameters: Parameters) -> Trial:
-        groups = min(_naming(s, lambda s: timekeeper.work_groups(s, parameters)) for s in team)
-        seconds = [_naming(s, lambda s: time(s, parameters)) for s in team]
+        groups = min(naming(s, lambda s: timekeeper.work_groups(s, parameters)) for s in team)
+        seconds = [naming(s, lambda s: time(s, parameters)) for s in team]
         seen[canonical(parameters)] = fmean(seconds)
         suffices = min(seconds) >= least_s and groups >= least_groups * bench.fact("compute_units")
         return Trial(max(seconds), suffices)
 
     def fits(parameters: Parameters) -> bool:
-        return all(_naming(s, lambda s: bench.fits(s, parameters)) for s in team)
+        return all(naming(s, lambda s: bench.fits(s, parameters)) for s in team)
 
     points = search_sizes(kernel.sizes, run_trial, fits, campaign)
     if not points:
@@ -130,7 +130,8 @@ def plan_sizes(timekeeper: Timekeeper, team: Team, time: Callable[[Subject, Para
     return Plan(tuple(map(dict, points)), tuple(seen[canonical(point)] for point in points))
 
 
-def _naming(subject: Subject, ask: Callable[[Subject], T]) -> T:
+def naming(subject: Subject, ask: Callable[[Subject], T]) -> T:
+    """Return an answer about a variant. Raise PlanError if the variant fails."""
     try:
         return ask(subject)
     except FailedError as failure:

@@ -6,10 +6,10 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import loopy as lp
 import numpy as np
@@ -25,6 +25,9 @@ from perfmodel.kernels import KernelClass, Parameters, Variant
 from perfmodel.kernels.samples import KeptKernel, code_hash
 from perfmodel.store import Key
 
+K = TypeVar("K")
+T = TypeVar("T")
+
 
 class FailedError(Exception):
     """A configuration failed with a status, which the campaign records."""
@@ -35,6 +38,19 @@ class FailedError(Exception):
 
     def __str__(self) -> str:
         return self.message
+
+
+def remembered(known: dict[K, T | FailedError], key: K, work: Callable[[], T]) -> T:
+    """Return what the first call of `work` for a key returned, or raise the FailedError that it raised."""
+    if key not in known:
+        try:
+            known[key] = work()
+        except FailedError as failure:
+            known[key] = failure
+    outcome = known[key]
+    if isinstance(outcome, FailedError):
+        raise outcome
+    return outcome
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,10 +289,9 @@ class Subject:
     @property
     def hash(self) -> str:
         """Hash of the code, or "" if the code cannot be generated."""
-        try:
+        with suppress(FailedError):
             return self.generated.hash
-        except FailedError:
-            return ""
+        return ""
 
     @property
     def key(self) -> Key:

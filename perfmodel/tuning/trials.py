@@ -26,8 +26,8 @@ from perfmodel.measuring.bench import Bench, Timekeeper
 from perfmodel.measuring.campaign import Campaign
 from perfmodel.measuring.lock import LoadWatch, locked
 from perfmodel.measuring.run import NO_END
-from perfmodel.measuring.size_plan import PlanError, plan_sizes
-from perfmodel.measuring.subject import FailedError, Subject, stage
+from perfmodel.measuring.size_plan import PlanError, naming, plan_sizes
+from perfmodel.measuring.subject import FailedError, Subject, remembered, stage
 from perfmodel.measuring.supervised import recorded_before, under_way
 from perfmodel.opencl import Device, devices
 from perfmodel.predicting.model import FittedModel
@@ -203,7 +203,7 @@ class Trials:
         Raise a TrialError if a variant cannot be built, counted or run, or if no sizes fit into the memory.
         """
         try:
-            team = tuple(self._named(name) for name in self.variants)
+            team = tuple(map(self._named, self.variants))
             self.sizes = dict(plan_sizes(self.timekeeper, team, self._trial_s).parameters[0])
         except PlanError as error:
             name = str(error.subject.variant["variant"])
@@ -282,18 +282,12 @@ class Trials:
             self.bench.campaign = self.campaign
 
     def _first_run(self, name: str, at: Parameters) -> float:
-        key = row_key(name, at)
-        if key not in self._tried:
+        def run() -> float:
             began = perf_counter()
-            try:
-                self._try(name, self.kernel.subject(name), at)
-                self._tried[key] = perf_counter() - began
-            except FailedError as failure:
-                self._tried[key] = failure
-        outcome = self._tried[key]
-        if isinstance(outcome, FailedError):
-            raise outcome
-        return outcome
+            self._try(name, self.kernel.subject(name), at)
+            return perf_counter() - began
+
+        return remembered(self._tried, row_key(name, at), run)
 
     def _try(self, name: str, subject: Subject, at: Parameters) -> None:
         with stage("constraint"):
@@ -382,10 +376,7 @@ class Trials:
         )
 
     def _named(self, name: str) -> Subject:
-        try:
-            return self.kernel.subject(name)
-        except FailedError as failure:
-            raise PlanError(self.kernel.unbuilt(name), failure) from failure
+        return naming(self.kernel.unbuilt(name), lambda _: self.kernel.subject(name))
 
     def _failed(self, name: str, failure: FailedError, at: Parameters) -> Measurement:
         if failure.status == "runtime":

@@ -15,7 +15,7 @@ from perfmodel.counts.counting import statistics_of
 from perfmodel.documents import canonical
 from perfmodel.errors import ArgumentError, UnknownNameError, listed
 from perfmodel.kernels import KernelClass, Ladder, Parameters
-from perfmodel.measuring.subject import FailedError, Subject, array_arguments, offset_arguments, stage
+from perfmodel.measuring.subject import FailedError, Subject, array_arguments, offset_arguments, remembered, stage
 
 # A prime, so that all rows and tiles of a matrix differ: a kernel that exchanges them has other outputs.
 PERIOD = 2**20 + 7  #: Number of elements of an array that differ; after them the array repeats
@@ -50,15 +50,7 @@ class UserKernel:
     def subject(self, name: str) -> Subject:
         """Return a variant, built at the first call. If the variant cannot be built, each call raises a FailedError."""
         self.check_name(name)
-        if name not in self._subjects:
-            try:
-                self._subjects[name] = self._built(name)
-            except FailedError as failure:
-                self._subjects[name] = failure
-        subject = self._subjects[name]
-        if isinstance(subject, FailedError):
-            raise subject
-        return subject
+        return remembered(self._subjects, name, lambda: self._built(name))
 
     def described(self, name: str) -> Subject:
         """Return a variant for the record of a failure, with its code if there is any."""
