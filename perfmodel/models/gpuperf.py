@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.models.model import BANDWIDTH, GIVEN_LAUNCH, MEMORY_LATENCY, Family, Weight
+from perfmodel.models.model import BANDWIDTH, GIVEN_LAUNCH, KIM_2012, MEMORY_LATENCY, Family, Weight
 from perfmodel.quantities import instructions
 from perfmodel.quantities.case import Case, active_units, launched
 from perfmodel.quantities.traffic import global_accesses, hit_waits, miss_ratios, subgroup_transactions, transfer_bytes
@@ -90,9 +90,8 @@ ITMLP = f"min(mlp*min(max(1, {CWP} - 1), {MWP}), {PEAK})"  # Eq. 4.14 and 4.15
 FAMILY = Family(
     name="gpuperf",
     citation=(
-        "H. Kim, R. Vuduc, S. Baghsorkhi, J. Choi, W. Hwu: Performance Analysis and Tuning for General Purpose "
-        "Graphics Processing Units (GPGPU), 2012, section 4.1, Eq. 4.1 to 4.24; after J. Sim, A. Dasgupta, H. Kim, "
-        "R. Vuduc: A Performance Analysis Framework for Identifying Potential Benefits in GPGPU Applications, 2012"
+        f"{KIM_2012}, section 4.1, Eq. 4.1 to 4.24; after J. Sim, A. Dasgupta, H. Kim, R. Vuduc: A Performance "
+        "Analysis Framework for Identifying Potential Benefits in GPGPU Applications, 2012"
     ),
     quantities=quantities,
     units={

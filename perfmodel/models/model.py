@@ -32,11 +32,7 @@ Quantities: TypeAlias = Callable[[Case], Mapping[str, Any]]
 AssumedFacts: TypeAlias = Callable[[DeviceFacts], Iterable[tuple[AssumedFact, Fact]]]
 
 
-def _nothing_assumed(_: DeviceFacts) -> Iterable[tuple[AssumedFact, Fact]]:
-    return ()
-
-
-def _nothing(_: Case) -> Mapping[str, Any]:
+def _nothing(_: Any) -> Mapping[Any, Any]:
     return {}
 
 
@@ -67,6 +63,12 @@ BANDWIDTH = Weight("w_bandwidth", "B/s", start=1e10, lower=1e3, fact="memory_ban
                    label="the bandwidth of global memory")  # fmt: skip
 MEMORY_LATENCY = Weight("w_memory_latency", "s/operation", start=3e-7, lower=1e-10, fact="memory_latency_s",
                         label="waiting for one memory request")  # fmt: skip
+
+
+KIM_2012 = (
+    "H. Kim, R. Vuduc, S. Baghsorkhi, J. Choi, W. Hwu: Performance Analysis and Tuning for General Purpose Graphics "
+    "Processing Units (GPGPU), 2012"
+)
 
 
 def weighted(names: Iterable[str]) -> str:
@@ -112,7 +114,7 @@ class Family(FrozenValue):
     #: Whether the expression is for one launch. Such an expression has no features, and times of launches add up.
     of_one_launch: bool = False
     #: From a device's facts to cautions on unknown facts, each with another plausible value of the fact.
-    assumed_facts: AssumedFacts = _nothing_assumed
+    assumed_facts: AssumedFacts = _nothing
 
     def __repr__(self) -> str:
         return one_line(f"<Family {self.name}: {self.citation}>")

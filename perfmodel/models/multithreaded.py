@@ -15,7 +15,7 @@ quantities were chosen.
 
 from dataclasses import replace
 
-from perfmodel.models.model import SHARPNESS, Family, Weight, overlapping, weighted
+from perfmodel.models.model import KIM_2012, SHARPNESS, Family, Weight, overlapping, weighted
 from perfmodel.quantities.hints import FEWER_BYTES, FEWER_INSTRUCTIONS, FEWER_SECTORS, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.multithreaded import MULTITHREADED_UNITS, assumed_special_units, multithreaded_resources
 
@@ -57,10 +57,7 @@ LABELS = {
 
 FAMILY = Family(
     name="multithreaded",
-    citation=(
-        "resources of H. Kim, R. Vuduc, S. Baghsorkhi, J. Choi, W. Hwu: Performance Analysis and Tuning for General "
-        "Purpose Graphics Processing Units (GPGPU), 2012, section 4.1, under a p-norm"
-    ),
+    citation=f"resources of {KIM_2012}, section 4.1, under a p-norm",
     quantities=multithreaded_resources, units=MULTITHREADED_UNITS,
     weights=(
         *(

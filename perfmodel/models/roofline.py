@@ -16,7 +16,7 @@ With the fact ``on_chip_bytes``, Q is what a cache of that size moves. The peaks
 
 from typing import Any
 
-from perfmodel.models.model import BANDWIDTH, LAUNCH, Family, Weight
+from perfmodel.models.model import BANDWIDTH, KIM_2012, LAUNCH, Family, Weight
 from perfmodel.quantities.case import Case
 from perfmodel.quantities.hints import FEWER_BYTES, FEWER_INSTRUCTIONS, LESS_LOCAL_MEMORY, LESS_OVERHEAD
 from perfmodel.quantities.instructions import float_operations
@@ -35,9 +35,8 @@ def quantities(case: Case) -> dict[str, Any]:
 FAMILY = Family(
     name="roofline",
     citation=(
-        "H. Kim, R. Vuduc, S. Baghsorkhi, J. Choi, W. Hwu: Performance Analysis and Tuning for General Purpose "
-        "Graphics Processing Units (GPGPU), 2012, Eq. 4.31; S. Williams, A. Waterman, D. Patterson: Roofline: "
-        "An Insightful Visual Performance Model for Multicore Architectures, CACM 52(4), 2009"
+        f"{KIM_2012}, Eq. 4.31; S. Williams, A. Waterman, D. Patterson: Roofline: An Insightful Visual Performance "
+        "Model for Multicore Architectures, CACM 52(4), 2009"
     ),
     quantities=quantities,
     units={

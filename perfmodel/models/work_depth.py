@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from perfmodel.models.model import LAUNCH, Family, Weight
+from perfmodel.models.model import KIM_2012, LAUNCH, Family, Weight
 from perfmodel.quantities.case import Case, cores
 from perfmodel.quantities.hints import FEWER_BYTES, LESS_OVERHEAD, SHORTER_CHAINS
 from perfmodel.quantities.instructions import critical_path, work
@@ -37,10 +37,7 @@ def quantities(case: Case) -> dict[str, Any]:
 
 FAMILY = Family(
     name="work_depth",
-    citation=(
-        "H. Kim, R. Vuduc, S. Baghsorkhi, J. Choi, W. Hwu: Performance Analysis and Tuning for General Purpose "
-        "Graphics Processing Units (GPGPU), 2012, chapter 2, Eq. 2.1 and 2.3"
-    ),
+    citation=f"{KIM_2012}, chapter 2, Eq. 2.1 and 2.3",
     quantities=quantities, units={"steps": "operation", "depth": "operation", "moved": "B", "launched": "launch"},
     weights=(
         Weight("w_operation", "s/operation", start=1e-9, label="an operation of a lane", counted="op", scale="cycle"),
