@@ -64,9 +64,7 @@ def usable(base: Path) -> bool:
         return False
     paths = (base.absolute() / name for name in LIBRARIES)
     folders = {next(each for each in (path, *path.parents) if os.path.lexists(each)) for path in paths}
-    try:
-        if not all(folder.is_dir() and os.access(folder, os.R_OK | os.W_OK | os.X_OK) for folder in folders):
-            return False
-        return all(shutil.disk_usage(folder).free >= LEAST_BYTES for folder in folders)
-    except OSError:
-        return False
+    with suppress(OSError):
+        allowed = all(folder.is_dir() and os.access(folder, os.R_OK | os.W_OK | os.X_OK) for folder in folders)
+        return allowed and all(shutil.disk_usage(folder).free >= LEAST_BYTES for folder in folders)
+    return False

@@ -102,10 +102,9 @@ def replace_file(path: Path, content: bytes, durable: bool = True) -> None:
     on the disk before the old file is replaced.
     """
     try:
-        try:
+        status = None
+        with suppress(FileNotFoundError):
             status = path.stat()
-        except FileNotFoundError:
-            status = None
         if status is None or stat.S_ISREG(status.st_mode):
             _replace(Path(os.path.realpath(path)), content, status, durable)
         else:

@@ -10,6 +10,7 @@ import sys
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from traceback import walk_tb
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -64,10 +65,8 @@ def failure_in_library(error: Exception) -> VersionError | None:
 
 def failure_below(error: Exception, path: Path) -> VersionError | None:
     """Return the error of :func:`failure_in_library`, or None if the user's own folder raised the exception."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    in_folder = trace is not None and Path(trace.tb_frame.f_code.co_filename).parent == path.absolute().parent
+    files = [Path(frame.f_code.co_filename) for frame, _ in walk_tb(error.__traceback__)]
+    in_folder = bool(files) and files[-1].parent == path.absolute().parent
     lacking = error.name if isinstance(error, ImportError) else getattr(getattr(error, "obj", None), "__name__", "")
     if in_folder and str(lacking).partition(".")[0] not in {one.name for one in bounded()}:
         return None

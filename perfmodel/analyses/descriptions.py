@@ -68,10 +68,8 @@ def term_advice(family: Family, term: str) -> str:
     """Return advice for kernels in which this term is the largest, or an empty text."""
     if family.advice:
         return family.advice.get(term, "")
-    for beginning, sentence in _BY_FEATURE:
-        if term.startswith(beginning):
-            return hints.FEWER_FUNCTIONS if term.endswith("_special") else sentence
-    return ""
+    advice = next((sentence for beginning, sentence in _BY_FEATURE if term.startswith(beginning)), "")
+    return hints.FEWER_FUNCTIONS if advice and term.endswith("_special") else advice
 
 
 _BY_FEATURE = (

@@ -231,10 +231,9 @@ def _unmeasured(rows: Sequence[Comparison], withheld: Mapping[str, Exception]) -
 
 
 def _points(compared: Measurements) -> tuple[KernelPoint, ...]:
-    try:
+    with suppress(FactsError):
         return roofline_points(compared)
-    except FactsError:
-        return ()
+    return ()
 
 
 def family_lines(

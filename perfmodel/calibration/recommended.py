@@ -174,10 +174,9 @@ def search_folders() -> tuple[tuple[str, Path], ...]:
 
 
 def _current_folder() -> Path:
-    try:
+    with suppress(FileNotFoundError):
         return Path.cwd()
-    except FileNotFoundError:
-        return Path()
+    return Path()
 
 
 def device_in_use(selector: str | None = None) -> DeviceFacts:
@@ -375,10 +374,9 @@ def model_in_use(
 def foreign(model: FittedModel, device: str | None = None) -> tuple[str, ...]:
     """Return the differences between the device of a model's weights and the device in use, in words."""
     known = model.facts or DeviceFacts(model.device, "", "", ())
-    try:
+    with suppress(NoDeviceError):
         return differences(known, device_in_use(device))
-    except NoDeviceError:
-        return ()
+    return ()
 
 
 def folder_weights(folder: Path, family: str | None = None) -> Path:

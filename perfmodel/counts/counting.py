@@ -261,10 +261,9 @@ def _size_types(scheduled: lp.TranslationUnit, parameters: tuple[str, ...]) -> d
 def _fractions(statistics: Mapping[str, Number | float]) -> Statistics:
     fractions = {}
     for key, value in statistics.items():
-        try:
+        fractions[key] = Fraction(-1)
+        with suppress(ValueError):
             fractions[key] = Fraction(str(value))
-        except ValueError:
-            fractions[key] = Fraction(-1)
         problem = f"statistics[{key!r}] is {value!r}"
         if fractions[key] < 0:
             advice = "give a non-negative number: the mean trip count of a loop, or the probability of a test"

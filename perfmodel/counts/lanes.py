@@ -199,8 +199,5 @@ def _involved(form: isl.Aff | isl.Constraint, names: list[str], kind: isl.dim_ty
 
 
 def _is_free(points: isl.Set, dimension: int) -> bool:
-    others = [k for k in range(points.dim(SET)) if k != dimension]
-    line = points
-    for k in others:
-        line = line.eliminate(SET, k, 1)
+    line = points.eliminate(SET, 0, dimension).eliminate(SET, dimension + 1, points.dim(SET) - dimension - 1)
     return bool(points.eliminate(SET, dimension, 1).intersect(line).is_subset(points))

@@ -256,12 +256,10 @@ def _rates(measurements: Measurements, amount: Callable[[Case], Any]) -> list[_R
     for row in measurements:
         if set(row.flags) - {LOADED} or row.counts_hash not in measurements.counts:
             continue
-        try:
+        with suppress(FactsError):  # the size of a transfer is unknown
             value = float(amount(Case(measurements.counts[row.counts_hash], row.parameters, measurements.facts)))
-        except FactsError:  # the size of a transfer is unknown
-            continue
-        if value > 0:
-            rates.append(_Rate(value / row.median, value, row))
+            if value > 0:
+                rates.append(_Rate(value / row.median, value, row))
     return rates
 
 

@@ -81,9 +81,7 @@ class KernelFile(FrozenValue):
 
 def built(name: str, variant: Any) -> TranslationUnit | KernelCounts:
     """Return the translation unit of a variant, or its counts; a TrialError if its function returns neither."""
-    if isinstance(variant, KernelCounts):
-        return variant
-    if isinstance(variant, TranslationUnit) or not callable(variant):
+    if isinstance(variant, TranslationUnit | KernelCounts) or not callable(variant):
         return variant
     unit = variant()
     if not isinstance(unit, TranslationUnit | KernelCounts):
@@ -287,10 +285,9 @@ def execution_error(path: str | Path, cause: BaseException) -> KernelFileError:
 
 
 def _text(cause: BaseException) -> str:
-    try:
+    text = ""
+    with suppress(Exception):  # its __str__ is user code too
         text = " ".join(str(cause).split())
-    except Exception:  # its __str__ is user code too
-        text = ""
     return clipped(text, LONGEST) or "no message"
 
 

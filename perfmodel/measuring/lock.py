@@ -74,10 +74,9 @@ def _make_own(folder: Path) -> None:
 
 
 def _holder(path: Path) -> str:
-    try:  # not in the lock itself, which waiting processes truncate
+    with suppress(OSError):  # not in the lock itself, which waiting processes truncate
         return " ".join(path.with_suffix(".holder").read_text(encoding="utf-8", errors="replace").split())
-    except OSError:
-        return f"an unknown process that locks '{path}'"
+    return f"an unknown process that locks '{path}'"
 
 
 def pin_threads() -> None:

@@ -115,10 +115,8 @@ def _handles() -> list[Any]:
         return []
     handles: list[Any] = []
     for platform in platforms:
-        try:
+        with suppress(cl.Error):  # a platform without its hardware
             handles.extend(platform.get_devices())
-        except cl.Error:  # a platform without its hardware
-            continue
     return handles
 
 
@@ -198,20 +196,17 @@ def _source(attribute: str) -> str:
 def _query(handle: Any, attribute: str) -> Any:
     import pyopencl as cl
 
-    try:
+    with suppress(cl.Error, AttributeError):
         return getattr(handle, attribute)
-    except (cl.Error, AttributeError):
-        return None
+    return None
 
 
 def _type_of(handle: Any) -> str:
     import pyopencl as cl
 
     kinds = cl.device_type
-    for kind, word in ((kinds.GPU, "gpu"), (kinds.CPU, "cpu"), (kinds.ACCELERATOR, "accelerator")):
-        if handle.type & kind:
-            return word
-    return "custom"
+    words = {kinds.GPU: "gpu", kinds.CPU: "cpu", kinds.ACCELERATOR: "accelerator"}
+    return next((word for kind, word in words.items() if handle.type & kind), "custom")
 
 
 def _subgroup_size(handle: Any) -> Fact:
@@ -239,8 +234,7 @@ def _query_kernel(handle: Any) -> tuple[int | None, int | None]:
             kernel = cl.Program(context, _SMALL_KERNEL).build().small
     except cl.Error:  # a device that builds nothing; `check` reports it
         return None, None
-    try:
+    size = None
+    with suppress(cl.Error):
         size = kernel.get_sub_group_info(handle, cl.kernel_sub_group_info.MAX_SUB_GROUP_SIZE_FOR_NDRANGE, (256,))
-    except cl.Error:
-        size = None
     return size, kernel.get_work_group_info(cl.kernel_work_group_info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE, handle)

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from math import inf
 from time import monotonic
 from typing import Any
@@ -79,10 +79,9 @@ class Pool:
 
 def checked_jobs(jobs: Any) -> int:
     """Return a number of jobs as an integer other than 0, or raise OptionError."""
-    try:
+    number = 0
+    with suppress(TypeError):
         number = operator.index(jobs)
-    except TypeError:
-        number = 0
     if isinstance(jobs, bool) or number == 0:
         advice = "give the number of processes, such as 2, or -1 for one on each core"
         raise errors.OptionError(f"jobs={errors.clipped(repr(jobs))}", advice)

@@ -12,6 +12,7 @@ import gzip
 import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -197,10 +198,8 @@ def _document(content: bytes) -> tuple[Any, tuple[str, ...]]:
         shown = shortened(torn.decode("utf-8", "replace"), 60)
         closed.append((whole, f"the file was not closed, and its last line is torn: {shown} was left out"))
     for part, note in closed:
-        try:
+        with suppress(DocumentError):
             return json_document(part.rstrip().removesuffix(b",") + b"}\n}"), (note,)
-        except DocumentError:
-            continue
     raise first
 
 

@@ -15,7 +15,6 @@ one start. The *extent* of a loop is the ratio of its iterations to the iteratio
 triangular loop has its mean extent.
 """
 
-from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -196,13 +195,12 @@ def references_of(
     program = cardinalities.program
     around = paths(list(device_kernels(program.schedule))[launch], program.launches[launch], unrolled, order, lanes)
     frames = _Frames(cardinalities, launch)
-    alike: dict[tuple[object, ...], list[_Box]] = defaultdict(list)
-    for statement in program.statements:
-        domain = statement.domain
-        for access in statement.accesses if domain.launch == launch else ():
-            if access.space != "private":
-                box = _box(frames, access, domain, frames.of(domain, around[statement.place]))
-                alike[box.motion].append(box)
+    every = (
+        _box(frames, access, statement.domain, frames.of(statement.domain, around[statement.place]))
+        for statement in program.statements if statement.domain.launch == launch
+        for access in statement.accesses if access.space != "private"
+    )  # fmt: skip
+    alike = grouped((box.motion, box) for box in every)
     groups = sorted(alike.values(), key=lambda boxes: [(isinstance(step, str), step) for step in boxes[0].frame.path])
     tree, loops_around = _tree([boxes[0] for boxes in groups])
     references = tuple(
