@@ -180,10 +180,6 @@ def _nests(run: ProbeRun) -> Iterator[str]:
             yield f"{dtype} without a loop is {gain:.3g} times as fast as with one; possible: up to {WIDEST} times"
 
 
-def _barriers(run: ProbeRun) -> Iterator[str]:
-    return _within("a barrier", probed.barrier_slopes([run]).values(), (0.0, BARRIER_S))
-
-
 def _overlap(run: ProbeRun) -> Iterator[str]:
     for memory, computing, both in probed.triples([run]).values():
         low, high = max(memory, computing), memory + computing
@@ -195,7 +191,8 @@ _LOADS = partial(_units, "a load", LOAD_S)
 _CHECKS: Mapping[str, Callable[[ProbeRun], Iterator[str]]] = MappingProxyType({
     **dict.fromkeys((probed.CHASE, probed.CONFLICTS, probed.LINE, probed.PAGES), _LOADS),
     probed.STREAM: partial(_units, "a byte", BYTE_S), probed.LANES: _lanes, probed.NESTS: _nests,
-    probed.BARRIERS: _barriers, probed.OVERLAP: _overlap,
+    probed.BARRIERS: lambda run: _within("a barrier", probed.barrier_slopes([run]).values(), (0.0, BARRIER_S)),
+    probed.OVERLAP: _overlap,
 })  # fmt: skip
 
 
