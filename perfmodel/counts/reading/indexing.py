@@ -248,7 +248,7 @@ class Indexing:
         )  # fmt: skip
 
     def _are_shared(self, names: Iterable[str], domain: Domain) -> bool:
-        """Return whether some scalars are equal for all work-items of a group at the points of a domain."""
+        """Return whether some scalars are equal along local axis 0 at the points of a domain."""
         around = {*domain.names} - domain.tied
         return all(name in self.uniform and self.uniform[name] <= around for name in names)
 
@@ -559,12 +559,12 @@ class _QuasiPolynomial(CachedEvaluationMapper):  # type: ignore[misc]
 
 
 def uniform_scalars(kernel: lp.LoopKernel, axes: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
-    """Return the private scalars that are equal for all work-items of a group, with the loops around their writes.
+    """Return the private scalars that are equal along local axis 0, with the loops around their writes.
 
     An example is ``box = list[g, k]``. An address that uses such a scalar depends on data, but the distance between
-    lanes does not. Each write to the scalar is unconditional. The written value depends only on loops that are not on a
-    local axis, on arguments that the kernel does not write, and on other such scalars. Outside of the loops around its
-    writes a scalar may differ, since lanes leave a loop at different iterations. ``axes`` are the hardware axes of
+    lanes does not. Each write to the scalar is unconditional. The written value depends only on loops that are not on
+    local axis 0, on arguments that the kernel does not write, and on other such scalars. Outside of the loops around
+    its writes a scalar may differ, since lanes leave a loop at different iterations. ``axes`` are the hardware axes of
     inames.
     """
     written = {name for instruction in kernel.instructions for name in instruction.assignee_var_names()}
@@ -572,7 +572,7 @@ def uniform_scalars(kernel: lp.LoopKernel, axes: Mapping[str, str]) -> Mapping[s
     loops: dict[str, frozenset[str]] = {}
     needs: dict[str, list[tuple[frozenset[str], frozenset[str]]]] = {}  # of each write: names it reads, and its loops
     for instruction in kernel.instructions:
-        around = frozenset(name for name in instruction.within_inames if not axes[name].startswith("l"))
+        around = frozenset(name for name in instruction.within_inames if axes[name] != "l.0")
         plain = isinstance(instruction, lp.Assignment) and not instruction.predicates
         for name in instruction.assignee_var_names():
             variable = kernel.temporary_variables.get(name)

@@ -329,7 +329,10 @@ class Observed:
         """Return the values of an expression at the points."""
         if perf_counter() - self.began > LONGEST_S:
             raise UnobservedError(f"{LONGEST_S:.0f} s were over")
-        return _Values(self, points)(expression)
+        try:
+            return _Values(self, points)(expression)
+        except OverflowError:
+            raise UnobservedError(f"'{expression}' joins a negative number and unsigned ones") from None
 
     def scalar(self, name: str, points: Points) -> Any:
         """Return the values of a temporary scalar after all instructions that assign it."""
@@ -413,7 +416,8 @@ class Observed:
             numbers = np.asarray(index)
             if numbers.size and not (0 <= numbers.min() and numbers.max() < extent):
                 raise UnobservedError(f"an index of '{name}' is outside of the array that was given")
-        return array[tuple(np.asarray(index, np.int64) for index in place)]
+        found = array[tuple(np.asarray(index, np.int64) for index in place)]
+        return found.astype(np.int32) if found.dtype.kind in "iu" and found.dtype.itemsize < 4 else found  # as in C
 
     def _address(self, name: str, indices: tuple[Any, ...]) -> Any:
         """Return addresses in elements from the array's start in memory."""

@@ -86,7 +86,7 @@ end
 """
 
 
-def gather(box="list[g, k]", at="box, l", code=GATHER, domain="0 <= g < n and 0 <= l < 64 and 0 <= k < 5"):
+def gather(box="list[g, k]", at="box, l", code=GATHER, domain="0 <= g < n and 0 <= l < 64 and 0 <= k < 5", **tags):
     t_unit = lp.make_kernel(
         f"{{[g, l, k]: {domain}}}",
         "for g, l\n<> acc = 0.0f {id=zero}\nend\n" + code.format(box=box, at=at).replace("dep=box", "dep=box:zero")
@@ -97,7 +97,7 @@ def gather(box="list[g, k]", at="box, l", code=GATHER, domain="0 <= g < n and 0 
         ],
         assumptions="n >= 1", lang_version=(2018, 2),
     )  # fmt: skip
-    return lp.tag_inames(t_unit, "g:g.0, l:l.0")
+    return lp.tag_inames(t_unit, tags or {"g": "g.0", "l": "l.0"})
 
 
 def access_to_a(*arguments, **options):
@@ -111,6 +111,11 @@ def test_lanes_share_the_box_and_its_place_alone_depends_on_data(at, stride):
     assert (False, stride) == (row.indirect, row.stride())
     assert 5 * 64 * 7 == row.count(n=7)
     assert (7 * 128, False) == (row.footprint(n=7), row.footprint.exact)  # any cell of a
+
+
+def test_each_row_of_a_group_has_a_box_of_its_own():
+    unit = lp.split_iname(gather(l="l.0"), "g", 4, outer_tag="g.0", inner_tag="l.1")
+    assert [1] == [row.stride() for row in count(unit, subgroup_size=32).access_table if row.array == "a"]
 
 
 @pytest.mark.parametrize("box", ["list[g, l]", "list[g, k] + l", "list[g, k] % (l + 1)"])

@@ -169,6 +169,16 @@ def test_nests_of_many_points_are_sampled_without_bias() -> None:
     assert float(observed.probability(test, ("i", "j"), ())) == pytest.approx(true / (n * (n + 1) / 2), abs=4e-3)
 
 
+@pytest.mark.filterwarnings("ignore::perfmodel.errors.PerfModelWarning")
+@pytest.mark.parametrize(("dtype", "known"), [("uint8", 75), ("uint32", None)])
+def test_bytes_are_widened_as_in_c_and_unsigned_numbers_join_no_negative_ones(dtype: str, known: int | None) -> None:
+    code = "out[i] = 2.5 if a[i] - 100 < -90 else exp(x[i])"
+    kernel = lp.tag_inames(make("{ [i]: 0 <= i < n }", code, f"{dtype} a: n; out, x: n"), "i:g.0")
+    counts = count(kernel, arrays={"a": np.array([5, 250, 100, 16] * 25, dtype), "n": 100})
+    found = {row.kind: row.count for row in counts.operation_table}["exp"]
+    assert (known or 100, known is not None) == (found(n=100), found.exact)
+
+
 @pytest.mark.filterwarnings("ignore::perfmodel.errors.PerfModelWarning", "ignore::loopy.diagnostic.LoopyWarning")
 @pytest.mark.parametrize("kernel", [
     pytest.param(kernel, id=kernel.name) for kernel in kernels() if kernel.arrays is not None
