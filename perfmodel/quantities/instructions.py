@@ -11,8 +11,8 @@ from perfmodel.features import matches
 from perfmodel.quantities.case import Case, launched
 
 SIMPLE = frozenset({
-    "add", "mul", "minmax", "shift", "bitwise", "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan", "isinf",
-    "isfinite", "compare", "select", "convert", *INDEX_DIVISIONS,
+    "add", "mul", "mulhi", "minmax", "shift", "bitwise", "fabs", "floor", "ceil", "trunc", "rint", "copysign", "isnan",
+    "isinf", "isfinite", "compare", "select", "convert", "switch", "index", *INDEX_DIVISIONS,
 })  # fmt: skip
 """Kinds that a CPU or GPU computes in one instruction; sign changes are not counted at all."""
 ORDINARY = SIMPLE | {"madd"}  #: Simple kinds, and multiply-adds that are counted as one operation

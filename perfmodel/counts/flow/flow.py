@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from perfmodel.counts.counters.executions import Cardinalities
-from perfmodel.counts.flow.execution import LATEST, Arc, Rules
+from perfmodel.counts.flow.execution import LATEST, Arc, Position, Rules
 from perfmodel.counts.flow.paths import Term
 from perfmodel.counts.flow.trips import EFFORTS, MOST_EXECUTIONS, Trips, iterations
 from perfmodel.counts.flow.walk import LongWalkError, Walk
@@ -176,6 +176,17 @@ class Flow(FrozenValue):
             Recurrence(loop, variable, tuple(sorted(terms)), chains)
             for (loop, variable, terms), chains in growths.items() if (loop, variable) in carried
         )
+
+    def within(self, loop: str) -> Counter[OpKind]:
+        """Return the operations on the chain that takes most time in one iteration of an innermost loop."""
+        nodes = program.nodes_in(self.cardinalities.program.schedule)
+        body = next(node.body for node, _ in nodes if isinstance(node, program.Loop) and node.iname == loop)
+        walk = Walk(self.dataflow, self._trips, Rules(_latency))
+        walk.block(body, Position(launched=True))
+        amounts = Counter[OpKind]()
+        for (operation, _), amount in walk.state.path(LATEST).terms.items():
+            amounts[operation] += amount
+        return amounts
 
     def _walk(self, rules: Rules, with_arcs: bool = False) -> Walk:
         schedule, share = self.cardinalities.program.schedule, 0.0

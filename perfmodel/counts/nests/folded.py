@@ -62,6 +62,8 @@ COMMUTATIVE = ("add", "mul")
 AMBIGUOUS = ("minmax", "shift", "bitwise")  # kinds that comprise several operations, so that two of one kind may differ
 WHOLE = re.compile(r"-?\d+")
 LOOP_PRODUCTS = 3  # of a power with an integer exponent of 2 or 3 bits: two squares, and a last product
+#: Operations of a division of integers by a literal: the high half of a product, shifts, and what a sign needs.
+OF_DIVISION = ((("mulhi", 1), ("shift", 3), ("add", 2), ("bitwise", 2)), (("mulhi", 1), ("shift", 2), ("add", 1)))
 CONSTANT = math.nan  # a constant whose value no rule uses
 
 
@@ -73,7 +75,9 @@ def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
     if kind == "div" and last and (whole or power_of_two):
         if abs(last) == 1:
             return ()
-        return (() if whole and power_of_two else (("mul", lanes),)) + ((("shift", lanes),) if whole else ())
+        if whole and not power_of_two:
+            return (*((part, amount * lanes) for part, amount in OF_DIVISION[operation.dtype[0] == "u"]),)
+        return ((("shift" if whole else "mul"), lanes),)
     if literal is not None and ((kind == "mul" and abs(literal) == 1) or (kind == "add" and whole and literal == 0)):
         return ()
     if operation.dtype in REAL and kind in OF_COMPLEX:

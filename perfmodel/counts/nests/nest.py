@@ -48,6 +48,7 @@ from perfmodel.values import FrozenValue, cached_method
 FIRST_LANES = "l.0"  # the local axis whose work-items are lanes next to each other
 #: By type and kind: how many operations are made at each point of a domain without some of its inames.
 Executions = defaultdict[tuple[str, str], Counter[tuple[Domain, frozenset[str]]]]
+BRANCHES = ("select", "switch")  # kinds of decisions that are behind a branch if they are behind a test
 CHEAP = frozenset({"add", "mul", "minmax", "shift", "bitwise", "fabs"})  # kinds of operations
 NestKey = tuple[LoopTable, tuple[str, ...]]  # loops, and the axes of the lanes
 
@@ -209,12 +210,13 @@ class Nest(FrozenValue):
         """The branches that go the rarer way, of those that tests of data decide by their probabilities.
 
         The two arms of a select are one branch. An arm that has only :data:`CHEAP` operations, and loads only what is
-        loaded without a test, is computed without one.
+        loaded without a test, is computed without one. A compiler makes a branch around a select in an arm.
         """
         places = [(owner.domain, _place(access)) for owner, access in self.owned_accesses]
         always = {place for domain, place in places if domain.chance == 1}
         domains = [domain for domain, place in places if place is not None and place not in always]
         domains += [each.domain for each in self.statements if not CHEAP.issuperset(o.kind for o in each.operations)]
+        domains += [each.domain for each in self.decisions if any(o.kind in BRANCHES for o in each.operations)]
         branches = {}
         for domain in dict.fromkeys(domains):
             rarer = min(domain.chance, 1 - domain.chance)

@@ -5,6 +5,7 @@ The *walk* through an expression follows the C code that Loopy generates. In ``c
 products and two sums.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -19,7 +20,7 @@ from loopy.library.reduction import ArgExtOp, ReductionOpFunction
 from loopy.type_inference import TypeReader
 from pymbolic.mapper import Mapper
 
-from perfmodel.counts.program.program import INDEX_DIVISIONS, Operand, literal_of
+from perfmodel.counts.program.program import INDEX_DIVISIONS, NAME, Operand, literal_of
 from perfmodel.counts.reading import sets, values
 from perfmodel.counts.reading.domains import affine_form, is_nonnegative, names_in
 from perfmodel.counts.reading.values import COMPLEX, INT, AccessEvent, Condition, OperationEvent, Options, Scope, Type
@@ -284,6 +285,8 @@ class Walk(Mapper):  # type: ignore[misc]
                 self.divided.add(pair)
                 kind = INDEX_DIVISIONS[0]
                 self.record(OperationEvent(values.type_name(dtype), kind, amount, scope.conditions, per_lane, pair))
+            elif kind not in ("add", "div") and not all(map(self.is_index, NAME.findall(self.operand))):
+                self.record(OperationEvent(values.type_name(dtype), "index", amount, scope.conditions, per_lane, pair))
             return
         name, lanes = values.type_name(dtype), max(lanes, amount)
         self.operand = len(self.operations)
@@ -442,6 +445,18 @@ class Walk(Mapper):  # type: ignore[misc]
             walk(child, scope)
             scope = scope.under((child, isinstance(expr, p.LogicalAnd)))
 
+    def cases(self, conditions: Sequence[Condition]) -> Iterator[tuple[Condition, ...]]:
+        """Yield the conditions of each case of a ``switch``, which two tests ``integer == literal`` become."""
+        found = defaultdict[Any, dict[Any, tuple[Condition, ...]]](dict)
+        for position, (whole, _) in enumerate(conditions):
+            for test in _comparisons(whole):
+                if test.operator in ("==", "!=") and p.is_constant(test.right):
+                    case = test, test.operator == "=="
+                    found[test.left].setdefault(test.right, (*conditions[:position], case))
+        for left, literals in found.items():
+            if len(literals) > 1 and not self.is_whole(left) and self.loopy_type(left).kind in "iu":
+                yield from literals.values()
+
     def map_comparison(self, expr: p.Comparison, scope: Scope) -> Type[Any]:
         inner = scope._replace(literal=values.real_part(self.loopy_type(expr.left - expr.right)))
         left, above = self.rec(expr.left, inner), self.operand
@@ -568,6 +583,14 @@ def _iterations(kernel: lp.LoopKernel, iname: str) -> range:
     lower, upper = sets.bounds(kernel, iname, constants_only=True)
     first, last = lower.min_val(), upper.max_val()
     return range(first.to_python(), last.to_python() + 1) if first.is_int() and last.is_int() else range(0)
+
+
+def _comparisons(test: Any) -> Iterator[p.Comparison]:
+    if isinstance(test, p.Comparison):
+        yield test
+    elif isinstance(test, (p.LogicalNot, p.LogicalAnd, p.LogicalOr)):
+        for child in (test.child,) if isinstance(test, p.LogicalNot) else test.children:
+            yield from _comparisons(child)
 
 
 def _divisions(expr: Any) -> Iterator[Any]:

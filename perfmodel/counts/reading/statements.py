@@ -182,15 +182,16 @@ class Statements:
     ) -> None:
         """Add the events of a walk. Vectorised accesses, and operations not made for each lane, are executed once."""
         names = frozenset(inames)
-        once = names - {walk.vector_iname}
+        once, cases = names - {walk.vector_iname}, set[tuple[frozenset[str], tuple[Condition, ...]]]()
         for number, operation in enumerate((*walk.operations, *walk.conversions.values())):
             around = names if operation.per_lane else once
             if operation.kind in program.INDEX_DIVISIONS:
                 around, operation = self._divided(around, operation, bool(conditions or operation.conditions))
-            elif operation.kind == "convert":
+            elif operation.kind in ("convert", "index"):
                 around = self._converted(around, operation)
-            domain = where(self.launch, around, (*conditions, *operation.conditions))
-            executed = self._executed(domain)
+            tests = *conditions, *operation.conditions
+            executed = self._executed(where(self.launch, around, tests))
+            cases |= {(around, case) for case in walk.cases(tests)}
             self.operations[executed][operation.dtype, operation.kind] += operation.amount
             if not self.options.group_multiply_add and operation.kind not in program.UNLISTED:
                 made_of = operation.dtype, operation.kind, operation.lanes, operation.operands
@@ -199,12 +200,16 @@ class Statements:
             self.tags |= access.tags
             if self.options.access_tags and not access.tags.intersection(self.options.access_tags):
                 continue
-            domain = where(self.launch, once, (*conditions, *access.conditions))
+            tests = *conditions, *access.conditions
+            domain = where(self.launch, once, tests)
+            cases |= {(once, case) for case in walk.cases(tests)}
             self.accesses[self._executed(domain)].append(self.indexing.access(access, domain, self.width))
+        for around, tests in sorted(cases, key=str):
+            self.operations[self._executed(where(self.launch, around, tests))]["int32", "switch"] = 1
 
     def _converted(self, inames: frozenset[str], operation: OperationEvent) -> frozenset[str]:
         """Return the inames around a conversion. A compiler moves one out of all loops if none of them changes it."""
-        text = str(operation.operands[0])
+        text = " ".join(map(str, operation.operands))
         loops = frozenset(name for name in inames if not self.domains.axes[name])
         changed = loops | self.kernel.get_written_variables() | self.kernel.temporary_variables.keys()
         moves = "[" in text and changed.isdisjoint(re.findall(r"\w+", text)) and not operation.conditions

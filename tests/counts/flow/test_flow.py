@@ -205,6 +205,22 @@ def test_the_recurrence_through_a_table_waits_for_its_load() -> None:
     assert {(LOAD, ()): 1, (bitwise, ()): 1} == dict(recurrence.terms)
 
 
+def test_one_iteration_walks_down_a_tree() -> None:
+    """Each of three steps loads from where the one before leads; the sum of the walks waits for one addition."""
+    unit = kernel("{[i, d]: 0 <= i < n and 0 <= d < 3}", """
+        <float32> s = 0 {id=zero}
+        for i
+            <int32> at = 0 {id=first}
+            for d
+                at = 2*at + t[at] {id=next, dep=first}
+            end
+            s = s + x[i, at] {id=add, dep=next:zero}
+        end
+        out[0] = s {dep=add}
+    """, lp.GlobalArg("t", np.int32, shape="n"), lp.GlobalArg("x", np.float32, shape="n, n"))
+    assert {LOAD: 4, ("int32", "add"): 3, ADD: 1} == flow_of(lp.tag_inames(unit, {"d": "unr"})).within("i")
+
+
 def test_updates_of_different_cells_are_independent() -> None:
     flow = flow_of(kernel("{[i, j]: 0 <= i, j < n}", "x[i, j] = 2*x[i, j] + y[i]"))
     assert {LOAD: 1, MUL: 1, ADD: 1, STORE: 1} == at(flow.depth, n=50)
