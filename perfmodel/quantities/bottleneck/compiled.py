@@ -25,7 +25,7 @@ from perfmodel.counts.nests.addresses import NO_BYTES, constant_of, texts_of
 from perfmodel.counts.nests.nest import FIRST_LANES, Nest, NestAccess
 from perfmodel.counts.program.program import DECISIONS, INDEX_DIVISIONS, SHARED, UNLISTED, Computed, OpKind, Statement
 from perfmodel.counts.quasipoly.distinct import Amount, NamedCounts
-from perfmodel.quantities.bottleneck.pairs import PackedPairs, packed_pairs
+from perfmodel.quantities.bottleneck.pairs import INTEGER, MASKED_BITS, PackedPairs, packed_pairs
 from perfmodel.quantities.instructions import is_call
 from perfmodel.values import cached_method, grouped
 
@@ -41,16 +41,17 @@ CELL_ADDRESSES = 8
 
 It makes these vectors before it loops over work-items, and then makes none of the work-items (docs/lab/recipes.md).
 """
-MASKED_BITS = 32  # fewest bits of values that AVX-512 gathers
 DIVISIONS = ("div", INDEX_DIVISIONS[0])
 DIVISION_COST = 22.0  # instructions that save in vectors of 8 what a division of integers loses: (160 - 8) / (8 - 1)
+OF_LITERAL = 8  # instructions of a division of integers by a literal, which vectors do not save
+HALF_COST = 76.0  # instructions that save what the high half of a 64-bit product loses behind a test
 SURPLUS = 12.5  # 300 random kernels: PoCL's compiler makes vectors that cost up to 12 more by these costs, none above
 FEWEST_ITEMS = 16  # with fewer work-items along the first axis, PoCL's compiler unrolls the loop over them
 WRITTEN_OUT = 16  # most trips of a loop of constant trips that a compiler unrolls
 UNROLLED_CODE = 400  # most operations and accesses of the loops that Intel's compiler unrolls (docs/lab/guards.md)
 WIDEST_LOAD = 256  # most bits of neighbouring cells of an iteration that Intel's compiler loads together and shuffles
 OPERATORS = frozenset({"add", "mul", "div", *DECISIONS})  # other operations are functions of OpenCL
-INTEGER, LOAD = "integer_", "load"  # prefix of the kinds of integer operations on a chain, and the kind of loads there
+LOAD = "load"  # the kind of loads on a chain
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class CompiledNest(Generic[Amount]):
     entries: Amount
     entries_around: Amount  # of the loop around the innermost one; ``entries`` without one
     items: Amount  # work-items that execute it, in each iteration of loops with barriers
-    calls: bool  # whether it calls functions of a library
+    calls: bool  # whether it calls functions of a library, or has a ``switch``: PoCL's compiler makes no vectors
     guarded_row: bool  # whether a test or a varying bound may leave out work-items along the first axis of the group
     guarded: bool  # whether one may leave out work-items along any axis
     guarded_cells: bool  # whether one may leave out cells of a work-item
@@ -128,6 +129,7 @@ class CompiledNest(Generic[Amount]):
     operations: tuple[CompiledOperation[Amount], ...]
     accesses: tuple[CompiledAccess[Amount], ...]
     chains: tuple[CompiledChain[Amount], ...]
+    inside: Mapping[str, Amount]  # the operations of the longest chain inside an iteration, times iterations; by kind
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,8 @@ def _costs_more(nests: Sequence[CompiledNest[float]], wide: bool) -> bool:
     Without a test, each lane of a vector divides integers alone, which costs :data:`DIVISION_COST`. Behind a test LLVM
     halves the costs of single work-items. Branches then gather values of less than 32 bits, and without AVX-512 all
     values. A 64-bit value that four work-items gather or scatter costs 6 in a vector, and alone 4/2 = 2: a vector loses
-    4. An instruction with a cost of 1 saves 4/2 - 1 = 1. An address has three. A root loses 8, a division nothing.
+    4. An instruction with a cost of 1 saves 4/2 - 1 = 1. An address has three. A root loses 8, a division nothing. A
+    division of integers by a literal saves nothing, and no vector has the high half of a 64-bit product.
     """
     nests = [nest for nest in nests if nest.iterations > 0]
     accesses = [(access, access.unmasked / nest.iterations) for nest in nests for access in nest.accesses]
@@ -237,14 +240,17 @@ def _costs_more(nests: Sequence[CompiledNest[float]], wide: bool) -> bool:
     for nest in nests:
         for operation in nest.operations:
             kind = f"{INTEGER}div" if operation.integer and operation.kind in DIVISIONS else operation.kind
-            amounts[kind if kind != "sqrt" else f"sqrt_{operation.bits}"] += operation.unmasked / nest.iterations
+            kind += f"_{operation.bits}" if kind in ("sqrt", "mulhi") else ""
+            amounts[kind] += operation.unmasked / nest.iterations
     divisions, roots = amounts.pop(f"{INTEGER}div", 0.0), amounts.pop("sqrt_64", 0.0)
-    simple = sum(amounts.values()) - amounts["div"] + sum(number for _, number in accesses)
+    halves = amounts.pop("mulhi_64", 0.0)
+    simple = sum(amounts.values()) - amounts["div"] - OF_LITERAL * amounts["mulhi_32"]
+    simple = max(simple + sum(number for _, number in accesses), 0.0)
     if not any(access.guarded for access, _ in accesses):
-        return divisions * DIVISION_COST > simple
+        return (divisions + halves) * DIVISION_COST > simple
     wide_values = sum(number for access, number in guarded if access.bits > MASKED_BITS)
     addresses = sum(number for access, number in far if access.new_address)
-    return 5 * wide_values + 8 * roots - simple - 3 * addresses > SURPLUS
+    return 5 * wide_values + 8 * roots + HALF_COST * halves - simple - 3 * addresses > SURPLUS
 
 
 def _unrolled(nest: Nest, stored: Container[str]) -> Nest:
@@ -286,17 +292,32 @@ def _nest(
         entries_around=nest.entered[-2] if len(nest.loops.inner) > 1 else nest.entries,
         items=nest.entered[0] if nest.entered else nest.iterations,
         calls=any(row.kind == "atomic" for row in operations) or (_stays_scalar(nest, launch) if alone else any(
-            _is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)) for row in operations
+            row.kind == "switch" or (_is_floating(row.dtype) and is_call(row.kind, _bits(row.dtype)))
+            for row in operations
         )),
         guarded_row=FIRST_LANES in nest.guarded_axes, guarded=bool(nest.guarded_axes),
-        guarded_cells=nest.guarded_cells, pairs=pairs, unexpected=nest.unexpected, kept_values=nest.kept,
+        guarded_cells=nest.guarded_cells, pairs=pairs,
+        unexpected=nest.unexpected + _searches(nest), kept_values=nest.kept,
         operations=tuple(
             CompiledOperation(row.kind, _bits(row.dtype), not _is_floating(row.dtype), row.count, unmasked.count)
             for row, unmasked in zip(operations, (*nest.unmasked_operations, *nest.decided(unmasked=True)), strict=True)
         ),
         accesses=tuple(_access(access, nest, around, access in filling, access in new, stored) for access in accesses),
-        chains=tuple(_chains(nest if alone else written)),
+        chains=tuple(_chains(nest if alone else written)), inside=_inside(nest, launch),
     )  # fmt: skip
+
+
+def _inside(nest: Nest, launch: Sequence[Nest]) -> Mapping[str, Count]:
+    """Return the longest chain inside an iteration of the innermost loop, times iterations; none without a loop."""
+    inner = nest.loops.inner
+    if not inner or any(inner[-1] in each.loops.inner[:-1] for each in launch):
+        return {}
+    amounts = defaultdict[str, Count](lambda: Count.constant(0))
+    for (where, kind), amount in nest.kernel.flow.within(inner[-1]).items():
+        name = LOAD if where in SHARED else kind if _is_floating(where) else f"{INTEGER}{kind}"
+        if where not in SHARED or kind == "load":
+            amounts[name] = amounts[name] + amount * nest.iterations
+    return amounts
 
 
 def _chains(nest: Nest) -> Iterator[CompiledChain[Count]]:
@@ -345,6 +366,19 @@ def _chosen(nest: Nest) -> Iterator[CompiledChain[Count]]:
     operations = {kind: amount * nest.iterations for kind, amount in amounts.items() if amount}
     if operations:
         yield CompiledChain(operations, 1, 32, nest.entries)
+
+
+def _searches(nest: Nest) -> Count:
+    """Return the branches of searches that go the wrong way: half of them.
+
+    A select of integers that decides from where the next iteration loads, as in a binary search, becomes a branch.
+    """
+    steps, names = nest.kernel.flow.dataflow.by_name, {each.variable for each in nest.carried
+             if any(kind == (space, "load") for (kind, _), _ in each.terms for space in SHARED)}  # fmt: skip
+    chosen = (each for each in nest.decisions for row in each.operations
+              if row.kind == "select" and not _is_floating(row.dtype) and each.instruction in steps)  # fmt: skip
+    searching = any(write.variable in names for each in chosen for write in steps[each.instruction].writes)
+    return Fraction(searching, 2) * nest.iterations
 
 
 def _decides_about(variables: Set[str], statement: Statement, computed: Iterable[Computed]) -> bool:

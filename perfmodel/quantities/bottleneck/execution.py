@@ -8,7 +8,8 @@ from math import ceil, floor, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from perfmodel.quantities.bottleneck.compiled import INTEGER, LOAD, CompiledLaunch, CompiledNest
+from perfmodel.quantities.bottleneck.compiled import LOAD, CompiledLaunch, CompiledNest
+from perfmodel.quantities.bottleneck.pairs import INTEGER
 from perfmodel.quantities.instructions import SIMPLE
 
 WRITTEN_CODE = 300  # with at most this many instructions, the compiler unrolls the loop over a row's work-items
@@ -67,7 +68,7 @@ INTEGER_LATENCY: Mapping[str, float] = {
     **{f"{INTEGER}{kind}": 0.25 for kind in ("add", "bitwise", "shift")}, f"{INTEGER}minmax": 0.5,
     f"{INTEGER}mul": 0.75, f"{INTEGER}div": 5.0, LOAD: 1.25,
 }  # fmt: skip
-VECTOR_LATENCY: Mapping[str, float] = {**INTEGER_LATENCY, f"{INTEGER}mul": 2.5}
+VECTOR_LATENCY: Mapping[str, float] = {**INTEGER_LATENCY, f"{INTEGER}mul": 2.5, LOAD: 10.0}
 """Latencies of integer operations on a chain, and of loads that hit the first-level cache, in float32 additions.
 
 An x86 core adds integers in 1 cycle, loads in 5, and adds float32 in 4.

@@ -8,6 +8,7 @@ the pairs of its operands, if this saves more than it costs::
     saved:  a vector operation for two operations                       SAVED
             a vector for a pair of neighbouring loads, or of stores     1
     cost:   two operands that are no such pair are joined               1, but 0 if both are constants
+            four values that are stored together                        1 for each that is no constant
             the second value of a pair is also used elsewhere           1
 
 The costs are from LLVM 15, and agree with the compiler's remarks.
@@ -27,26 +28,29 @@ from perfmodel.counts.nests.addresses import NO_BYTES, constant_of, texts_of
 from perfmodel.counts.nests.folded import COMMUTATIVE, covers, names_in
 from perfmodel.counts.nests.loops import copies_of
 from perfmodel.counts.nests.nest import Nest, NestAccess
-from perfmodel.counts.program.program import Computed, Domain, Operand, literal_of
+from perfmodel.counts.program.program import Computed, Domain, Operand, Read, literal_of
 from perfmodel.values import grouped
 
 FUSED = "madd"  # an addition and a product of the same instruction
 BINARY = ("add", "mul", "div")  # an operation whose operands may be a pair
 COMPARED = ("compare", "minmax")
+INTEGER = "integer_"  # prefix of the kinds of integer operations
 INTEGERS = ("add", "mul", "shift", "bitwise")
 SAVED: Mapping[tuple[str, int], tuple[int, int]] = {
     **{(kind, bits): (1, 1) for kind in ("add", "mul", FUSED) for bits in (32, 64)},
     **{("minmax", bits): (4, 4) for bits in (32, 64)},  # a test for NaN, a comparison, their union and a select
     **{("fabs", bits): (5, 5) for bits in (32, 64)},  # two changes of type that vectors do not need, and a mask
-    **{(f"integer_{kind}", 0): (1, 1) for kind in INTEGERS},
+    **{(f"{INTEGER}{kind}", 0): (1, 1) for kind in INTEGERS},
     ("div", 32): (7, 3), ("div", 64): (14, 4), ("sqrt", 32): (7, 7), ("sqrt", 64): (14, 14),
 }  # fmt: skip
 """What a pair of operations saves, by kind and bits: without and with AVX-512."""
 MINMAX_WITHOUT_TEST = 2  # what a pair of minima saves that has no two tests for NaN
+FOUR = 1.5  # half of what a vector of four operations saves, over what one of two does: (4 - 1)/(2 - 1)/2
 FABS_OF_LOADS = 2  # what a pair of absolute values saves if they are loaded as integers
 COMPLEX64 = 64  # bits
 COMPLEX_DIVISION = 3  # divisions of real numbers in a division of complex numbers (COMPLEX_OPERATIONS)
 WIDEST, WIDEST_VECTOR = 64, 256  # bits of a number that is not a vector, and of a vector
+MASKED_BITS = 32  # fewest bits of values that AVX-512 gathers
 DEEPEST = 12  # most operations from a comparison to a pair with which LLVM starts, and from there
 CELL = re.compile(r"(\w+)(\[.*\W)(\d+)\]")  # "a[i, 1]": array, other indices, last index
 Start = tuple[tuple[int, int], ...]  # pairs of values
@@ -106,7 +110,8 @@ class _Values:
             self.computes[instruction] = result is not None
             if instruction not in steps:
                 continue
-            result = self._other(object()) if result is None else result
+            if result is None:
+                result = self._copied(steps[instruction].reads)
             self.stored[instruction] = result
             for writing in steps[instruction].writes:
                 self._writes[writing.variable] += 1
@@ -114,6 +119,14 @@ class _Values:
                     self._results[writing.variable] = result
                 else:
                     self.users[result][instruction] += 1
+
+    def _copied(self, reads: Sequence[Read]) -> int:
+        """Return the value of an instruction without operations."""
+        if len(reads) == 1 and not reads[0].cell and reads[0].variable in self._results:
+            return self._results[reads[0].variable]
+        known = len(reads) == 1 and None not in reads[0].cell
+        text = (reads[0].variable, reads[0].cell, self._writes[reads[0].variable]) if known else object()
+        return self._other(text if reads else "0")
 
     def _result(self, parts: Sequence[tuple[Computed, Domain]]) -> int | None:
         """Add the operations of an instruction, and return its last value; None without operations."""
@@ -165,7 +178,7 @@ class _Values:
         operands, signs = tuple(number for number, _ in parts), tuple(negative for _, negative in parts)
         known = -1 not in operands and (kind not in (*BINARY, *COMPARED) or len(operands) == 2)
         if known and each.lanes == 1 and each.kind in INTEGERS and each.dtype.startswith(("int", "uint")):
-            return self._number(_Value(f"integer_{each.kind}", 0, domain, "", signs, operands))
+            return self._number(_Value(f"{INTEGER}{each.kind}", 0, domain, "", signs, operands))
         if not known or not each.dtype.startswith("float") or each.lanes > 1:
             return self._other(object())
         if kind == "fabs" and self.values[operands[0]].kind == kind:
@@ -246,6 +259,10 @@ class _Values:
         even = cell is not None and cell[1] in self.even and int(cell[3]) % 2 == 0
         return even and cell is not None and other == f"{cell[1]}{cell[2]}{int(cell[3]) + 1}]"
 
+    def shuffled(self, stored: Sequence[int], bits: int) -> int:
+        """Return the most different values among four that are joined to a vector: two of float32, else one."""
+        return 2 if bits == 32 and not any(self.values[each].kind.startswith(INTEGER) for each in stored) else 1
+
     def likeness(self, left: Sequence[int], right: Sequence[int]) -> int:
         return sum(self.values[one].kind == self.values[other].kind for one, other in zip(left, right, strict=True))
 
@@ -258,13 +275,14 @@ class _Tree:
         self.pairs: set[tuple[int, int]] = set()
         self.joined: set[tuple[int, int]] = set()
         self.members: set[int] = set()
+        self.four = False  # whether two pairs are one vector
 
     def cost(self, start: Start, copies: bool = False, stores: Sequence[str] = ()) -> float:
         """Return the cost less what is saved.
 
         A vector of n ``stores`` saves n - 1. Two comparisons save 1, but both results are used elsewhere.
         """
-        self.copies = self.copies or copies
+        self.copies, self.four = self.copies or copies, len(stores) == 4
         total = sum(self._add(pair, 0) for pair in start) + (1 - len(stores) if stores else len(start) - 1)
         inside = {*self.members, *stores}
         for pair in self.pairs:
@@ -286,7 +304,8 @@ class _Tree:
             self.joined.add(pair)
             if self.loop is not None:
                 return self.loop.cost(str(one.text), values.is_constant(first))
-            return -1 if values.are_neighbours(pair) else int(not all(map(values.is_constant, pair)))
+            inserted = len({number for number in pair if not values.is_constant(number)})
+            return -1 if values.are_neighbours(pair) else inserted if self.four else min(inserted, 1)
         self.pairs.add(pair)
         self.members.update(pair)
         saved, right = SAVED[one.kind, one.bits][self.wide], other.operands
@@ -298,7 +317,8 @@ class _Tree:
             saved = FABS_OF_LOADS
         if one.kind in (*COMMUTATIVE, FUSED) and len({*one.signs}) == 1:
             right = max(right, (right[1], right[0], *right[2:]), key=lambda each: values.likeness(one.operands, each))
-        return sum(self._add(each, depth + 1) for each in zip(one.operands, right, strict=True)) - saved
+        below = sum(self._add(each, depth + 1) for each in zip(one.operands, right, strict=True))
+        return below - saved * (FOUR if self.four else 1)
 
 
 def packed_pairs(nest: Nest, near: bool) -> PackedPairs:
@@ -328,32 +348,46 @@ def _stored_together(nest: Nest, values: _Values) -> int:
     """Return how many neighbouring cells the statements of a work-item store as a vector: 4, 2 or 1.
 
     The compiler must know that the index of the first cell is a multiple of this number. It knows this for ``x[i, 0]``
-    and ``x[i, 1]`` in rows of two, but not in rows of three. It joins four values only if all are alike.
+    and ``x[i, 1]`` in rows of two, but not in rows of three. It joins four values only if all are alike or few
+    differ.
     """
     stores = [(statement, access) for statement, access in nest.owned_accesses
               if (access.space, access.direction) == ("global", "store") and access.bits <= WIDEST]  # fmt: skip
     loads = grouped((each.instruction, access) for each, access in nest.owned_accesses if access.direction == "load")
     for number in (4, 2):
-        rows: dict[object, dict[Fraction, str]] = defaultdict(dict)
+        rows: dict[tuple[int, object], dict[Fraction, str]] = defaultdict(dict)
         for statement, access in stores:
             if _is_whole(access, number) and access.address is not None:
                 start, size = constant_of(access.address.start), Fraction(access.bits, 8)
-                key = access.array, access.address.base, texts_of(access.address.steps), statement.domain
+                place = access.array, access.address.base, texts_of(access.address.steps), statement.domain
                 if start is not None and statement.instruction in values.stored:
-                    rows[key][start / size] = statement.instruction
-        for row in rows.values():
+                    rows[access.bits, place][start / size] = statement.instruction
+        for (bits, _), row in rows.items():
             for first in (cell for cell in row if cell % number == 0 and all(cell + k in row for k in range(number))):
                 names = [row[first + k] for k in range(number)]
-                if all(len(loads.get(name, ())) == 1 and not values.computes[name] for name in names):
-                    moved = [loads[name][0] for name in names]
-                    if all(_follows(*each) for each in pairwise(moved)):
-                        return number
-                stored = [values.stored[name] for name in names]
-                alike = len({values.values[each].kind for each in stored}) == 1
-                pairs = tuple(zip(stored[::2], stored[1::2], strict=True))
-                if (alike or number == 2) and _Tree(values, wide=True).cost(pairs, stores=names) < 0:
+                moved = [each for name in names for each in loads.get(name, ()) if not values.computes[name]]
+                if _are_joined([values.stored[name] for name in names], names, moved, values, bits):
                     return number
     return 1
+
+
+def _are_joined(
+    stored: Sequence[int], names: Sequence[str], moved: Sequence[NestAccess], values: _Values, bits: int
+) -> bool:
+    """Return whether LLVM joins values that instructions store to neighbours. ``moved`` are loads that it only copies.
+
+    AVX-512 gathers four cells of one array. If few of four values differ, one is shuffled to the other cells.
+    """
+    four = len(stored) == 4
+    if len(moved) == len(stored):
+        gathers = four and len({each.array for each in moved}) == 1 and moved[0].bits >= MASKED_BITS
+        if gathers or all(_follows(*each) for each in pairwise(moved)):
+            return True
+    if four and len({*stored}) <= values.shuffled(stored, bits):
+        return True
+    alike = len({values.values[each].kind for each in stored}) == 1
+    pairs = tuple(zip(stored[::2], stored[1::2], strict=True))
+    return (alike or not four) and _Tree(values, wide=True).cost(pairs, stores=names) < 0
 
 
 def _follows(one: NestAccess, other: NestAccess) -> bool:
@@ -369,6 +403,7 @@ class _CopiedLoop(NamedTuple):
 
     iname: str
     width: int  # of a vector of copies
+    bits: int  # of the stored cells
     near: frozenset[str]  # the arrays from which copies load neighbouring cells
     far: frozenset[str]  # and those from which they load other cells
 
@@ -376,13 +411,13 @@ class _CopiedLoop(NamedTuple):
         """Return the cost of a vector of copies of a value without operation, over what a saved operation saves.
 
         A load of a vector saves as much. A value is copied to all lanes in one instruction. AVX-512 gathers at a cost
-        of 2, but not two values.
+        of 2, but not two values, and none of less than 32 bits.
         """
         array = text.partition("[")[0]
         if array in self.near:
             return -1.0
         if array in self.far:
-            return min(1.0, 2 / (self.width - 1))
+            return min(1.0, 2 / (self.width - 1)) if self.bits >= MASKED_BITS else 1.0
         return 0.0 if is_constant or text == self.iname else 1 / (self.width - 1)
 
 
@@ -397,13 +432,13 @@ def _copies_together(nest: Nest, values: _Values) -> int:
                 loads = [each for each in nest.accesses if each.direction == "load" and name in each.copies
                          and each.step(name) != NO_BYTES]  # fmt: skip
                 far = frozenset(each.array for each in loads if not _is_cell(each, name))
-                loop = _CopiedLoop(name, width, frozenset(each.array for each in loads) - far, far)
+                loop = _CopiedLoop(name, width, access.bits, frozenset(each.array for each in loads) - far, far)
                 if statement.computed and statement.instruction in values.stored:
                     value, alike = values.stored[statement.instruction], (statement.instruction,) * 2
                     cost = _Tree(values, True, loop).cost(((value, value),), stores=alike)
-                else:  # it copies the value of its only load
+                else:  # it copies the value of its last load
                     moved = [each.array for each in statement.accesses if each.direction == "load"]
-                    cost = sum(loop.cost(array, False) for array in moved) - 1
+                    cost = sum(loop.cost(array, False) for array in moved[-1:]) - 1
                 if cost < 0:
                     return width
     return 1

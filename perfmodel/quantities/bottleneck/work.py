@@ -47,7 +47,8 @@ PACKED_MINMAX = 2.0
 OpenCL's fmin and fmax ignore NaN. The machine code of PoCL 3.1 has a maximum and a masked move for one value, and two
 comparisons to masks, their union and a masked move for a vector.
 """
-VECTOR_PRODUCT = 2  # instructions of a vector product of 32-bit integers: vpmulld is two of an x86 core
+LANE_DIVISION = 8  # instructions for each lane of a division of 32 bits by a literal: Intel's compiler makes no vectors
+VECTOR_CODE = {"mul": 2, "mulhi": 5}  # instructions of vector products of integers: an x86 core makes two of vpmulld
 WRONG_BRANCH = 10.0  # additions of float32 on a chain that take as long as a branch that a core predicted wrongly
 IDLE_CODE = 8
 """Instructions of a work-item that a test leaves out, where a compiler loops over the work-items, as PoCL 3.1 has them.
@@ -247,7 +248,9 @@ class NestWork:
             bits = 64 if self.lockstep and (self.nest.guarded_row or shared) else float_bits(operation.bits)
             lanes = lanes if self.lockstep and (bits == 32 or shared) else 1.0
             self._add(f"int_divide_{bits}", amount / lanes)
-        return amount / lanes * (VECTOR_PRODUCT if operation.kind == "mul" and lanes > 1 else 1)
+        if operation.kind == "mulhi" and self.lockstep and operation.bits == 32:
+            return amount * LANE_DIVISION
+        return amount / lanes * (VECTOR_CODE.get(operation.kind, 1) if lanes > 1 else 1)
 
     def _add_special(self, bits: int, kind: str, amount: float) -> None:
         if kind == "intpow":  # a loop of products
@@ -355,11 +358,17 @@ class NestWork:
             runs = self.work.items / self.item_lanes
             share = execution.waiting_share(instructions, runs) / len(self.work.kernel.launches)
             self._add_chain(self.work.kernel.depth, share * runs)
-        elif nest.chains and not (self.items_innermost or self.along_loop):  # several vectors of partial sums
-            chain = max(nest.chains, key=lambda chain: execution.chain_latency(chain.operations))
-            share = execution.waiting_share(instructions, chain.runs / self.item_lanes)
-            products = (row.executions for row in nest.operations if row.kind == "mul" and not row.integer)
-            self._add_chain(chain.operations, share / self.item_lanes, sum(products))
+        elif not (self.items_innermost or self.along_loop):  # several vectors of partial sums
+            products = sum([row.executions for row in nest.operations if row.kind == "mul" and not row.integer])
+            chains = [(each.operations, each.runs, products) for each in nest.chains]
+            # the core looks ahead into the next iterations, as into the next work-items
+            chains += [(nest.inside, nest.iterations, 0.0)] if nest.inside else []
+            shares = [execution.waiting_share(instructions, runs / self.item_lanes) for _, runs, _ in chains]
+            waits = [share * execution.chain_latency(each) for share, (each, _, _) in zip(shares, chains, strict=True)]
+            if chains:
+                longest = waits.index(max(waits))
+                operations, _, fusing = chains[longest]
+                self._add_chain(operations, shares[longest] / self.item_lanes, fusing)
 
     def _add_chain(self, operations: Mapping[str, float], factor: float, products: float = 0.0) -> None:
         """Add the operations of a chain. An addition and one of the ``products`` of the nest are fused."""

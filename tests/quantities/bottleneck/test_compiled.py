@@ -178,6 +178,20 @@ COSTS = [  # statements, arrays, whether n is a multiple of the group, what PoCL
     ("out[i] = k[i] // 7", "int32 k, out: n", True, True),
     ("out[i] = (k[i] // c[i])*" + "*".join(f"w{i}[i]" for i in range(24)),
      f"int32 k, c, out, {', '.join(f'w{i}' for i in range(24))}: n", True, True),  # what else vectors save
+    ("out[i] = k[i] // 7", "int64 k, out: n", True, False), ("out[i] = k[i] // 7", "int64 k, out: n", False, False),
+    *(("out[i] = k[i] // 7 + " + " + ".join(f"((k[i] ^ {j})&(c[i] + {j}))" for j in range(3, 27)), "int64 k, c, out: n",
+       divides, True) for divides in (True, False)),
+    ("out[i] = k[i] // 8", "int64 k, out: n", False, True),  # a shift
+]
+SWITCHES = [  # values, and whether PoCL 3.1 reports "loop contains a switch statement" for integers
+    ("1 if k[i] == 3 or (k[i] == 2 and c[i] == 1) else 0", True), ("1 if k[i] == 3 or k[i] == 7 else 0", False),
+    ("1 if k[i] == 3 else (c[i] if k[i] == 7 else 0)", True), ("1 if k[i] == 3 else (5 if k[i] == 7 else 0)", False),
+    ("1 if k[i] == 3 else (5 if k[i] == 7 else (6 if k[i] == 9 else 0))", True),
+    ("c[i] + 1 if k[i] != 3 and k[i] != 7 else 2", True), ("(c[i] + 1 if k[i] != 7 else 2) if k[i] != 3 else 0", True),
+    ("c[i] if k[i] == 3 else (5 if k[i] > 7 else 0)", False), ("1 if k[i] == 3 else (c[i] if d[i] == 7 else 0)", False),
+    ("c[i] if k[i] % 3 == 0 else (d[i] if k[i] % 3 == 1 else 2)", True),
+    ("1 if (k[i] == 3 and c[i] == 1) or (k[i] == 7 and c[i] == 2) else 0", True),
+    ("(c[i] if k[i] == 3 else 0) + (d[i] if k[i] == 7 else 0)", False),
 ]
 
 
@@ -191,3 +205,13 @@ def test_pocl_makes_no_vectors_that_cost_more(code: str, shapes: str, divides: b
     unit = make("[n, m] -> { [i]: 0 <= i < n }", code, shapes, assumes=assumes)
     unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
     assert vectors == compiled_kernel(count(unit)).tree.launches[0].packs_items(wide=True)
+
+
+@pytest.mark.parametrize(("value", "switches"), SWITCHES)
+def test_pocl_makes_no_vectors_of_a_switch(value: str, switches: bool) -> None:
+    for dtype in ("int32", "float32")[:2 - ("%" in value)]:
+        arrays = f"{dtype} {', '.join(name for name in 'kcd' if f'{name}[' in value)}, out: n"
+        unit = make("{ [i]: 0 <= i < n }", f"out[i] = {value}", arrays, assumes="n >= 1")
+        counts = count(lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0"))
+        (launch,) = compiled_kernel(counts).tree.launches
+        assert launch.packs_items(wide=True) is not (switches and dtype == "int32")

@@ -1,6 +1,7 @@
 """Quantities of nests, derived by hand in the comments."""
 
 import dataclasses
+import re
 
 import loopy as lp
 import numpy as np
@@ -10,6 +11,7 @@ from perfmodel.counts import KernelCounts, count
 from perfmodel.counts.traffic.footprints import Cache
 from perfmodel.facts import DeviceFacts, Fact
 from perfmodel.quantities.bottleneck import bottleneck_quantities
+from perfmodel.quantities.bottleneck.compiled import compiled_kernel
 from perfmodel.quantities.bottleneck.device import GATHERED_LINES, STRIDED_LINES
 from perfmodel.quantities.bottleneck.work import WRONG_BRANCH, conflicting_share
 from perfmodel.quantities.case import Case
@@ -139,28 +141,58 @@ def test_a_division_in_an_index_moves_before_the_loop_that_does_not_change_it() 
 
 @pytest.mark.parametrize("order", ["serial", "lockstep"])
 def test_a_comparison_and_a_select_are_instructions(order: str) -> None:
-    domain, shapes = "[n] -> { [i]: 0 <= i < n }", "a: n; b: n; out: n"
-    chosen, added = (
-        quantities(kernel(domain, f"out[i] = {code}", shapes), order, n=640)["instructions"]
-        for code in ("a[i] if a[i] > b[i] else b[i]", "a[i] + b[i]")
-    )
-    assert 640 / LANES == chosen - added  # two, where the sum is one
+    chosen = instructions("out[i] = a[i] if a[i] > b[i] else b[i]", "a, b, out: n", order)
+    assert 64 / LANES == chosen - instructions("out[i] = a[i] + b[i]", "a, b, out: n", order)  # two, and the sum is one
 
 
 @pytest.mark.parametrize(("code", "shape", "amount"), [
-    ("out[i] = 2.5*b[i]", "n", 128 / LANES), ("out[i] = sum(j, a[i, j]*b[j])", "k", 4 * 128 * 640),
-    ("out[i] = sum(j, a[i, j]*b[i])", "n", 4 * 128),  # before the loop
+    ("out[i] = 2.5*b[i]", "n", 64 / LANES), ("out[i] = sum(j, a[i, j]*b[j])", "k", 4 * 6400),
+    ("out[i] = sum(j, a[i, j]*b[i])", "n", 4 * 64),  # before the loop
 ])  # fmt: skip
 def test_a_conversion_is_an_instruction_of_a_vector_and_four_alone(code: str, shape: str, amount: float) -> None:
     """PoCL's code converts in one cycle of an x86 core (docs/lab/guards.md). The sum of floats is scalar."""
-    integers, floats = (
-        quantities(count(lp.split_iname(make(
-            "[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }", code, f"a: n, k; {dtype} b: {shape}; out: n",
-            assumes="n mod 64 = 0 and n >= 64 and k >= 1",
-        ), "i", 64, outer_tag="g.0", inner_tag="l.0"), cache=False), "serial", n=128, k=640)["instructions"]
-        for dtype in ("int32", "float32")
-    )  # fmt: skip
+    integers, floats = (instructions(code, f"a: n, k; {dtype} b: {shape}; out: n") for dtype in ("int32", "float32"))
     assert amount == integers - floats
+
+
+def instructions(code: str, shapes: str, order: str = "serial") -> float:
+    """Return the instructions of 64 work-items with 100 iterations each."""
+    unit = make("{ [i, j]: 0 <= i < n and 0 <= j < k }", code, shapes, assumes="n mod 64 = 0 and n >= 64 and k >= 1")
+    unit = lp.split_iname(unit, "i", 64, outer_tag="g.0", inner_tag="l.0")
+    return quantities(count(unit, cache=False), order, n=64, k=100)["instructions"]
+
+
+@pytest.mark.parametrize(("divisor", "dtype", "scalar", "vectors", "lockstep"), [
+    (7, "int32", 8, 12, 8 * LANES + 7), (7, "uint32", 4, 8, 8 * LANES + 3), (8, "int32", 1, 1, 1),
+])  # fmt: skip
+def test_a_division_by_a_literal_is_a_product_and_shifts(
+    divisor: int, dtype: str, scalar: int, vectors: int, lockstep: int
+) -> None:
+    """By the machine code of both runtimes; Intel's has no vectors of it. A loop of sums is scalar on PoCL."""
+    summed = "sum(j, a[j]*(b[i, j]))", "b: n, k; float32 a: k; float32 out: n"
+    for code, shapes, order, amount in (("b[i]", "b, out: n", "serial", vectors * 64 / LANES),
+                                        ("b[i]", "b, out: n", "lockstep", lockstep * 64 / LANES),
+                                        (*summed, "serial", scalar * 6400)):
+        divided = re.sub(r"b\[[^]]*\]", rf"\g<0> // {divisor}", code)
+        whole, copied = (instructions(f"out[i] = {each}", f"{dtype} {shapes}", order) for each in (divided, code))
+        assert amount == whole - copied
+
+
+def test_operations_on_data_in_an_index_are_instructions() -> None:
+    """Additions are a part of the address."""
+    plain, added, more = (instructions(f"out[i] = sum(j, t[{index}])", "int32 b: n, k; t: 4096; out: n")
+                          for index in ("b[i, j]", "b[i, j] + 7", "(b[i, j] & 255) << 2"))  # fmt: skip
+    assert plain == added == more - 2 * 6400
+
+
+@pytest.mark.parametrize(("index", "wrong"), [("at + 1", 0.5), ("j", 0.0)])
+def test_a_search_goes_the_wrong_way_half_of_the_time(index: str, wrong: float) -> None:
+    """PoCL 3.1 makes a branch of the select if the next iteration loads from where it leads."""
+    code = (f"for i\n<int32> at = 0 {{id=0}}\nfor j\nat = at + 1 if t[{index}] < a[i] else at {{id=1, dep=0}}\nend\n"
+            "out[i] = at {dep=1}\nend")  # fmt: skip
+    counts = kernel("[n, k] -> { [i, j]: 0 <= i < n and 0 <= j < k }", code, "a: n; t: k + 1; out: n")
+    loops = (nest for nest in compiled_kernel(counts).tree.launches[0].nests if nest.loops)
+    assert [wrong] == [float(loop.unexpected(n=64, k=100)) / 6400 for loop in loops]
 
 
 CHOICES = [
@@ -712,6 +744,7 @@ def test_lines_of_rows_that_vectors_gather_come_one_by_one(code: str, gathers: b
     ("0.5 + j", 0.5, 0),  # a compiler computes it without a branch
     ("ok[i, j]", 0.25, 0),  # loaded for the test
     ("sqrt(b[i]) + a[i, j + 1]", 0.25, 0.25),  # one branch
+    ("(1.5 if j > 3 else 0.5)", 0.25, 0.25),  # nor does it join two selects
 ])  # fmt: skip
 def test_a_branch_on_data_costs_time_if_it_goes_the_rarer_way(value: str, chance: float, rarer: float) -> None:
     """A loop of sums is scalar code on PoCL. A vector masks lanes."""
