@@ -16,9 +16,10 @@ include accesses to memory and barriers. The counts rest on these assumptions:
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 
 from perfmodel.counts.counters.executions import Cardinalities
@@ -177,15 +178,15 @@ class Flow(FrozenValue):
             for (loop, variable, terms), chains in growths.items() if (loop, variable) in carried
         )
 
-    def within(self, loop: str) -> Counter[OpKind]:
+    def within(self, loop: str) -> Mapping[OpKind, Fraction]:
         """Return the operations on the chain that takes most time in one iteration of an innermost loop."""
         nodes = program.nodes_in(self.cardinalities.program.schedule)
         body = next(node.body for node, _ in nodes if isinstance(node, program.Loop) and node.iname == loop)
         walk = Walk(self.dataflow, self._trips, Rules(_latency))
         walk.block(body, Position(launched=True))
-        amounts = Counter[OpKind]()
-        for (operation, _), amount in walk.state.path(LATEST).terms.items():
-            amounts[operation] += amount
+        amounts = defaultdict[OpKind, Fraction](Fraction)
+        for (operation, nest), amount in walk.state.path(LATEST).terms.items():
+            amounts[operation] += amount * self._trips.value(nest)
         return amounts
 
     def _walk(self, rules: Rules, with_arcs: bool = False) -> Walk:

@@ -4,7 +4,8 @@ Counts are of the generated code. Quantities use the operations that remain by t
 
 - An operation on literals alone is folded: ``1.0/4.0``.
 - A quotient by a power of two is a product: ``x/2.0``.
-- A quotient or remainder of an integer by a literal is a product, a shift, or both.
+- A quotient or remainder of an integer by a literal is the high half of a product (``mulhi``), shifts, and what a sign
+  needs. By a power of two it is a shift.
 - Factors and divisors 1 and -1 are free. Adding 0 to an integer is free.
 - A power with an integer literal is products: ``x**3`` is two. A negative literal adds a division. Loopy calls a
   function that squares in a loop, and the compiler knows the loop's trips. For another integer
@@ -62,7 +63,8 @@ COMMUTATIVE = ("add", "mul")
 AMBIGUOUS = ("minmax", "shift", "bitwise")  # kinds that comprise several operations, so that two of one kind may differ
 WHOLE = re.compile(r"-?\d+")
 LOOP_PRODUCTS = 3  # of a power with an integer exponent of 2 or 3 bits: two squares, and a last product
-#: Operations of a division of integers by a literal: the high half of a product, shifts, and what a sign needs.
+#: Operations of a division of integers by a literal: the high half of a product, shifts, and what a sign needs;
+#: of signed integers, and of unsigned ones.
 OF_DIVISION = ((("mulhi", 1), ("shift", 3), ("add", 2), ("bitwise", 2)), (("mulhi", 1), ("shift", 2), ("add", 1)))
 CONSTANT = math.nan  # a constant whose value no rule uses
 
@@ -77,7 +79,7 @@ def made_of(operation: Computed, operands: Sequence[float | None]) -> Amounts:
             return ()
         if whole and not power_of_two:
             return (*((part, amount * lanes) for part, amount in OF_DIVISION[operation.dtype[0] == "u"]),)
-        return ((("shift" if whole else "mul"), lanes),)
+        return (("shift" if whole else "mul", lanes),)
     if literal is not None and ((kind == "mul" and abs(literal) == 1) or (kind == "add" and whole and literal == 0)):
         return ()
     if operation.dtype in REAL and kind in OF_COMPLEX:

@@ -60,7 +60,8 @@ class Walk(Mapper):  # type: ignore[misc]
     accesses: list[AccessEvent] = field(default_factory=list)
     operand: Operand = ""  # the value of the expression walked last
     divided: set[tuple[str, ...]] = field(default_factory=set)  # operands of divisions in indices
-    #: conversions between integers and floating point, by the operand and the type of floating point
+    #: conversions between integers and floating point, by the operand and the type of floating point; and operations
+    #: on data in indices, by the operands and the kind
     conversions: dict[tuple[Operand, str], OperationEvent] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -285,8 +286,9 @@ class Walk(Mapper):  # type: ignore[misc]
                 self.divided.add(pair)
                 kind = INDEX_DIVISIONS[0]
                 self.record(OperationEvent(values.type_name(dtype), kind, amount, scope.conditions, per_lane, pair))
-            elif kind not in ("add", "div") and not all(map(self.is_index, NAME.findall(self.operand))):
-                self.record(OperationEvent(values.type_name(dtype), "index", amount, scope.conditions, per_lane, pair))
+            elif kind in ("shift", "bitwise") and not all(map(self.is_index, NAME.findall(self.operand))):
+                event = OperationEvent(values.type_name(dtype), "index", amount, scope.conditions, per_lane, pair)
+                self.conversions.setdefault((self.operand, kind), event)
             return
         name, lanes = values.type_name(dtype), max(lanes, amount)
         self.operand = len(self.operations)
@@ -448,13 +450,15 @@ class Walk(Mapper):  # type: ignore[misc]
     def cases(self, conditions: Sequence[Condition]) -> Iterator[tuple[Condition, ...]]:
         """Yield the conditions of each case of a ``switch``, which two tests ``integer == literal`` become."""
         found = defaultdict[Any, dict[Any, tuple[Condition, ...]]](dict)
-        for position, (whole, _) in enumerate(conditions):
-            for test in _comparisons(whole):
-                if test.operator in ("==", "!=") and p.is_constant(test.right):
-                    case = test, test.operator == "=="
-                    found[test.left].setdefault(test.right, (*conditions[:position], case))
+        for position, whole in enumerate(conditions):
+            tests = [*_comparisons(whole[0])]
+            for test in tests:
+                left, literal = (test.right, test.left) if p.is_constant(test.left) else (test.left, test.right)
+                if test.operator in ("==", "!=") and isinstance(literal, (int, np.integer)):
+                    case = (test, test.operator == "==") if len(tests) == 1 else whole
+                    found[left].setdefault(literal, (*conditions[:position], case))
         for left, literals in found.items():
-            if len(literals) > 1 and not self.is_whole(left) and self.loopy_type(left).kind in "iu":
+            if len(literals) > 1 and not all(map(self.is_index, names_in(left))) and self.loopy_type(left).kind in "iu":
                 yield from literals.values()
 
     def map_comparison(self, expr: p.Comparison, scope: Scope) -> Type[Any]:

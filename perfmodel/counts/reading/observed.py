@@ -332,7 +332,7 @@ class Observed:
         try:
             return _Values(self, points)(expression)
         except OverflowError:
-            raise UnobservedError(f"'{expression}' joins a negative number and unsigned ones") from None
+            raise UnobservedError(f"'{expression}' has a number outside of the type of its operands") from None
 
     def scalar(self, name: str, points: Points) -> Any:
         """Return the values of a temporary scalar after all instructions that assign it."""
@@ -345,7 +345,8 @@ class Observed:
             if len(writers) == 1:
                 if get_dependencies(writers[0].expression) & {name}:
                     raise UnobservedError(f"'{name}' depends on itself")
-                points.scalars[name] = self._assigned(writers[0], points)
+                found, dtype = self._assigned(writers[0], points), self.kernel.temporary_variables[name].dtype
+                points.scalars[name] = np.asarray(found).astype(dtype.numpy_dtype)
             else:
                 points.scalars[name] = self._assigned_in_turn(name, writers, points)
         return points.scalars[name]
@@ -416,8 +417,7 @@ class Observed:
             numbers = np.asarray(index)
             if numbers.size and not (0 <= numbers.min() and numbers.max() < extent):
                 raise UnobservedError(f"an index of '{name}' is outside of the array that was given")
-        found = array[tuple(np.asarray(index, np.int64) for index in place)]
-        return found.astype(np.int32) if found.dtype.kind in "iu" and found.dtype.itemsize < 4 else found  # as in C
+        return _widened(array[tuple(np.asarray(index, np.int64) for index in place)])
 
     def _address(self, name: str, indices: tuple[Any, ...]) -> Any:
         """Return addresses in elements from the array's start in memory."""
@@ -438,6 +438,11 @@ class Observed:
     # }}}
 
 
+def _widened(values: Any) -> Any:
+    """Return integers of 8 and 16 bits as C computes with them."""
+    return values.astype(np.int32) if values.dtype.kind in "iu" and values.dtype.itemsize < 4 else values
+
+
 class _Values(EvaluationMapper):  # type: ignore[misc]
     """Maps an expression to its values at some points."""
 
@@ -452,7 +457,7 @@ class _Values(EvaluationMapper):  # type: ignore[misc]
         if name in self.observed.scalars:
             return self.observed.scalars[name]
         if name in self.observed.kernel.temporary_variables:
-            return self.observed.scalar(name, self.points)
+            return _widened(self.observed.scalar(name, self.points))
         if name in self.observed.arrays:  # of one element
             return self.observed.element(name, ())
         raise UnobservedError(f"the value of '{name}' is not known")

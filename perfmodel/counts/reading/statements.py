@@ -182,7 +182,8 @@ class Statements:
     ) -> None:
         """Add the events of a walk. Vectorised accesses, and operations not made for each lane, are executed once."""
         names = frozenset(inames)
-        once, cases = names - {walk.vector_iname}, set[tuple[frozenset[str], tuple[Condition, ...]]]()
+        once = names - {walk.vector_iname}
+        cases: dict[tuple[frozenset[str], tuple[Condition, ...]], None] = {}  # of switches
         for number, operation in enumerate((*walk.operations, *walk.conversions.values())):
             around = names if operation.per_lane else once
             if operation.kind in program.INDEX_DIVISIONS:
@@ -191,7 +192,7 @@ class Statements:
                 around = self._converted(around, operation)
             tests = *conditions, *operation.conditions
             executed = self._executed(where(self.launch, around, tests))
-            cases |= {(around, case) for case in walk.cases(tests)}
+            cases |= dict.fromkeys((around, case) for case in walk.cases(tests))
             self.operations[executed][operation.dtype, operation.kind] += operation.amount
             if not self.options.group_multiply_add and operation.kind not in program.UNLISTED:
                 made_of = operation.dtype, operation.kind, operation.lanes, operation.operands
@@ -202,9 +203,9 @@ class Statements:
                 continue
             tests = *conditions, *access.conditions
             domain = where(self.launch, once, tests)
-            cases |= {(once, case) for case in walk.cases(tests)}
+            cases |= dict.fromkeys((once, case) for case in walk.cases(tests))
             self.accesses[self._executed(domain)].append(self.indexing.access(access, domain, self.width))
-        for around, tests in sorted(cases, key=str):
+        for around, tests in cases:
             self.operations[self._executed(where(self.launch, around, tests))]["int32", "switch"] = 1
 
     def _converted(self, inames: frozenset[str], operation: OperationEvent) -> frozenset[str]:

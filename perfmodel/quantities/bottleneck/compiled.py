@@ -21,6 +21,7 @@ from operator import attrgetter
 from typing import Generic, NamedTuple
 
 from perfmodel.counts import Count, KernelCounts, LaunchCount
+from perfmodel.counts.flow.flow import LOADS
 from perfmodel.counts.nests.addresses import NO_BYTES, constant_of, texts_of
 from perfmodel.counts.nests.nest import FIRST_LANES, Nest, NestAccess
 from perfmodel.counts.program.program import DECISIONS, INDEX_DIVISIONS, SHARED, UNLISTED, Computed, OpKind, Statement
@@ -308,9 +309,10 @@ def _nest(
 
 
 def _inside(nest: Nest, launch: Sequence[Nest]) -> Mapping[str, Count]:
-    """Return the longest chain inside an iteration of the innermost loop, times iterations; none without a loop."""
+    """Return the longest chain inside an iteration of an innermost loop, times iterations, once for each loop."""
     inner = nest.loops.inner
-    if not inner or any(inner[-1] in each.loops.inner[:-1] for each in launch):
+    first = next((each for each in launch if each.loops.inner[-1:] == inner[-1:]), nest)
+    if not inner or first is not nest or any(inner[-1] in each.loops.inner[:-1] for each in launch):
         return {}
     amounts = defaultdict[str, Count](lambda: Count.constant(0))
     for (where, kind), amount in nest.kernel.flow.within(inner[-1]).items():
@@ -371,13 +373,14 @@ def _chosen(nest: Nest) -> Iterator[CompiledChain[Count]]:
 def _searches(nest: Nest) -> Count:
     """Return the branches of searches that go the wrong way: half of them.
 
-    A select of integers that decides from where the next iteration loads, as in a binary search, becomes a branch.
+    A select of integers that decides from where the next iteration loads, as in a binary search, becomes a branch. An
+    assignment behind a test is one too.
     """
-    steps, names = nest.kernel.flow.dataflow.by_name, {each.variable for each in nest.carried
-             if any(kind == (space, "load") for (kind, _), _ in each.terms for space in SHARED)}  # fmt: skip
-    chosen = (each for each in nest.decisions for row in each.operations
-              if row.kind == "select" and not _is_floating(row.dtype) and each.instruction in steps)  # fmt: skip
-    searching = any(write.variable in names for each in chosen for write in steps[each.instruction].writes)
+    loading = {each.variable for each in nest.carried if any(kind in LOADS for (kind, _), _ in each.terms)}
+    chosen = {each.instruction for each in nest.decisions for row in each.operations
+              if row.kind == "select" and not _is_floating(row.dtype)}  # fmt: skip
+    steps = (step for step in nest.kernel.flow.dataflow.steps if step.guarded or step.name in chosen)
+    searching = any(write.variable in loading for step in steps for write in step.writes)
     return Fraction(searching, 2) * nest.iterations
 
 

@@ -71,7 +71,7 @@ INTEGER_LATENCY: Mapping[str, float] = {
 VECTOR_LATENCY: Mapping[str, float] = {**INTEGER_LATENCY, f"{INTEGER}mul": 2.5, LOAD: 10.0}
 """Latencies of integer operations on a chain, and of loads that hit the first-level cache, in float32 additions.
 
-An x86 core adds integers in 1 cycle, loads in 5, and adds float32 in 4.
+An x86 core adds integers in 1 cycle, loads in 5, and adds float32 in 4. A vector gathers in 40.
 """
 FUNCTION_LATENCY = 5.0  # a division or function counts as this many simple operations when chains are compared
 

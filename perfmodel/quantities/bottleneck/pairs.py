@@ -348,8 +348,8 @@ def _stored_together(nest: Nest, values: _Values) -> int:
     """Return how many neighbouring cells the statements of a work-item store as a vector: 4, 2 or 1.
 
     The compiler must know that the index of the first cell is a multiple of this number. It knows this for ``x[i, 0]``
-    and ``x[i, 1]`` in rows of two, but not in rows of three. It joins four values only if all are alike or few
-    differ.
+    and ``x[i, 1]`` in rows of two, but not in rows of three. It joins four values if all have one kind of
+    operation, or if at most two differ.
     """
     stores = [(statement, access) for statement, access in nest.owned_accesses
               if (access.space, access.direction) == ("global", "store") and access.bits <= WIDEST]  # fmt: skip
@@ -365,7 +365,7 @@ def _stored_together(nest: Nest, values: _Values) -> int:
         for (bits, _), row in rows.items():
             for first in (cell for cell in row if cell % number == 0 and all(cell + k in row for k in range(number))):
                 names = [row[first + k] for k in range(number)]
-                moved = [each for name in names for each in loads.get(name, ()) if not values.computes[name]]
+                moved = [loads[name][-1] for name in names if name in loads and not values.computes[name]]
                 if _are_joined([values.stored[name] for name in names], names, moved, values, bits):
                     return number
     return 1

@@ -350,7 +350,7 @@ class NestWork:
         return (access.start or 0.0) % whole != 0 or any(step % whole for step in access.steps if abs(step) != size)
 
     def _add_chains(self, instructions: float) -> None:
-        """Add the longest chain of the nest, without the part of its latency that other work-items hide."""
+        """Add the longest chain, carried or inside an iteration, without the latency that other work hides."""
         nest = self.nest
         if not (self.in_vectors or self.along_loop):  # otherwise masks
             self._add("chain_add", nest.unexpected * WRONG_BRANCH)

@@ -110,8 +110,7 @@ def test_minima_of_vectors_test_for_nan(code: str, tests: float) -> None:
     ("out[i, {0}] = 2*a[i, {0}]", 6, 2), ("out[i, {0}] = sqrt(a[i, 0])*a[i, {0}] + {0}", 2, 2),
     ("low[{0}, i] = 2*a[i, {0}]", 2, 1), ("out[i, {0}] = a[i, {0}]", 2, 2), ("out[i, {0}] = a[i, {0}]", 4, 4),
     ("out[i, {0}] = b{0}[i]", 4, 1), ("out[i, {0}] = b{0}[i]*b0[i]", 4, 4), ("out[i, {0}] = b0[i] + {0}", 4, 4),
-    ("b0[i]; b1[i]; 0.0; 0.0", 4, 4), ("b0[i]; b1[i]; b2[i]; 0.0", 4, 1),
-    ("b0[i]; b0[i]; b1[i]*b2[i]; b1[i]*b2[i]", 4, 4),
+    ("b0[i]; b1[i]; 0.0; 0.0", 4, 4), ("b0[i]; b1[i]; b2[i]; 0.0", 4, 1), ("b0[i]; b0[i]; 2*b1[i]; 2*b1[i]", 4, 4),
 ])  # fmt: skip
 def test_statements_that_store_neighbours_make_a_vector(code: str, columns: int, together: int) -> None:
     """PoCL reports "Stores SLP vectorized", and no vectors of work-items, if more than one is stored together."""
