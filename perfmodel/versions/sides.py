@@ -121,8 +121,8 @@ def at_revision(revision: str, name: str) -> Iterator[Path]:
     if not revision or not name:
         raise OptionError(f"'{revision}:{name}' is not REVISION:FILE", "write HEAD~1:kernel.py, for example")
     # the revision may have folders that the working copy lacks
-    beside = Path(name).absolute().parent
-    folder = next(folder for folder in (beside, *beside.parents) if folder.is_dir())
+    parent = Path(name).absolute().parent
+    folder = next(folder for folder in (parent, *parent.parents) if folder.is_dir())
     top = Path(_git(folder, "rev-parse", "--show-toplevel").decode().strip())
     asked = "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}"
     commit = _git(top, *asked, known=revision).decode().strip()

@@ -30,7 +30,7 @@ from perfmodel.counts.flow.walk import LongWalkError, Walk
 from perfmodel.counts.program import program
 from perfmodel.counts.program.program import SHARED, Dataflow, OpKind
 from perfmodel.counts.quasipoly.count import Count, Ratio
-from perfmodel.values import FrozenValue
+from perfmodel.values import FrozenValue, cached_method
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +178,7 @@ class Flow(FrozenValue):
             for (loop, variable, terms), chains in growths.items() if (loop, variable) in carried
         )
 
+    @cached_method
     def within(self, loop: str) -> Mapping[OpKind, Fraction]:
         """Return the operations on the chain that takes most time in one iteration of an innermost loop."""
         nodes = program.nodes_in(self.cardinalities.program.schedule)

@@ -42,6 +42,11 @@ class Address(FrozenValue):
         return "; ".join(sorted(pieces))
 
     @cached_property
+    def text(self) -> tuple[object, ...]:
+        """A value that is equal for equal addresses in one array."""
+        return str(self.start.polynomial), texts_of(self.steps), self.chosen
+
+    @cached_property
     def degree(self) -> int:
         """The largest number of parameters in a term of ``start``. Rows of a matrix have 1, planes of rows have 2."""
         return max((degree for degree, _ in _terms(self.start)), default=0)

@@ -23,7 +23,7 @@ import islpy as isl
 from perfmodel.counts.counters.executions import Cardinalities
 from perfmodel.counts.flow.flow import Flow, Recurrence
 from perfmodel.counts.flow.trips import Trips
-from perfmodel.counts.nests.addresses import Address, moving_address_of, texts_of
+from perfmodel.counts.nests.addresses import Address, moving_address_of
 from perfmodel.counts.nests.digits import place_values
 from perfmodel.counts.nests.folded import Changes, Values
 from perfmodel.counts.nests.loops import (
@@ -279,10 +279,7 @@ def _place(access: NestAccess) -> object:
     """Return a value that is equal for loads from one address; None for private arrays."""
     if access.space not in program.SHARED:
         return None
-    address = access.address
-    if address is None:
-        return access
-    return access.direction, access.array, str(address.start.polynomial), texts_of(address.steps), address.chosen
+    return access if access.address is None else (access.direction, access.array, access.address.text)
 
 
 class NestedKernel:

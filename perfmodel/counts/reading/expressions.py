@@ -60,9 +60,9 @@ class Walk(Mapper):  # type: ignore[misc]
     accesses: list[AccessEvent] = field(default_factory=list)
     operand: Operand = ""  # the value of the expression walked last
     divided: set[tuple[str, ...]] = field(default_factory=set)  # operands of divisions in indices
-    #: conversions between integers and floating point, by the operand and the type of floating point; and operations
-    #: on data in indices, by the operands and the kind
-    conversions: dict[tuple[Operand, str], OperationEvent] = field(default_factory=dict)
+    #: operations that a compiler does once: conversions between integers and floating point, by the operand and the
+    #: type of floating point; and operations on data in indices, by the operands and the kind
+    single: dict[tuple[Operand, str], OperationEvent] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -267,7 +267,7 @@ class Walk(Mapper):  # type: ignore[misc]
         if {dtype.kind, value.kind} in ({"f", "i"}, {"f", "u"}) and not fixed:
             name = values.type_name(dtype if dtype.kind == "f" else value)
             event = OperationEvent(name, "convert", 1, scope.conditions, operands=(operand,))
-            self.conversions.setdefault((operand, name), event)
+            self.single.setdefault((operand, name), event)
         return dtype
 
     def note(
@@ -288,7 +288,7 @@ class Walk(Mapper):  # type: ignore[misc]
                 self.record(OperationEvent(values.type_name(dtype), kind, amount, scope.conditions, per_lane, pair))
             elif kind in ("shift", "bitwise") and not all(map(self.is_index, NAME.findall(self.operand))):
                 event = OperationEvent(values.type_name(dtype), "index", amount, scope.conditions, per_lane, pair)
-                self.conversions.setdefault((self.operand, kind), event)
+                self.single.setdefault((self.operand, kind), event)
             return
         name, lanes = values.type_name(dtype), max(lanes, amount)
         self.operand = len(self.operations)

@@ -184,12 +184,12 @@ class Statements:
         names = frozenset(inames)
         once = names - {walk.vector_iname}
         cases: dict[tuple[frozenset[str], tuple[Condition, ...]], None] = {}  # of switches
-        for number, operation in enumerate((*walk.operations, *walk.conversions.values())):
+        for number, operation in enumerate((*walk.operations, *walk.single.values())):
             around = names if operation.per_lane else once
             if operation.kind in program.INDEX_DIVISIONS:
                 around, operation = self._divided(around, operation, bool(conditions or operation.conditions))
             elif operation.kind in ("convert", "index"):
-                around = self._converted(around, operation)
+                around = self._hoisted(around, operation)
             tests = *conditions, *operation.conditions
             executed = self._executed(where(self.launch, around, tests))
             cases |= dict.fromkeys((around, case) for case in walk.cases(tests))
@@ -208,8 +208,8 @@ class Statements:
         for around, tests in cases:
             self.operations[self._executed(where(self.launch, around, tests))]["int32", "switch"] = 1
 
-    def _converted(self, inames: frozenset[str], operation: OperationEvent) -> frozenset[str]:
-        """Return the inames around a conversion. A compiler moves one out of all loops if none of them changes it."""
+    def _hoisted(self, inames: frozenset[str], operation: OperationEvent) -> frozenset[str]:
+        """Return the inames around an operation. A compiler moves it out of all loops if none of them changes it."""
         text = " ".join(map(str, operation.operands))
         loops = frozenset(name for name in inames if not self.domains.axes[name])
         changed = loops | self.kernel.get_written_variables() | self.kernel.temporary_variables.keys()

@@ -423,10 +423,7 @@ def _bits(dtype: str) -> int:
 
 
 def _position_key(access: NestAccess) -> tuple[object, ...]:
-    if access.address is None:
-        return (id(access),)
-    address = access.address
-    return access.bits, str(address.start.polynomial), texts_of(address.steps), address.chosen
+    return (id(access),) if access.address is None else (access.bits, access.address.text)
 
 
 def _without_repeats(accesses: Iterable[NestAccess]) -> Iterable[NestAccess]:

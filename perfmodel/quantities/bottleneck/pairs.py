@@ -8,7 +8,7 @@ the pairs of its operands, if this saves more than it costs::
     saved:  a vector operation for two operations                       SAVED
             a vector for a pair of neighbouring loads, or of stores     1
     cost:   two operands that are no such pair are joined               1, but 0 if both are constants
-            four values that are stored together                        1 for each that is no constant
+            four values that are stored together                        1 for each that is not a constant
             the second value of a pair is also used elsewhere           1
 
 The costs are from LLVM 15, and agree with the compiler's remarks.
@@ -45,7 +45,7 @@ SAVED: Mapping[tuple[str, int], tuple[int, int]] = {
 }  # fmt: skip
 """What a pair of operations saves, by kind and bits: without and with AVX-512."""
 MINMAX_WITHOUT_TEST = 2  # what a pair of minima saves that has no two tests for NaN
-FOUR = 1.5  # half of what a vector of four operations saves, over what one of two does: (4 - 1)/(2 - 1)/2
+FOUR = 1.5  # a vector of four saves 3 operations, 1.5 for each of its two pairs; a vector of two saves 1
 FABS_OF_LOADS = 2  # what a pair of absolute values saves if they are loaded as integers
 COMPLEX64 = 64  # bits
 COMPLEX_DIVISION = 3  # divisions of real numbers in a division of complex numbers (COMPLEX_OPERATIONS)
@@ -366,20 +366,18 @@ def _stored_together(nest: Nest, values: _Values) -> int:
             for first in (cell for cell in row if cell % number == 0 and all(cell + k in row for k in range(number))):
                 names = [row[first + k] for k in range(number)]
                 moved = [loads[name][-1] for name in names if name in loads and not values.computes[name]]
-                if _are_joined([values.stored[name] for name in names], names, moved, values, bits):
+                if _are_joined(names, moved, values, bits):
                     return number
     return 1
 
 
-def _are_joined(
-    stored: Sequence[int], names: Sequence[str], moved: Sequence[NestAccess], values: _Values, bits: int
-) -> bool:
+def _are_joined(names: Sequence[str], moved: Sequence[NestAccess], values: _Values, bits: int) -> bool:
     """Return whether LLVM joins values that instructions store to neighbours. ``moved`` are loads that it only copies.
 
     AVX-512 gathers four cells of one array. If few of four values differ, one is shuffled to the other cells.
     """
-    four = len(stored) == 4
-    if len(moved) == len(stored):
+    stored, four = [values.stored[name] for name in names], len(names) == 4
+    if len(moved) == len(names):
         gathers = four and len({each.array for each in moved}) == 1 and moved[0].bits >= MASKED_BITS
         if gathers or all(_follows(*each) for each in pairwise(moved)):
             return True

@@ -239,7 +239,7 @@ def test_a_search_for_the_largest_compares_at_each_step() -> None:
 def test_conversions(code: str, types: dict[str, Any], expected: int) -> None:
     """Conversions between integers and floating point, which are not among the operations."""
     walk = walked(code, **types)
-    assert expected == len(walk.conversions)
+    assert expected == len(walk.single)
     assert "convert" not in {event.kind for event in walk.operations}
 
 
